@@ -1,1 +1,4 @@
-//! cutover
+//! cutover moves production traffic between whole Kubernetes clusters, step by step, on evidence.
+
+pub mod api;
+pub mod rollout;
