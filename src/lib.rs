@@ -1,4 +1,8 @@
 //! cutover moves production traffic between whole Kubernetes clusters, step by step, on evidence.
 
 pub mod api;
+pub mod clock;
+pub mod hub;
 pub mod rollout;
+pub mod telemetry;
+pub mod web;
