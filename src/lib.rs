@@ -1,8 +1,10 @@
 //! cutover moves production traffic between whole Kubernetes clusters, step by step, on evidence.
 
 pub mod api;
+pub mod backend;
 pub mod clock;
 pub mod hub;
 pub mod rollout;
+pub mod route;
 pub mod telemetry;
 pub mod web;
