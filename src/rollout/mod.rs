@@ -4,6 +4,8 @@
 
 pub mod input;
 pub mod decision;
+pub mod distribution;
+pub mod plan;
 
 pub use decision::{Action, Decision};
 pub use input::{Input, Observation, RouteKey};
