@@ -1,6 +1,7 @@
 //! cutover moves production traffic between whole Kubernetes clusters, step by step, on evidence.
 
 pub mod api;
+<<<<<<< HEAD
 pub mod backend;
 pub mod clock;
 pub mod hub;
@@ -8,3 +9,8 @@ pub mod rollout;
 pub mod route;
 pub mod telemetry;
 pub mod web;
+=======
+pub mod cli;
+pub mod rollout;
+pub mod yaml;
+>>>>>>> plan
