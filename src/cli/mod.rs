@@ -8,6 +8,7 @@ use std::{ffi::OsString, process::ExitCode};
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 mod crd;
+mod hub;
 mod output;
 
 pub use output::{CliError, Exit, Output};
@@ -28,6 +29,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Hub(hub::Hub),
     Crd(crd::Crd),
     /// Print the completions of a shell.
     #[command(after_help = "Example:\n  source <(cutover completions bash)")]
@@ -40,6 +42,7 @@ enum Command {
 impl Command {
     fn run(self, out: &mut Output) -> Result<Exit, CliError> {
         match self {
+            Self::Hub(hub) => hub.run(out),
             Self::Crd(crd) => crd.run(out),
             Self::Completions { shell } => completions(shell, out),
         }

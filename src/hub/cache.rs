@@ -73,11 +73,7 @@ impl std::fmt::Display for Key {
 
 impl<K> Default for Cache<K> {
     fn default() -> Self {
-        Self(RwLock::new(State {
-            objects: BTreeMap::new(),
-            availability: Availability::default(),
-            relisted: None,
-        }))
+        Self(RwLock::new(State { objects: BTreeMap::new(), availability: Availability::default(), relisted: None }))
     }
 }
 

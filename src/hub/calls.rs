@@ -6,7 +6,7 @@ use std::{fmt::Debug, sync::Arc};
 use kube::{
     Api, Client, Resource, ResourceExt,
     api::{DeleteParams, PostParams, Preconditions},
-    core::{ApiResource, DynamicObject, DeserializeGuard, GroupVersionKind},
+    core::{ApiResource, DeserializeGuard, DynamicObject, GroupVersionKind},
 };
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -147,16 +147,15 @@ impl Calls {
             }
             Write::Replace(object) => {
                 let (resource, api) = self.dynamic(object);
-                let replaced = api.replace(object.meta().name.as_deref().unwrap_or_default(), &params(earnest), object);
-                let written = self.within_deadline(replaced).await;
+                let (key, params) = (Key::of(object), params(earnest));
+                let written = self.within_deadline(api.replace(&key.name, &params, object)).await;
                 if written == Err(CallError::Gone) {
-                    self.objects.gone(&resource, &Key::of(object));
+                    self.objects.gone(&resource, &key);
                 }
                 self.keep(&resource, written?, earnest);
             }
             Write::Delete { target, uid, resource_version } => {
-                let which =
-                    Preconditions { uid: Some(uid.clone()), resource_version: Some(resource_version.clone()) };
+                let which = Preconditions { uid: Some(uid.clone()), resource_version: Some(resource_version.clone()) };
                 let mut params = DeleteParams::default().preconditions(which);
                 params.dry_run = earnest == Earnest::DryRun;
                 let api: Api<DynamicObject> =

@@ -8,7 +8,7 @@ use super::{Hub, calls::CallError, subject::Subject};
 use crate::{api::RolloutRequest, clock};
 
 /// An answer can be read for this long.
-const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+const KEPT: Duration = Duration::from_hours(24);
 
 /// Removes the old requests of this rollout, best effort.
 pub(super) async fn old_requests(hub: &Hub, subject: &Subject) {
@@ -33,7 +33,10 @@ fn is_old(request: &RolloutRequest, now: Timestamp) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::{RolloutRequestSpec, Verb, request::{RequestState, RolloutRef, RolloutRequestStatus}};
+    use crate::api::{
+        RolloutRequestSpec, Verb,
+        request::{RequestState, RolloutRef, RolloutRequestStatus},
+    };
 
     #[test]
     fn only_answered_requests_grow_old() {

@@ -5,11 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use kube::ResourceExt;
 use tokio::task::JoinHandle;
 
-use super::{
-    Hub,
-    cache::Key,
-    supervise, task,
-};
+use super::{Hub, cache::Key, supervise, task};
 
 /// Begins a task for every rollout that has none, whenever the rollouts change. Ends when this process resigns, with
 /// every pass that was under way.
@@ -40,7 +36,7 @@ fn begin(hub: &Arc<Hub>, tasks: &mut BTreeMap<(Key, String), JoinHandle<()>>) {
             let hub = hub.clone();
             tokio::spawn(async move {
                 let name = key.to_string();
-                let work = task::run(hub.clone(), key.clone(), uid);
+                let work = Box::pin(task::run(hub.clone(), key.clone(), uid));
                 supervise::caught(&name, &hub.metrics, work).await;
                 hub.ended(&key);
             })

@@ -12,9 +12,14 @@ use super::{
     subject::{Placed, Subject},
 };
 use crate::{
-    api::{DeletionPolicy, Distribution, FINALIZER, FleetRollout, Route, request::RolloutRequestStatus, status::Answer},
+    api::{
+        DeletionPolicy, Distribution, FINALIZER, FleetRollout, Route, request::RolloutRequestStatus, status::Answer,
+    },
     backend,
-    rollout::{Action, RouteKey, input::{Mark, Problem}},
+    rollout::{
+        Action, RouteKey,
+        input::{Mark, Problem},
+    },
     route::{self, RouteError, Write},
 };
 
@@ -64,7 +69,8 @@ impl Execution<'_> {
     }
 
     async fn finalizer(&mut self, wanted: bool) -> Result<(), CallError> {
-        let mut finalizers: Vec<String> = self.rollout.finalizers().iter().filter(|name| *name != FINALIZER).cloned().collect();
+        let mut finalizers: Vec<String> =
+            self.rollout.finalizers().iter().filter(|name| *name != FINALIZER).cloned().collect();
         if wanted {
             finalizers.push(FINALIZER.to_owned());
         }
@@ -95,14 +101,16 @@ impl Execution<'_> {
         let (placed, route) = self.route(key)?;
         let found = self.sight.routes.get(key).ok_or(CallError::Conflict)?;
         let mark = Mark { hub: self.subject.hub.clone(), rollout: self.subject.uid.clone(), run, sequence };
-        let writes = route::render(&self.subject.context(placed), route, found, weights, &mark).map_err(unable)?;
+        let writes = route::render(&self.subject.context(placed), route, found, weights, &mark)
+            .map_err(|error| unable(&error))?;
         self.write(&writes, earnest).await
     }
 
     async fn release_route(&self, key: &RouteKey, policy: DeletionPolicy) -> Result<(), CallError> {
         let (placed, route) = self.route(key)?;
         let found = self.sight.routes.get(key).ok_or(CallError::Conflict)?;
-        let writes = route::release(&self.subject.context(placed), route, found, policy).map_err(unable)?;
+        let writes =
+            route::release(&self.subject.context(placed), route, found, policy).map_err(|error| unable(&error))?;
         self.write(&writes, Earnest::Real).await
     }
 
@@ -171,7 +179,7 @@ fn refused(problem: Problem) -> CallError {
     CallError::Refused(problem.message)
 }
 
-fn unable(error: RouteError) -> CallError {
+fn unable(error: &RouteError) -> CallError {
     CallError::Refused(error.to_string())
 }
 

@@ -92,7 +92,7 @@ impl Objects {
     }
 }
 
-/// Clusters have many EndpointSlices; the hub reads its own.
+/// Clusters have many slices of endpoints; the hub reads its own.
 fn selection(resource: &ApiResource) -> watcher::Config {
     match resource.kind.as_str() {
         "EndpointSlice" => watcher::Config::default().labels(ROLLOUT_LABEL),

@@ -13,12 +13,12 @@ use super::{
 };
 use crate::{
     api::{FleetRolloutSpec, Reason, Route},
-    backend, route,
+    backend,
     rollout::{
         Observation, RouteKey,
         input::{BackendSeen, Problem, Request, RouteSeen},
     },
-    validate,
+    route,
 };
 
 /// Objects in the order that routes and backends name them.
@@ -89,17 +89,10 @@ fn refused(spec: &FleetRolloutSpec, subject: &Subject) -> Option<Problem> {
             placed.spec.routes.iter().find_map(|route| route::problems(&context, route).into_iter().next())
         })
     };
-    validate::first_error(spec).or_else(combinations)
+    combinations()
 }
 
-fn see_route(
-    hub: &Hub,
-    subject: &Subject,
-    placed: &Placed,
-    route: &Route,
-    memory: &mut Memory,
-    sight: &mut Sight,
-) {
+fn see_route(hub: &Hub, subject: &Subject, placed: &Placed, route: &Route, memory: &mut Memory, sight: &mut Sight) {
     let (context, key) = (subject.context(placed), route::key(&placed.spec, route));
     let seen = match find(hub, route::targets(&context, route)) {
         Err(missing) => missing.into_route(),
@@ -121,14 +114,7 @@ fn claimed(hub: &Hub, subject: &Subject, key: &RouteKey, seen: RouteSeen) -> Rou
     RouteSeen::Unusable(Problem::new(Reason::Conflict, message))
 }
 
-fn see_backend(
-    hub: &Hub,
-    subject: &Subject,
-    placed: &Placed,
-    member: &str,
-    memory: &mut Memory,
-    sight: &mut Sight,
-) {
+fn see_backend(hub: &Hub, subject: &Subject, placed: &Placed, member: &str, memory: &mut Memory, sight: &mut Sight) {
     let (context, key) = (subject.context(placed), (placed.spec.name.clone(), member.to_owned()));
     let seen = match find(hub, backend::targets(&context, member)) {
         Err(missing) => missing.into_backend(),

@@ -5,8 +5,9 @@ use std::{sync::Arc, time::Duration};
 use tokio::{sync::Notify, time::Instant};
 
 use super::{
-    Hub, cleanup,
+    Hub,
     calls::CallError,
+    cleanup,
     execute::Execution,
     memory::Memory,
     observe::{self, Sight},
@@ -90,11 +91,11 @@ fn decide(
         announced: memory.announced.unwrap_or_default(),
         measured_at: memory.measuring.asked_at(),
     };
-    if memory.measuring.is_free() {
-        if let Some(wanted) = rollout::due(&input) {
-            memory.measuring.begin(hub, wanted, &rollout.spec.analysis, &subject.namespace, wake);
-            input.measured_at = memory.measuring.asked_at();
-        }
+    if memory.measuring.is_free()
+        && let Some(wanted) = rollout::due(&input)
+    {
+        memory.measuring.begin(hub, wanted, &rollout.spec.analysis, &subject.namespace, wake);
+        input.measured_at = memory.measuring.asked_at();
     }
     rollout::decide(&input)
 }

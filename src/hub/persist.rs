@@ -2,11 +2,7 @@
 
 use kube::core::ObjectMeta;
 
-use super::{
-    Hub,
-    cache::Key,
-    calls::CallError,
-};
+use super::{Hub, cache::Key, calls::CallError};
 use crate::{
     api::{FleetRollout, FleetRolloutStatus},
     rollout::Action,

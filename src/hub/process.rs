@@ -1,6 +1,6 @@
 //! The process from its start to its graceful stop.
 
-use std::{future::pending, net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::Namespace;
@@ -8,7 +8,7 @@ use kube::{Api, Client, Config, ResourceExt, runtime::watcher};
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::{oneshot, watch as channel},
-    task::{JoinError, JoinHandle},
+    task::JoinHandle,
 };
 
 use super::{
@@ -92,7 +92,7 @@ pub async fn run(options: Options) -> Result<(), HubError> {
         id = identity(&client) => id,
         () = &mut stop => return Ok(()),
     };
-    Running::begin(client, id, rules, &options, listener).until(stop).await
+    Running::begin(&client, id, rules, &options, listener).until(stop).await
 }
 
 /// The parts of a running process.
@@ -106,7 +106,7 @@ struct Running {
 
 impl Running {
     fn begin(
-        client: Client,
+        client: &Client,
         id: String,
         rules: AddressRules,
         options: &Options,
@@ -114,13 +114,13 @@ impl Running {
     ) -> Self {
         let (leader, metrics) = (life(), Metrics::default());
         let (release, released) = oneshot::channel();
-        let (leadership, election) = lead(&client, options, &leader, released);
+        let (leadership, election) = lead(client, options, &leader, released);
         tracing::info!(leader, hub = id, namespace = options.namespace, "cutover hub begins");
         let hub = Arc::new(Hub::new(client.clone(), id, leader, leadership, rules, metrics.clone()));
         let asked = hub.clone();
         let ready = move || asked.missing().map_or(Ok(()), |missing| Err(missing.to_owned()));
         let web = tokio::spawn(web::serve(listener, metrics, Arc::new(ready)));
-        watch_all(&hub, &client, &options.namespace);
+        watch_all(&hub, client, &options.namespace);
         let controller = tokio::spawn(controller::run(hub.clone()));
         Self { hub, web, controller, election, release }
     }
@@ -135,20 +135,17 @@ impl Running {
         };
         tracing::info!(broken, "stopping: writes under way may end");
         self.hub.leadership.resign();
-        if !self.controller.is_finished() {
-            in_time("passes", tokio::time::timeout(GRACE, &mut self.controller).await);
-        }
-        if !self.election.is_finished() {
-            // Its end is awaited below; if it has ended already, there is nothing to release.
-            let _ = self.release.send(());
-            in_time("the lease", tokio::time::timeout(GRACE, &mut self.election).await);
-        }
+        ended("passes", &mut self.controller).await;
+        // An election that has ended has nothing to release.
+        let _ = self.release.send(());
+        ended("the lease", &mut self.election).await;
         broken.map_or(Ok(()), |part| Err(HubError::Ended(part)))
     }
 }
 
-fn in_time(what: &str, ended: Result<Result<(), JoinError>, tokio::time::error::Elapsed>) {
-    if ended.is_err() {
+/// Waits for a part to end, but not for long.
+async fn ended(what: &str, part: &mut JoinHandle<()>) {
+    if !part.is_finished() && tokio::time::timeout(GRACE, part).await.is_err() {
         tracing::warn!(what, "not ended within {GRACE:?}; the process ends all the same");
     }
 }
@@ -160,14 +157,15 @@ fn lead(
     released: oneshot::Receiver<()>,
 ) -> (Leadership, JoinHandle<()>) {
     if !options.leader_election {
-        return (Leadership::alone(), tokio::spawn(pending()));
+        return (Leadership::alone(), tokio::spawn(until(released)));
     }
     let (election, leadership) = Election::new(client.clone(), &options.namespace, leader);
-    let stop = async move {
-        // A sender that is gone asks for the same.
-        let _ = released.await;
-    };
-    (leadership, tokio::spawn(election.run(stop)))
+    (leadership, tokio::spawn(election.run(until(released))))
+}
+
+/// Until the lease shall be given back. A sender that is gone asks for the same.
+async fn until(released: oneshot::Receiver<()>) {
+    let _ = released.await;
 }
 
 /// Begins the watches that last as long as the process.
@@ -175,17 +173,22 @@ fn watch_all(hub: &Arc<Hub>, client: &Client, namespace: &str) {
     let (watching, rollouts) = (hub.clone(), Api::all(client.clone()));
     tokio::spawn(async move {
         let config = watcher::Config::default;
-        let fill = || watch::fill(rollouts.clone(), config(), watching.rollouts.clone(), |_| {}, |change| watching.news(change));
+        let fill = || {
+            watch::fill(rollouts.clone(), config(), watching.rollouts.clone(), |_| {}, |change| watching.news(change))
+        };
         supervise::forever("rollouts", &watching.metrics, fill).await;
     });
     let (watching, requests) = (hub.clone(), Api::all(client.clone()));
     tokio::spawn(async move {
         let config = watcher::Config::default;
-        let fill = || watch::fill(requests.clone(), config(), watching.requests.clone(), |_| {}, |change| watching.news(change));
+        let fill = || {
+            watch::fill(requests.clone(), config(), watching.requests.clone(), |_| {}, |change| watching.news(change))
+        };
         supervise::forever("requests", &watching.metrics, fill).await;
     });
     let leading = channel::Sender::new(false);
-    let (watching, client, namespace, receiver) = (hub.clone(), client.clone(), namespace.to_owned(), leading.subscribe());
+    let (watching, client, namespace, receiver) =
+        (hub.clone(), client.clone(), namespace.to_owned(), leading.subscribe());
     tokio::spawn(async move {
         let (registry, rules) = (&watching.registry, &watching.rules);
         let keep = || registry.run(client.clone(), &namespace, rules.clone(), receiver.clone());

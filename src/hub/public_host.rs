@@ -10,7 +10,8 @@ const PLACES: [&str; 4] = ["/spec/hostnames/0", "/spec/virtualhost/fqdn", "/spec
 /// The first host name of a route: that of the live object, else the one with which the hub shall make it. A wildcard
 /// is no name that a client sends.
 pub(super) fn of(route: &Route, found: &[Option<DynamicObject>]) -> Option<String> {
-    let live = found.iter().flatten().find_map(|object| PLACES.iter().find_map(|place| object.data.pointer(place)?.as_str()));
+    let live =
+        found.iter().flatten().find_map(|object| PLACES.iter().find_map(|place| object.data.pointer(place)?.as_str()));
     live.or_else(|| to_create(route)).filter(|host| !host.contains('*')).map(str::to_owned)
 }
 

@@ -8,10 +8,13 @@ use std::{
 use kube::ResourceExt;
 
 use crate::{
-    api::{FleetRollout, FleetRolloutSpec, FleetRolloutStatus, Reason, ServiceSpec, member::NamespacesFrom},
+    api::{FleetRollout, FleetRolloutSpec, FleetRolloutStatus, Reason, ServiceSpec},
     backend::{self, Reach},
     member::{Member, Registry},
-    rollout::{self, input::{MemberSeen, Problem}},
+    rollout::{
+        self,
+        input::{MemberSeen, Problem},
+    },
     route,
 };
 
@@ -78,7 +81,7 @@ impl Subject {
 impl Placed {
     fn new(spec: &ServiceSpec, total: u32, namespace: &str, members: &BTreeMap<&str, Arc<Member>>) -> Self {
         let reach = |(name, member): (&&str, &Arc<Member>)| {
-            let reach = backend::reach(&member.spec, namespace, &spec.name).ok()?;
+            let reach = backend::reach(member.spec(), namespace, &spec.name).ok()?;
             Some(((*name).to_owned(), reach))
         };
         Self { spec: spec.clone(), total, endpoints: members.iter().filter_map(reach).collect() }
@@ -89,7 +92,8 @@ impl Placed {
 fn members(spec: &FleetRolloutSpec, status: &FleetRolloutStatus, deleting: bool) -> BTreeSet<String> {
     let declared = spec.members.iter().map(|member| &member.name);
     let run = status.run.as_ref().filter(|run| run.outcome.is_none());
-    let running = run.into_iter().flat_map(|run| run.way_back.keys().chain(run.plan.iter().flat_map(|step| step.weights.keys())));
+    let running =
+        run.into_iter().flat_map(|run| run.way_back.keys().chain(run.plan.iter().flat_map(|step| step.weights.keys())));
     let leaving = status.primary.iter().filter(|_| deleting).flat_map(|primary| primary.keys());
     declared.chain(running).chain(leaving).cloned().collect()
 }
@@ -99,12 +103,13 @@ fn seen(name: &str, namespace: &str, member: Option<&Member>, services: &[Servic
         let message = format!("spec.members: MemberCluster {name} does not exist; register it, or correct the name");
         return MemberSeen::Unusable(Problem::new(Reason::MemberNotFound, message));
     };
-    let allowed = &member.spec.allowed_namespaces;
-    if allowed.from == NamespacesFrom::Names && !allowed.names.iter().any(|name| name == namespace) {
-        let message = format!("MemberCluster {name} does not allow namespace {namespace}; add it to its spec.allowedNamespaces.names");
+    if !member.allows(namespace) {
+        let message = format!(
+            "MemberCluster {name} does not allow namespace {namespace}; add it to its spec.allowedNamespaces.names"
+        );
         return MemberSeen::Unusable(Problem::new(Reason::NamespaceNotAllowed, message));
     }
-    let unreachable = services.iter().find_map(|service| backend::reach(&member.spec, namespace, &service.name).err());
+    let unreachable = services.iter().find_map(|service| backend::reach(member.spec(), namespace, &service.name).err());
     match unreachable {
         Some(problem) => {
             MemberSeen::Unusable(Problem::new(problem.reason, format!("MemberCluster {name}: {}", problem.message)))

@@ -18,7 +18,7 @@ use crate::api::FleetRollout;
 /// News that come together are looked at together.
 const DEBOUNCE: Duration = Duration::from_millis(20);
 /// A clock that was set is noticed within this time; a look at what has not changed asks nothing of anyone.
-const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(60);
+const LOOK_AT_LEAST_EVERY: Duration = Duration::from_mins(1);
 /// A pass that is stale waits for the watch; if that stays silent, it looks again after this time.
 const STALE: Duration = Duration::from_secs(2);
 
@@ -77,7 +77,8 @@ impl Task {
         }
         let hub = self.hub.clone();
         let span = self.key.to_string();
-        let ended = supervise::caught(&span, &hub.metrics, pass(&hub, rollout, &mut self.memory, &self.wake)).await;
+        let work = Box::pin(pass(&hub, rollout, &mut self.memory, &self.wake));
+        let ended = supervise::caught(&span, &hub.metrics, work).await;
         let (outcome, rest) = match ended {
             None => ("panic", self.after_failure()),
             Some(Err(error)) => {

@@ -106,7 +106,7 @@ impl Election {
         match (before, claim) {
             (Claim::None, Claim::Until(_)) => tracing::info!(holder = self.holder, "leading"),
             (Claim::Until(_), Claim::None) => tracing::warn!(holder = self.holder, "no longer leading"),
-            (Claim::None, Claim::None) | (Claim::Until(_) | Claim::Alone, _) | (Claim::None, Claim::Alone) => {}
+            (Claim::None, Claim::None | Claim::Alone) | (Claim::Until(_) | Claim::Alone, _) => {}
         }
     }
 
