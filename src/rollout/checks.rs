@@ -53,7 +53,9 @@ pub fn due(input: &Input<'_>) -> Option<Wanted> {
 
 fn live<'a>(input: &Input<'a>) -> Option<&'a Run> {
     let judged = |run: &&Run| run.outcome.is_none() && run.retreat.is_none() && run.step > 0;
-    input.status.run.as_ref().filter(judged).filter(|_| !input.deleting && !input.spec.suspend)
+    // A new leader marks the routes first; what it measured before that would be about the former one's writes.
+    let ours = input.status.leader.as_deref() == Some(input.leader);
+    input.status.run.as_ref().filter(judged).filter(|_| ours && !input.deleting && !input.spec.suspend)
 }
 
 /// When the next round is due; `None` while the weights are not confirmed.
