@@ -4,6 +4,7 @@
 
 pub mod input;
 pub mod decision;
+pub mod merge;
 
 pub use decision::{Action, Decision};
 pub use input::{Input, Observation, RouteKey};
