@@ -87,4 +87,12 @@ spec:
   gatewayClassName: contour
   listeners:
   - {name: http, protocol: HTTP, port: 80, allowedRoutes: {namespaces: {from: All}}}
+---
+# Envoy listens only while there is a route; this one is always there.
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {name: up}
+spec:
+  virtualhost: {fqdn: up.example.com}
+  routes: [{conditions: [{prefix: /}], directResponsePolicy: {statusCode: 200}}]
 ";
