@@ -133,7 +133,8 @@ spec:
     judge(&scene, scene.contour.address, &[("eu-1", 70), ("eu-2", 30)]).await
 }
 
-/// eu-3 by TLS: its certificate is valid for eu-3.lab only, and that is the name that Envoy sends and checks.
+/// eu-3 by TLS: its certificate is valid for eu-3.lab only, which is the
+/// external name. (A Host set for this service would be sent as the server name too, and refused.)
 async fn http_proxy(scene: Scene) -> Result<()> {
     external_names(&scene).await?;
     let name = &scene.namespace;
@@ -163,7 +164,6 @@ spec:
       weight: 30
       protocol: tls
       validation: {{caSecret: lab-ca, subjectName: eu-3.lab}}
-      requestHeadersPolicy: {{set: [{{name: Host, value: {name}.eu-3.lab}}]}}
 "
     );
     scene.hub.apply(name, &proxy).await?;
