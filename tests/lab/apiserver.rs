@@ -91,8 +91,8 @@ impl ApiServer {
         let url = format!("https://{}:{PORT}/readyz", self.address);
         eventually(&format!("API server of {}", self.name), seconds(90), async || {
             self.process.lock().await.as_mut().context("it was stopped")?.check()?;
-            let request = client.get(&url).bearer_auth(token(&self.name, ADMIN));
-            Ok(drop(request.send().await?.error_for_status()?))
+            client.get(&url).bearer_auth(token(&self.name, ADMIN)).send().await?.error_for_status()?;
+            Ok(())
         })
         .await
     }

@@ -9,13 +9,10 @@ use std::path::Path;
 #[serde(rename_all = "camelCase")]
 pub struct Request {
     pub verb: String,
-    #[serde(rename = "requestURI")]
-    pub uri: String,
     pub user: User,
     #[serde(default)]
     pub object_ref: ObjectRef,
-    pub request_received_timestamp: String,
-    pub response_status: Option<Status>,
+    response_status: Option<Status>,
     stage: String,
 }
 
@@ -34,9 +31,9 @@ pub struct ObjectRef {
 }
 
 #[derive(Debug, Clone, Deserialize)]
-pub struct Status {
+struct Status {
     #[serde(default)]
-    pub code: u16,
+    code: u16,
 }
 
 /// The requests of one user so far, in the order in which they were logged; a watch counts when it starts.
@@ -47,6 +44,11 @@ pub fn requests(log: &Path, user: &str) -> Result<Vec<Request>> {
 }
 
 impl Request {
+    /// The answer's HTTP status; 0 where none was logged.
+    pub fn code(&self) -> u16 {
+        self.response_status.as_ref().map_or(0, |status| status.code)
+    }
+
     /// A long-running request is logged twice, at the start of its response and at its end.
     fn starts(&self) -> bool {
         (self.verb == "watch") == (self.stage == "ResponseStarted")

@@ -134,6 +134,9 @@ fn kubeconfig(cluster: &str, address: Ipv4Addr, ca: &str, user: &str) -> String 
 }
 
 async fn client(kubeconfig: &str) -> Result<Client> {
-    let config = Config::from_custom_kubeconfig(Kubeconfig::from_yaml(kubeconfig)?, &KubeConfigOptions::default()).await?;
+    let kubeconfig = Kubeconfig::from_yaml(kubeconfig)?;
+    let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+    // A test that stops something wants the first answer: by default a 503 is retried for minutes.
+    config.default_retry = false;
     Ok(Client::try_from(config)?)
 }

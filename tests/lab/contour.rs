@@ -22,8 +22,7 @@ const XDS_PORT: &str = "8103";
 pub struct Contour {
     /// Where clients connect: Envoy's plain HTTP listener.
     pub address: SocketAddr,
-    _contour: Process,
-    _envoy: Process,
+    _processes: [Process; 2],
 }
 
 impl Contour {
@@ -46,10 +45,11 @@ impl Contour {
         eventually("the Gateway's listener in Envoy", seconds(60), async || {
             contour.check()?;
             envoy.check()?;
-            Ok(drop(TcpStream::connect(address).await.context("Envoy does not listen")?))
+            TcpStream::connect(address).await.context("Envoy does not listen")?;
+            Ok(())
         })
         .await?;
-        Ok(Self { address, _contour: contour, _envoy: envoy })
+        Ok(Self { address, _processes: [contour, envoy] })
     }
 }
 
@@ -67,6 +67,7 @@ fn serve(parts: &Parts, home: &Path, hub: &Cluster) -> Result<Command> {
 
 const CONFIGURATION: &str = "\
 enableExternalNameService: true
+accesslog-level: error
 gateway: {gatewayRef: {namespace: projectcontour, name: public}}
 ";
 

@@ -41,7 +41,7 @@ pub struct Gateway {
     address: Ipv4Addr,
     tls: TlsAcceptor,
     state: Arc<State>,
-    servers: Mutex<Vec<AbortHandle>>,
+    servers: Mutex<JoinSet<()>>,
     metrics: AbortHandle,
 }
 
@@ -67,19 +67,16 @@ impl Gateway {
     pub async fn open(&self) -> Result<()> {
         let plain = TcpListener::bind((self.address, 80)).await.context("cannot serve HTTP")?;
         let secure = TcpListener::bind((self.address, 443)).await.context("cannot serve HTTPS")?;
-        let servers = [
-            tokio::spawn(serve(plain, None, self.state.clone())).abort_handle(),
-            tokio::spawn(serve(secure, Some(self.tls.clone()), self.state.clone())).abort_handle(),
-        ];
-        self.servers.lock().unwrap().extend(servers);
+        let mut servers = self.servers.lock().unwrap();
+        servers.spawn(serve(plain, None, self.state.clone()));
+        servers.spawn(serve(secure, Some(self.tls.clone()), self.state.clone()));
         Ok(())
     }
 
     /// Cuts every connection; new ones are refused. Metrics are served on.
-    pub fn close(&self) {
-        for server in self.servers.lock().unwrap().drain(..) {
-            server.abort();
-        }
+    pub async fn close(&self) {
+        let mut servers = std::mem::take(&mut *self.servers.lock().unwrap());
+        servers.shutdown().await;
     }
 
     pub fn behave(&self, service: &str, behaviour: Behaviour) {
@@ -93,7 +90,6 @@ impl Gateway {
 
 impl Drop for Gateway {
     fn drop(&mut self) {
-        self.close();
         self.metrics.abort();
     }
 }

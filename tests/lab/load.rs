@@ -63,7 +63,7 @@ struct Shared {
 impl Plan {
     /// 400 requests per second for at most two minutes.
     pub fn new(to: SocketAddr, host: &str, limit: u64) -> Self {
-        Self { to, host: host.to_owned(), rate: 400, limit, within: Duration::from_secs(120) }
+        Self { to, host: host.to_owned(), rate: 400, limit, within: Duration::from_mins(2) }
     }
 }
 

@@ -11,6 +11,7 @@ mod contour;
 mod dns;
 mod gateway;
 mod history;
+#[expect(dead_code, reason = "the tests of the hub process use it")]
 mod hub;
 mod lab;
 mod load;

@@ -54,5 +54,5 @@ impl Process {
 pub fn tail(log: &Path, lines: usize) -> String {
     let text = fs::read(log).map_or_else(|error| error.to_string(), |bytes| String::from_utf8_lossy(&bytes).into_owned());
     let all: Vec<&str> = text.lines().collect();
-    all[all.len().saturating_sub(lines)..].iter().map(|line| format!("    {line}\n")).collect()
+    all[all.len().saturating_sub(lines)..].join("\n")
 }

@@ -5,7 +5,7 @@ use crate::{
     gateway::METRICS_PORT,
     parts::Parts,
     process::Process,
-    wait::{eventually, seconds},
+    wait::{answers, eventually, seconds},
 };
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -50,7 +50,7 @@ impl Prometheus {
         let url = format!("{}/-/ready", self.url());
         eventually("prometheus", seconds(30), async || {
             self.process.lock().await.as_mut().context("it was stopped")?.check()?;
-            Ok(drop(reqwest::get(&url).await?.error_for_status()?))
+            answers(&url).await
         })
         .await
     }
@@ -79,7 +79,7 @@ impl Prometheus {
 
 /// An instant query through the member's API server, with the administrator's rights: the value of its only series.
 pub async fn query(member: &Cluster, promql: &str) -> Result<f64> {
-    let query: String = url_encode(promql);
+    let query = url_encode(promql);
     let path = format!("/api/v1/namespaces/monitoring/services/http:prometheus:{PORT}/proxy/api/v1/query?query={query}");
     let answer: Value = member.client.request(http::Request::get(path).body(Vec::new())?).await?;
     let value = answer["data"]["result"][0]["value"][1].as_str();
@@ -87,7 +87,7 @@ pub async fn query(member: &Cluster, promql: &str) -> Result<f64> {
 }
 
 fn url_encode(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+    text.bytes().fold(String::new(), |encoded, byte| encoded + &format!("%{byte:02X}"))
 }
 
 fn configuration(address: Ipv4Addr) -> String {

@@ -79,5 +79,6 @@ fn logs(lab: &Lab, test: &str) -> String {
     let shared = ["skipper.log", "contour.log", "envoy.log"].map(|name| (folder.join(name), 4));
     let own = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let own = own.filter(|path| path.to_string_lossy().contains(test)).map(|path| (path, 15));
-    own.chain(shared).map(|(path, lines): (PathBuf, usize)| format!("  {}\n{}", path.display(), tail(&path, lines))).collect()
+    let ends = own.chain(shared).map(|(path, lines): (PathBuf, usize)| format!("{}:\n{}", path.display(), tail(&path, lines)));
+    ends.collect::<Vec<_>>().join("\n")
 }

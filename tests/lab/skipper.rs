@@ -4,7 +4,7 @@ use crate::{
     cluster::Cluster,
     parts::Parts,
     process::Process,
-    wait::{eventually, seconds},
+    wait::{answers, eventually, seconds},
 };
 use anyhow::{Context, Result};
 use axum::{Router, body::Body, extract::Request, extract::State, http::StatusCode, response::Response};
@@ -50,15 +50,10 @@ impl Skipper {
         let mut process = Process::spawn("skipper", command, &folder.join("logs/skipper.log"))?;
         eventually("skipper", seconds(30), async || {
             process.check()?;
-            Ok(drop(reqwest::get(format!("http://{SUPPORT}/metrics")).await?.error_for_status()?))
+            answers(&format!("http://{SUPPORT}/metrics")).await
         })
         .await?;
         Ok(Self { address, proxy, _process: process })
-    }
-
-    /// The routes as Skipper understood them, in its own language.
-    pub async fn routes(&self) -> Result<String> {
-        Ok(reqwest::get(format!("http://{SUPPORT}/routes")).await?.text().await?)
     }
 }
 

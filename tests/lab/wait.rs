@@ -19,6 +19,12 @@ pub async fn eventually<T>(what: &str, within: Duration, mut attempt: impl Async
     }
 }
 
+/// One GET; anything but a success is an error.
+pub async fn answers(url: &str) -> Result<()> {
+    reqwest::get(url).await?.error_for_status()?;
+    Ok(())
+}
+
 pub const fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
 }
