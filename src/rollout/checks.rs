@@ -81,6 +81,7 @@ pub(super) fn consume(pass: &mut Pass<'_>) {
     };
     let (Some(run), Some(asked)) = (pass.run().cloned(), pass.status.asked.clone()) else { return };
     let judged = judge::judge(&run, &asked, &input.spec.analysis, measured);
+    pass.passes_now = judged.verdict == Verdict::Pass;
     account(pass, &judged);
     record(pass, &run, judged.clone());
     wake_for_next(pass);

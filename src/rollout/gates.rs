@@ -4,7 +4,7 @@ use super::{
     checks::longest_window,
     health,
     input::{Problem, RouteSeen},
-    pass::{Pass, Standing, above, in_words, intended, later},
+    pass::{Pass, Standing, above, between, in_words, intended, later},
     run,
 };
 use crate::api::{
@@ -23,6 +23,7 @@ pub(super) fn obstacle(pass: &mut Pass<'_>) -> Option<Standing> {
         .or_else(|| paused(pass))
         .or_else(|| waiting(pass))
         .or_else(|| soaking(pass))
+        .or_else(|| stale(pass))
 }
 
 /// A hold that only a person ends.
@@ -214,4 +215,15 @@ fn soaking(pass: &mut Pass<'_>) -> Option<Standing> {
     let message = format!("all steps are done; the way back to {} stays open until {end:.0}", in_words(&run.way_back));
     pass.wake_at(end);
     Some(Standing::new(Phase::Soaking, Reason::KeepingPrevious, message))
+}
+
+/// While a person or a time was waited for, unchanged checks were not recorded, or nobody looked: the last word before
+/// an advance is a check of now.
+fn stale(pass: &Pass<'_>) -> Option<Standing> {
+    let run = pass.run()?;
+    let (number, checked) = (run.step, run.check.as_ref()?.at);
+    let interval = pass.input.spec.analysis.interval;
+    let fresh = pass.passes_now || between(checked, pass.now()) <= interval.saturating_add(interval);
+    let message = || format!("step {number} passed before the wait; the next check decides");
+    (run.step > 0 && !fresh).then(|| Standing::new(Phase::Progressing, Reason::Baking, message()))
 }

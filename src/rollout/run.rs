@@ -288,7 +288,7 @@ fn succeed(pass: &mut Pass<'_>) -> Standing {
 }
 
 /// Ends the live run and keeps its record.
-fn end(pass: &mut Pass<'_>, outcome: Outcome, reason: Reason, message: &str) {
+pub(super) fn end(pass: &mut Pass<'_>, outcome: Outcome, reason: Reason, message: &str) {
     let now = pass.now();
     let Some(run) = pass.run_mut() else { return };
     run.outcome = Some(outcome);

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cutover::{
     api::{
-        DeletionPolicy, Distribution, FleetRolloutSpec, FleetRolloutStatus, RolloutRequestSpec, Verb,
+        DeletionPolicy, Distribution, FleetRolloutSpec, FleetRolloutStatus, Reason, RolloutRequestSpec, Verb,
         request::{RequestState, RolloutRef},
     },
     rollout::{
         self, Action, Decision, Input, Observation, RouteKey,
         input::{
-            Accepted, BackendSeen, EndpointSeen, LiveRoute, Mark, Measured, MemberSeen, Request, RouteSeen, Sample,
-            Sampled, Wanted,
+            Accepted, BackendSeen, EndpointSeen, LiveRoute, Mark, Measured, MemberSeen, Problem, Request, RouteSeen,
+            Sample, Sampled, Wanted,
         },
     },
 };
@@ -72,6 +72,10 @@ pub struct World {
     pub answered: Vec<(String, RequestState, String)>,
     pub rehearsed: BTreeMap<RouteKey, Result<(), String>>,
     pub refuse_rehearsals: bool,
+    /// The backends are not there yet.
+    pub unready_backends: bool,
+    /// The declaration breaks a rule.
+    pub invalid: bool,
     pub deleting: bool,
     pub finalizer: bool,
     pub gone: bool,
@@ -143,6 +147,8 @@ impl World {
             answered: Vec::new(),
             rehearsed: BTreeMap::new(),
             refuse_rehearsals: false,
+            unready_backends: false,
+            invalid: false,
             deleting: false,
             finalizer: true,
             gone: false,
@@ -247,9 +253,9 @@ impl World {
         let members = self.members();
         let each = || services.iter().flat_map(|service| members.iter().map(move |m| (service.clone(), m.clone())));
         Observation {
-            refused: None,
+            refused: self.invalid.then(|| Problem::new(Reason::InvalidSpec, "spec.members: nonsense")),
             routes: self.routes.iter().map(|(key, route)| (key.clone(), seen(route.as_ref()))).collect(),
-            backends: each().map(|key| (key, BackendSeen::Ready)).collect(),
+            backends: each().map(|key| (key, self.backend())).collect(),
             members: members
                 .iter()
                 .map(|name| {
@@ -284,6 +290,10 @@ impl World {
             announced: 0,
             measured_at: self.measured_at,
         }
+    }
+
+    fn backend(&self) -> BackendSeen {
+        if self.unready_backends { BackendSeen::Outdated } else { BackendSeen::Ready }
     }
 
     fn measure(&self, wanted: &Wanted) -> Measured {
@@ -369,7 +379,8 @@ impl World {
                 self.finalizer = false;
                 self.gone = true;
             }
-            Action::WriteBackend { .. } | Action::ReleaseBackends { .. } => {}
+            Action::WriteBackend { .. } => self.unready_backends = false,
+            Action::ReleaseBackends { .. } => {}
             Action::Rehearse { route, .. } => {
                 let result = if self.refuse_rehearsals { Err("denied by a webhook".to_owned()) } else { Ok(()) };
                 self.rehearsed.insert(route.clone(), result);

@@ -11,7 +11,11 @@ use anyhow::{Result, bail, ensure};
 use std::net::SocketAddr;
 
 pub const TESTS: &[Test] = &[
-    Test { name: "backend_weights_of_external_names_lie", exclusive: false, run: |scene| Box::pin(backend_weights_lie(scene)) },
+    Test {
+        name: "backend_weights_of_external_names_lie",
+        exclusive: false,
+        run: |scene| Box::pin(backend_weights_lie(scene)),
+    },
     Test { name: "route_group_segments_are_true", exclusive: false, run: |scene| Box::pin(route_group(scene)) },
     Test { name: "http_route_weights_are_true", exclusive: false, run: |scene| Box::pin(http_route(scene)) },
     Test { name: "http_proxy_weights_are_true", exclusive: false, run: |scene| Box::pin(http_proxy(scene)) },
@@ -52,7 +56,9 @@ async fn judge(scene: &Scene, to: SocketAddr, expected: &[(&str, u32)]) -> Resul
 async fn backend_weights_lie(scene: Scene) -> Result<()> {
     external_names(&scene).await?;
     let name = &scene.namespace;
-    let backend = |member| format!("{{path: /, pathType: Prefix, backend: {{service: {{name: {name}-{member}, port: {{number: 80}}}}}}}}");
+    let backend = |member| {
+        format!("{{path: /, pathType: Prefix, backend: {{service: {{name: {name}-{member}, port: {{number: 80}}}}}}}}")
+    };
     let ingress = format!(
         "\
 apiVersion: networking.k8s.io/v1
