@@ -1,0 +1,221 @@
+//! `MemberCluster`: a cluster that carries traffic, and how it is reached and measured.
+
+use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::status::Condition;
+
+/// A cluster that carries traffic.
+#[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[kube(
+    group = "cutover.dev",
+    version = "v1alpha1",
+    kind = "MemberCluster",
+    plural = "memberclusters",
+    shortname = "mc",
+    category = "cutover",
+    status = "MemberClusterStatus",
+    printcolumn(name = "Healthy", type_ = "string", json_path = ".status.conditions[?(@.type==\"Healthy\")].status"),
+    printcolumn(name = "Reason", type_ = "string", json_path = ".status.conditions[?(@.type==\"Healthy\")].reason"),
+    printcolumn(name = "Version", type_ = "string", json_path = ".status.kubernetesVersion"),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    validation = Rule::new("self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,59}[a-z0-9])?$')")
+        .message("metadata.name: a DNS label of at most 61 characters")
+)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("!has(self.prometheus.service) || has(self.kubeconfigSecretRef)")
+    .message("spec.prometheus.service is reached through the member's API server and needs kubeconfigSecretRef; or give prometheus.url"))]
+pub struct MemberClusterSpec {
+    /// The kubeconfig, in a Secret of the hub's own namespace; left out for a member that is only measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kubeconfig_secret_ref: Option<SecretKeyRef>,
+    /// Where the hub's data plane reaches this member; the only names that backends may use.
+    #[schemars(length(min = 1, max = 64))]
+    #[x_kube(validation = Rule::new("self.filter(e, !has(e.service)).size() <= 1").message("spec.endpoints: at most one endpoint without service, the default"))]
+    pub endpoints: Vec<Endpoint>,
+    /// What is asked at each endpoint to see that it answers.
+    #[serde(default)]
+    pub probe: Probe,
+    /// Where its metrics are.
+    pub prometheus: Prometheus,
+    /// Namespaces whose rollouts may use this member.
+    #[serde(default)]
+    pub allowed_namespaces: AllowedNamespaces,
+}
+
+/// A key of a Secret in the hub's own namespace.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[serde(rename_all = "camelCase")]
+pub struct SecretKeyRef {
+    /// Name of the Secret.
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+    /// The key in it.
+    #[schemars(length(min = 1, max = 253))]
+    pub key: String,
+}
+
+/// Where the hub's data plane reaches a member.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Endpoint {
+    /// The service that this endpoint is for; left out: the default for all services.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<ServiceRef>,
+    /// A DNS name; `{{ service }}` and `{{ namespace }}` are filled in.
+    #[schemars(length(min = 1, max = 253))]
+    pub host: String,
+    /// TCP port.
+    #[schemars(range(min = 1, max = 65535))]
+    pub port: u16,
+    /// Speak TLS to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<EndpointTls>,
+    /// Which Host header the member gets.
+    #[serde(default)]
+    pub host_header: HostHeader,
+}
+
+/// A service by name.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct ServiceRef {
+    /// Namespace of the rollout.
+    #[schemars(length(min = 1, max = 63))]
+    pub namespace: String,
+    /// Name of the service in the rollout.
+    #[schemars(length(min = 1, max = 63))]
+    pub name: String,
+}
+
+/// TLS towards a member.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct EndpointTls {
+    /// Name in the SNI extension, for which the certificate must be valid.
+    #[schemars(length(min = 1, max = 253))]
+    pub server_name: String,
+    /// Certificates that the probe trusts, PEM; default: those of the system. What the data plane trusts is its own configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca_secret_ref: Option<SecretKeyRef>,
+}
+
+/// Which Host header a member gets.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HostHeader {
+    /// The one that the client sent.
+    #[default]
+    Preserve,
+    /// The endpoint's host.
+    Endpoint,
+}
+
+/// What is asked at each endpoint, with the host, port and TLS that the backend uses.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Probe {
+    /// Path; any answer below 500 is good.
+    #[serde(default = "default_path")]
+    #[schemars(length(min = 1, max = 1024), regex(pattern = "^/"))]
+    pub path: String,
+}
+
+/// Where a member's metrics are; exactly one of the two.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum Prometheus {
+    /// A Service that is reached through the member's API server with the kubeconfig alone.
+    Service(PrometheusService),
+    /// An address that the hub reaches itself.
+    Url(PrometheusUrl),
+}
+
+/// A Prometheus behind a member's API server.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct PrometheusService {
+    /// Its namespace.
+    #[schemars(length(min = 1, max = 63))]
+    pub namespace: String,
+    /// Name of the Service.
+    #[schemars(length(min = 1, max = 63))]
+    pub name: String,
+    /// Its port.
+    #[schemars(range(min = 1, max = 65535))]
+    pub port: u16,
+}
+
+/// A Prometheus at an address.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("!(has(self.bearerTokenSecretRef) && has(self.basicAuthSecretRef))")
+    .message("bearerTokenSecretRef or basicAuthSecretRef, not both"))]
+pub struct PrometheusUrl {
+    /// `https://host[:port][/prefix]`; plain `http` is allowed without credentials only.
+    #[schemars(length(min = 8, max = 1024), regex(pattern = "^https?://"))]
+    pub address: String,
+    /// Certificates to trust, PEM; default: those of the system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca_secret_ref: Option<SecretKeyRef>,
+    /// A bearer token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bearer_token_secret_ref: Option<SecretKeyRef>,
+    /// `user:password`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basic_auth_secret_ref: Option<SecretKeyRef>,
+}
+
+/// Namespaces whose rollouts may use a member.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("(self.from == 'Names') == has(self.names)").message("names is given with from: Names, and only then"))]
+pub struct AllowedNamespaces {
+    /// All, or those in `names`.
+    #[serde(default)]
+    pub from: NamespacesFrom,
+    /// The namespaces.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 256), inner(length(min = 1, max = 63)))]
+    pub names: Vec<String>,
+}
+
+/// Which namespaces.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NamespacesFrom {
+    /// Every one.
+    #[default]
+    All,
+    /// Those that are named.
+    Names,
+}
+
+/// What the hub knows of a member. Written when something changes; there is no heartbeat.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct MemberClusterStatus {
+    /// The generation that these conditions are about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// Reachable, EndpointsReady, MetricsAvailable, CredentialsValid, Healthy.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 8))]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".to_owned()]))]
+    pub conditions: Vec<Condition>,
+    /// Version of its API server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kubernetes_version: Option<String>,
+    /// UID of its namespace kube-system: which cluster this really is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_id: Option<String>,
+}
+
+impl Default for Probe {
+    fn default() -> Self {
+        Self { path: default_path() }
+    }
+}
+
+fn default_path() -> String {
+    "/".to_owned()
+}

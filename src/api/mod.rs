@@ -1,0 +1,43 @@
+//! What a user can say and read: the custom resources, and the names that cutover puts on objects.
+//!
+//! Types here never deny unknown fields: an older hub must read newer objects.
+
+pub mod analysis;
+pub mod duration;
+pub mod member;
+pub mod progress;
+pub mod reason;
+pub mod request;
+pub mod rollout;
+pub mod service;
+pub mod status;
+pub mod strategy;
+
+pub use analysis::{Analysis, Metric};
+pub use duration::Duration;
+pub use member::{MemberCluster, MemberClusterSpec, MemberClusterStatus};
+pub use progress::Progress;
+pub use reason::Reason;
+pub use request::{RolloutRequest, RolloutRequestSpec, Verb};
+pub use rollout::{DeletionPolicy, FleetRollout, FleetRolloutSpec, MemberWeight};
+pub use service::{Backend, Route, ServiceSpec};
+pub use status::{FleetRolloutStatus, Phase};
+pub use strategy::Strategy;
+
+/// Weight of each member, by name; the weights sum to the rollout's total. Ordered, so that every answer is reproducible.
+pub type Distribution = std::collections::BTreeMap<String, u32>;
+
+/// API group of every kind of cutover.
+pub const GROUP: &str = "cutover.dev";
+/// Finalizer on fleet rollouts and member clusters.
+pub const FINALIZER: &str = "cutover.dev/finalizer";
+/// On a route: who wrote the weights last, one mark a rollout (see [`crate::route::mark`]).
+pub const WRITE_ANNOTATION: &str = "cutover.dev/write";
+/// On an adopted route: what its rules held before the first write, for `deletionPolicy: Revert`.
+pub const ORIGINAL_ANNOTATION: &str = "cutover.dev/original";
+/// On a backend that the hub made: the uid of its rollout.
+pub const ROLLOUT_LABEL: &str = "cutover.dev/rollout-uid";
+/// On a backend that the hub made: the member it leads to.
+pub const MEMBER_LABEL: &str = "cutover.dev/member";
+/// Field manager of every write that the hub makes.
+pub const FIELD_MANAGER: &str = "cutover";

@@ -1,0 +1,107 @@
+//! How far a stage has moved, as users write it: `20%`, `12.5%`.
+
+use std::{fmt, str::FromStr};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// The pattern that the CRDs carry: more than 0 is a rule of its own.
+pub const PATTERN: &str = r"^(100|[1-9]?[0-9](\.[0-9]{1,2})?)%$";
+
+/// A part of the way from old to new, in hundredths of a percent (10000 is all of it).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Progress(u16);
+
+/// Why a text is not a progress.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a progress; write a percentage from 0.01% to 100%, such as 25% or 12.5%")]
+pub struct NotAProgress(String);
+
+impl Progress {
+    /// The end of the way.
+    pub const ALL: Self = Self(10_000);
+
+    /// In hundredths of a percent, 0 to 10000.
+    #[must_use]
+    pub const fn basis_points(self) -> u64 {
+        self.0 as u64
+    }
+}
+
+impl FromStr for Progress {
+    type Err = NotAProgress;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || NotAProgress(text.chars().take(40).collect());
+        let number = text.strip_suffix('%').ok_or_else(error)?;
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+        let plain = |part: &str, most: usize| {
+            (1..=most).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        if !plain(whole, 3) || !plain(fraction, 2) {
+            return Err(error());
+        }
+        let hundredths: u16 = format!("{fraction:0<2}").parse().map_err(|_| error())?;
+        let whole: u16 = whole.parse().map_err(|_| error())?;
+        match whole * 100 + hundredths {
+            points @ 1..=10_000 => Ok(Self(points)),
+            _ => Err(error()),
+        }
+    }
+}
+
+impl fmt::Display for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.0 / 100, self.0 % 100) {
+            (whole, 0) => write!(f, "{whole}%"),
+            (whole, part) if part % 10 == 0 => write!(f, "{whole}.{}%", part / 10),
+            (whole, part) => write!(f, "{whole}.{part:02}%"),
+        }
+    }
+}
+
+impl Serialize for Progress {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Progress {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+impl JsonSchema for Progress {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Progress".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "pattern": PATTERN, "maxLength": 6})
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Progress;
+
+    #[test]
+    fn reads_percentages_and_writes_them_back() {
+        for (text, points) in [("5%", 500), ("12.5%", 1250), ("0.01%", 1), ("33.33%", 3333), ("100%", 10_000)] {
+            let read: Progress = text.parse().unwrap();
+            assert_eq!((read.basis_points(), read.to_string()), (points, text.to_owned()));
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_no_part_of_the_way() {
+        for text in ["0%", "101%", "5", "-5%", "1.234%", "%", "5.%", "100.01%", "1e1%"] {
+            assert!(text.parse::<Progress>().is_err(), "{text}");
+        }
+    }
+}

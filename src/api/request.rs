@@ -1,0 +1,112 @@
+//! `RolloutRequest`: a verb as an object, so that verbs have RBAC of their own and leave a record.
+
+use std::fmt;
+
+use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One request of a person to one run of one rollout; applied once.
+#[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[kube(
+    group = "cutover.dev",
+    version = "v1alpha1",
+    kind = "RolloutRequest",
+    plural = "rolloutrequests",
+    namespaced,
+    shortname = "rr",
+    category = "cutover",
+    status = "RolloutRequestStatus",
+    printcolumn(name = "Rollout", type_ = "string", json_path = ".spec.rollout.name"),
+    printcolumn(name = "Verb", type_ = "string", json_path = ".spec.verb"),
+    printcolumn(name = "By", type_ = "string", json_path = ".spec.requestedBy"),
+    printcolumn(name = "State", type_ = "string", json_path = ".status.state"),
+    printcolumn(name = "Reason", type_ = "string", json_path = ".status.reason"),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("self == oldSelf").message("spec: a request cannot be changed; make a new one"))]
+pub struct RolloutRequestSpec {
+    /// The rollout that is meant.
+    pub rollout: RolloutRef,
+    /// What is asked.
+    pub verb: Verb,
+    /// Number of the run that is meant; 0 before the first.
+    #[schemars(range(min = 0))]
+    pub run: u64,
+    /// The step that is meant, from 1; only for `Promote`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1024))]
+    pub step: Option<u32>,
+    /// Why, for the record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 256))]
+    pub reason: Option<String>,
+    /// Who asks; an admission policy binds it to the authenticated user.
+    #[schemars(length(min = 1, max = 253))]
+    pub requested_by: String,
+}
+
+/// A rollout, by name and uid, so that a request never meets a later one of the same name.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct RolloutRef {
+    /// Name, in the request's namespace.
+    #[schemars(length(min = 1, max = 63))]
+    pub name: String,
+    /// Its uid.
+    #[schemars(length(min = 1, max = 64))]
+    pub uid: String,
+}
+
+/// What a person can ask of a rollout.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verb {
+    /// Back to the way back, now; wins over all others.
+    Abort,
+    /// Back to the way back, also out of a soak.
+    Rollback,
+    /// No advance; checks and rollback go on.
+    Pause,
+    /// Advance again.
+    Resume,
+    /// Open the wait of a step.
+    Promote,
+    /// Try a failed revision again.
+    Retry,
+    /// The live distribution is the primary.
+    Adopt,
+}
+
+/// What became of a request.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct RolloutRequestStatus {
+    /// The answer; absent until the hub saw it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<RequestState>,
+    /// Why, in one sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// When it was answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub at: Option<jiff::Timestamp>,
+}
+
+/// The answer to a request.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestState {
+    /// It took effect.
+    Applied,
+    /// It cannot take effect; the reason says why.
+    Refused,
+    /// It came too late.
+    Expired,
+}
+
+impl fmt::Display for Verb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}

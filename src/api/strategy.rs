@@ -1,0 +1,161 @@
+//! How a rollout moves: stages, steps, and what must pass before the next one.
+
+use std::{fmt, str::FromStr};
+
+use kube::KubeSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::{Duration, Progress, duration::NotADuration};
+
+/// How to get from the primary to the declared distribution.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Strategy {
+    /// Ordered groups of gaining members that move together. Left out: all gaining members in one stage.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32))]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["name".to_owned()]))]
+    pub stages: Vec<Stage>,
+    /// How far each stage moves at a time. Left out: 5 %, 25 %, 50 %, 100 %.
+    #[serde(default = "default_steps")]
+    #[schemars(length(min = 1, max = 32))]
+    #[x_kube(
+        validation = Rule::new("self.map(s, double(s.progress.replace('%', ''))).isSorted() && self.all(s, self.exists_one(t, double(t.progress.replace('%', '')) == double(s.progress.replace('%', ''))))")
+            .message("spec.strategy.steps: steps rise; each progress must be more than the one before it"),
+        validation = Rule::new("self[size(self) - 1].progress == '100%'")
+            .message("spec.strategy.steps: the last step must be 100%"),
+        validation = Rule::new("double(self[0].progress.replace('%', '')) > 0.0")
+            .message("spec.strategy.steps: progress must be more than 0%")
+    )]
+    pub steps: Vec<Step>,
+    /// Time that each weight must hold with passing checks, where a step sets none of its own.
+    #[serde(default = "default_bake")]
+    pub bake: Duration,
+    /// Most time that a run may take; counts only time in which nothing but checks stood in the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress_deadline: Option<Duration>,
+    /// After the last step: checks go on and the way back stays open for this time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep_previous: Option<Duration>,
+    /// What a failure does.
+    #[serde(default)]
+    pub on_failure: OnFailure,
+}
+
+/// An ordered group of gaining members.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Stage {
+    /// Its name, for people.
+    #[schemars(length(min = 1, max = 63), regex(pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
+    pub name: String,
+    /// Members that gain weight in this stage.
+    #[schemars(length(min = 1, max = 64), inner(length(min = 1, max = 61)))]
+    #[x_kube(merge_strategy = ListMerge::Set)]
+    pub members: Vec<String>,
+}
+
+/// How far a stage moves at a time, and what must pass before the next step.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Step {
+    /// Part of the way from old to new.
+    pub progress: Progress,
+    /// Time that this weight must hold with passing checks; overrides the strategy's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bake: Option<Duration>,
+    /// What to wait for after the bake: `Promotion`, or a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Wait>,
+}
+
+/// What a step waits for after its bake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// A person's `promote`.
+    Promotion,
+    /// A time.
+    For(Duration),
+}
+
+/// What a failure does.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnFailure {
+    /// Back to the last known good distribution, at once.
+    #[default]
+    Rollback,
+    /// No advance until retry or abort; the guard and a dead endpoint still roll back.
+    Hold,
+}
+
+impl Default for Strategy {
+    fn default() -> Self {
+        Self {
+            stages: Vec::new(),
+            steps: default_steps(),
+            bake: default_bake(),
+            progress_deadline: None,
+            keep_previous: None,
+            on_failure: OnFailure::default(),
+        }
+    }
+}
+
+fn default_steps() -> Vec<Step> {
+    ["5%", "25%", "50%", "100%"]
+        .iter()
+        .filter_map(|progress| progress.parse().ok())
+        .map(|progress| Step { progress, bake: None, wait: None })
+        .collect()
+}
+
+const fn default_bake() -> Duration {
+    Duration::from_secs(300)
+}
+
+impl FromStr for Wait {
+    type Err = NotADuration;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "Promotion" => Ok(Self::Promotion),
+            time => time.parse().map(Self::For),
+        }
+    }
+}
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Promotion => f.write_str("Promotion"),
+            Self::For(time) => time.fmt(f),
+        }
+    }
+}
+
+impl Serialize for Wait {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Wait {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+impl JsonSchema for Wait {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Wait".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "pattern": "^(Promotion|([0-9]{1,5}(h|m|s|ms)){1,4})$", "maxLength": 32})
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+}

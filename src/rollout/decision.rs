@@ -1,0 +1,70 @@
+//! What a decision says: the new status, what to do, and when to look again.
+
+use jiff::Timestamp;
+
+use super::input::RouteKey;
+use crate::api::{DeletionPolicy, Distribution, FleetRolloutStatus, status::Answer};
+
+/// The answer of [`super::decide`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// The status to record. Where it differs from the one that was read it is written first; if that fails, nothing is done.
+    pub status: FleetRolloutStatus,
+    /// What to do then, in this order. Doing it twice is harmless.
+    pub actions: Vec<Action>,
+    /// When to look again even if nothing happens.
+    pub wake: Option<Timestamp>,
+}
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Put the finalizer on the rollout.
+    AddFinalizer,
+    /// Make or change the backend of one service and member.
+    WriteBackend {
+        /// The service.
+        service: String,
+        /// The member.
+        member: String,
+    },
+    /// Try a route's write as a server-side dry run, and remember the result.
+    Rehearse {
+        /// The route.
+        route: RouteKey,
+        /// The weights to try.
+        weights: Distribution,
+    },
+    /// Bring a route to these weights and leave the mark of this sequence.
+    WriteRoute {
+        /// The route.
+        route: RouteKey,
+        /// The weights.
+        weights: Distribution,
+        /// The run, for the mark.
+        run: u64,
+        /// The decision, for the mark.
+        sequence: u64,
+    },
+    /// Give a route back: the mark goes; with `Revert`, adopted rules get what they held before and created routes go.
+    ReleaseRoute {
+        /// The route.
+        route: RouteKey,
+        /// How.
+        policy: DeletionPolicy,
+    },
+    /// Give the backends back: without owner and mark (`Retain`), or remove those that the hub made and no route names (`Revert`).
+    ReleaseBackends {
+        /// How.
+        policy: DeletionPolicy,
+    },
+    /// Write a request's answer.
+    AnswerRequest {
+        /// Name of the request.
+        name: String,
+        /// The answer.
+        answer: Answer,
+    },
+    /// Take the finalizer off; the last thing.
+    RemoveFinalizer,
+}

@@ -1,0 +1,260 @@
+//! All that a decision may know.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use crate::api::{Distribution, Duration, FleetRolloutSpec, FleetRolloutStatus, Reason, RolloutRequestSpec};
+
+/// All that [`super::decide`] may know.
+#[derive(Clone, Debug)]
+pub struct Input<'a> {
+    /// The time of this pass, in whole milliseconds.
+    pub now: Timestamp,
+    /// UID of the hub cluster's namespace kube-system.
+    pub hub: &'a str,
+    /// This life of the hub process; another one took over when it differs from the status.
+    pub leader: &'a str,
+    /// The rollout's uid.
+    pub uid: &'a str,
+    /// The rollout's generation.
+    pub generation: i64,
+    /// The rollout is marked for deletion.
+    pub deleting: bool,
+    /// The rollout carries the finalizer.
+    pub finalizer: bool,
+    /// What is declared.
+    pub spec: &'a FleetRolloutSpec,
+    /// What is recorded.
+    pub status: &'a FleetRolloutStatus,
+    /// Requests to this rollout that have no answer yet, oldest first.
+    pub requests: &'a [Request],
+    /// What was seen.
+    pub seen: &'a Observation,
+    /// Number of the last transition that this process announced.
+    pub announced: u64,
+    /// The `at` of the last measurements that this process asked for.
+    pub measured_at: Option<Timestamp>,
+}
+
+/// A request that has no answer yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
+    /// When it was made.
+    pub at: Timestamp,
+    /// What it asks.
+    pub spec: RolloutRequestSpec,
+}
+
+/// What was seen of the world. A failure to see is a value.
+#[derive(Clone, Debug, Default)]
+pub struct Observation {
+    /// What makes the declaration unfit to start a run: the first problem, in words.
+    pub refused: Option<Problem>,
+    /// Every route of every service.
+    pub routes: BTreeMap<RouteKey, RouteSeen>,
+    /// Every backend, by service and member.
+    pub backends: BTreeMap<(String, String), BackendSeen>,
+    /// Every member that is named.
+    pub members: BTreeMap<String, MemberSeen>,
+    /// Every endpoint, by service and member.
+    pub endpoints: BTreeMap<(String, String), EndpointSeen>,
+    /// Measurements that were asked for by [`super::due`] and have arrived.
+    pub measured: Option<Measured>,
+    /// Results of the dry runs of this run's first write, by route.
+    pub rehearsals: BTreeMap<RouteKey, Result<(), String>>,
+}
+
+/// A route, by the service whose weights it holds and its place among that service's routes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RouteKey {
+    /// The service.
+    pub service: String,
+    /// Kind and name, with its rules where they are named: `HTTPRoute/public#main`.
+    pub route: String,
+}
+
+/// Something that is wrong, with words for a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Its reason.
+    pub reason: Reason,
+    /// Field, value and remedy.
+    pub message: String,
+}
+
+/// What was seen of a route.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RouteSeen {
+    /// It has not been looked at yet, or could not be.
+    Unseen,
+    /// It is not there, and the hub shall make it.
+    ToCreate,
+    /// It cannot be used; the reason says why (missing, kind not installed, unreadable, owned by another …).
+    Unusable(Problem),
+    /// It is there.
+    Live(LiveRoute),
+}
+
+/// A route that can be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveRoute {
+    /// Its weights, brought to the rollout's total; members that it does not name are absent.
+    pub weights: Distribution,
+    /// The mark of the last write to this rollout's rules.
+    pub mark: Option<Mark>,
+    /// What the data plane says of the present object.
+    pub accepted: Accepted,
+    /// Field manager of the last change that was not the hub's.
+    pub editor: Option<String>,
+    /// Why the last write of this process to it failed, if it did.
+    pub failed: Option<String>,
+}
+
+/// Who wrote a route's weights.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// UID of the hub cluster's namespace kube-system.
+    pub hub: String,
+    /// The rollout.
+    pub rollout: String,
+    /// Its run.
+    pub run: u64,
+    /// The decision.
+    pub sequence: u64,
+}
+
+/// What the data plane says of the present object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Accepted {
+    /// This kind says nothing; what was read back counts.
+    Unsaid,
+    /// It has not spoken about this generation yet.
+    Pending,
+    /// It took it.
+    Yes,
+    /// It refused it, with its own words.
+    No(String),
+}
+
+/// What was seen of a backend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BackendSeen {
+    /// It is there and leads where it should.
+    Ready,
+    /// The hub must make or change it.
+    Outdated,
+    /// It cannot be used yet; the reason says why.
+    NotReady(Problem),
+}
+
+/// What was seen of a member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MemberSeen {
+    /// It cannot be used; the reason says why (not found, namespace not allowed …).
+    Unusable(Problem),
+    /// It is registered; the text says which cluster and which endpoints it is.
+    Registered {
+        /// Cluster id and endpoints, so that a change of either is seen. Empty while the cluster id is not known.
+        identity: String,
+    },
+}
+
+/// The last probes of one endpoint. All endpoints of a rollout are probed in one round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EndpointSeen {
+    /// Rounds in a row that it did not answer.
+    pub failures: u32,
+    /// Rounds in a row that it answered.
+    pub successes: u32,
+}
+
+/// One round of measurements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// When it was asked for: the `now` of the pass whose [`super::due`] wanted it.
+    pub at: Timestamp,
+    /// The sequence of the weights that were asked then.
+    pub sequence: u64,
+    /// Every sample.
+    pub samples: Vec<Sampled>,
+}
+
+/// One metric of one service at one member.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sampled {
+    /// The service.
+    pub service: String,
+    /// The metric.
+    pub metric: String,
+    /// The member.
+    pub member: String,
+    /// The time that the sample covers, if it was cut short so that it begins after the last change.
+    pub whole: bool,
+    /// What was read.
+    pub sample: Sample,
+}
+
+/// What was read from one member.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sample {
+    /// Of a ratio. An absent numerator is 0 where the denominator has samples: a perfect cluster has no error series.
+    Ratio {
+        /// What is counted.
+        numerator: Option<f64>,
+        /// All requests.
+        denominator: Option<f64>,
+    },
+    /// Of a histogram: upper bound and cumulative count, by rising bound; the last bound is infinite.
+    Buckets(Vec<(f64, f64)>),
+    /// Of a query.
+    Value(f64),
+    /// Nothing usable; in words, without anything of the answer's body.
+    Missing(String),
+}
+
+/// A round of measurements that [`super::due`] wants.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
+    /// The `now` of the pass.
+    pub at: Timestamp,
+    /// The sequence of the weights that are asked now.
+    pub sequence: u64,
+    /// The instant for which every member is evaluated: now minus lag.
+    pub evaluate_at: Timestamp,
+    /// Each metric with the window it covers.
+    pub windows: Vec<WantedMetric>,
+    /// The services.
+    pub services: Vec<String>,
+    /// The members: canaries and primaries with traffic.
+    pub members: Vec<String>,
+}
+
+/// One metric and the window it covers this time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WantedMetric {
+    /// Name of the metric.
+    pub metric: String,
+    /// The time that it covers.
+    pub window: Duration,
+    /// False where it was cut short so that it begins after the last change.
+    pub whole: bool,
+}
+
+impl std::fmt::Display for RouteKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({})", self.route, self.service)
+    }
+}
+
+impl Problem {
+    /// A reason with words.
+    #[must_use]
+    pub fn new(reason: Reason, message: impl Into<String>) -> Self {
+        Self { reason, message: message.into() }
+    }
+}
