@@ -19,8 +19,12 @@ pub const PORT: u16 = 6443;
 const ETCD: &str = "http://127.0.0.1:2379";
 
 /// Who may ask an API server, and as which group; each has a token.
-pub const USERS: [(&str, &str); 4] =
-    [(ADMIN, "system:masters"), (HUB_USER, "cutover:hub"), (READER, "cutover:readers"), (OPERATOR, "cutover:operators")];
+pub const USERS: [(&str, &str); 4] = [
+    (ADMIN, "system:masters"),
+    (HUB_USER, "cutover:hub"),
+    (READER, "cutover:readers"),
+    (OPERATOR, "cutover:operators"),
+];
 pub const ADMIN: &str = "lab-admin";
 /// The hub process: no rights but those that roles give.
 pub const HUB_USER: &str = "cutover-hub";
@@ -124,14 +128,21 @@ impl ApiServer {
             .args(["--etcd-servers", ETCD, "--etcd-prefix", &format!("/{}", self.name)])
             .args(["--bind-address", &self.address.to_string(), "--secure-port", &PORT.to_string()])
             .args(["--advertise-address", &self.address.to_string()])
-            .arg("--tls-cert-file").arg(&self.certificate.certificate)
-            .arg("--tls-private-key-file").arg(&self.certificate.key)
-            .arg("--service-account-signing-key-file").arg(&self.signing_key.0)
-            .arg("--service-account-key-file").arg(&self.signing_key.1)
+            .arg("--tls-cert-file")
+            .arg(&self.certificate.certificate)
+            .arg("--tls-private-key-file")
+            .arg(&self.certificate.key)
+            .arg("--service-account-signing-key-file")
+            .arg(&self.signing_key.0)
+            .arg("--service-account-key-file")
+            .arg(&self.signing_key.1)
             .args(["--service-account-issuer", &format!("https://{}", self.name)])
-            .arg("--token-auth-file").arg(self.folder.join("tokens.csv"))
-            .arg("--audit-policy-file").arg(self.folder.join("audit-policy.yaml"))
-            .arg("--audit-log-path").arg(self.audit_log())
+            .arg("--token-auth-file")
+            .arg(self.folder.join("tokens.csv"))
+            .arg("--audit-policy-file")
+            .arg(self.folder.join("audit-policy.yaml"))
+            .arg("--audit-log-path")
+            .arg(self.audit_log())
             .args(["--authorization-mode", "RBAC", "--service-cluster-ip-range", "10.1.0.0/24"])
             .args(["--disable-admission-plugins", "ServiceAccount", "--endpoint-reconciler-type", "none"]);
         command

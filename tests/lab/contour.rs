@@ -1,8 +1,8 @@
 //! Contour and Envoy as the hub's data plane, for Gateway API (Gateway `projectcontour/public`) and HTTPProxy.
 
 use crate::{
-    cluster::Cluster,
     apiserver::ADMIN,
+    cluster::Cluster,
     parts::Parts,
     process::Process,
     requirements::run,
@@ -35,7 +35,10 @@ impl Contour {
         let bootstrap = home.join("envoy.json").display().to_string();
         let admin = home.join("envoy.sock").display().to_string();
         let binary = parts.contour.display().to_string();
-        run(&binary, &["bootstrap", &bootstrap, "--admin-address", &admin, "--xds-address", "127.0.0.1", "--xds-port", XDS_PORT])?;
+        run(
+            &binary,
+            &["bootstrap", &bootstrap, "--admin-address", &admin, "--xds-address", "127.0.0.1", "--xds-port", XDS_PORT],
+        )?;
         let mut command = Command::new(&parts.envoy);
         command.args(["-c", &bootstrap, "--service-cluster", "lab", "--service-node", "lab"]);
         command.args(["--log-level", "warning", "--concurrency", "1", "--disable-hot-restart"]);
@@ -57,11 +60,16 @@ fn serve(parts: &Parts, home: &Path, hub: &Cluster) -> Result<Command> {
     let mut command = Command::new(&parts.contour);
     command
         .arg("serve")
-        .arg("--kubeconfig").arg(hub.kubeconfig_file(ADMIN)?)
-        .arg("--config-path").arg(home.join("contour.yaml"))
+        .arg("--kubeconfig")
+        .arg(hub.kubeconfig_file(ADMIN)?)
+        .arg("--config-path")
+        .arg(home.join("contour.yaml"))
         .args(["--xds-address", "127.0.0.1", "--xds-port", XDS_PORT, "--insecure", "--disable-leader-election"])
         // These kinds are served in newer versions only than the ones that Contour reads.
-        .args(["tlsroutes", "grpcroutes", "tcproutes", "backendtlspolicies"].map(|kind| format!("--disable-feature={kind}")));
+        .args(
+            ["tlsroutes", "grpcroutes", "tcproutes", "backendtlspolicies"]
+                .map(|kind| format!("--disable-feature={kind}")),
+        );
     Ok(command)
 }
 

@@ -157,6 +157,7 @@ async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin, state: Ar
 }
 
 async fn serve_metrics(listener: TcpListener, state: Arc<State>) {
-    let answer = move || async move { ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], state.tally.exposition()) };
+    let answer =
+        move || async move { ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], state.tally.exposition()) };
     let _ = axum::serve(listener, axum::Router::new().fallback(answer)).await;
 }

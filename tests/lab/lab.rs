@@ -75,10 +75,8 @@ impl Lab {
             hub.install_crds(crds).await?;
         }
         let ca = pki.ca_file();
-        let (skipper, contour) = tokio::try_join!(
-            Skipper::start(&parts, folder, &hub, &ca),
-            Contour::start(&parts, folder, &hub),
-        )?;
+        let (skipper, contour) =
+            tokio::try_join!(Skipper::start(&parts, folder, &hub, &ca), Contour::start(&parts, folder, &hub),)?;
         println!("lab: everything is up after {:.1?}", since.elapsed());
         let members = MEMBERS.into_iter().zip(members).collect();
         Ok(Self { folder: folder.to_owned(), pki, dns, hub, members, skipper, contour, _etcd: etcd })
@@ -97,7 +95,9 @@ impl Lab {
     pub fn describe(&self) {
         let clusters = self.members.values().map(|member| &member.cluster);
         for cluster in std::iter::once(&self.hub).chain(clusters) {
-            let kubeconfig = cluster.kubeconfig_file(ADMIN).map_or_else(|error| error.to_string(), |file| file.display().to_string());
+            let kubeconfig = cluster
+                .kubeconfig_file(ADMIN)
+                .map_or_else(|error| error.to_string(), |file| file.display().to_string());
             println!("lab: {:5} {}  {kubeconfig}", cluster.name, cluster.address);
         }
         println!("lab: Skipper {}  Envoy {}", self.skipper.address, self.contour.address);

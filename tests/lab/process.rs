@@ -19,7 +19,8 @@ pub struct Process {
 impl Process {
     /// Starts `command` with both outputs appended to `log`.
     pub fn spawn(name: &str, mut command: Command, log: &Path) -> Result<Self> {
-        let output = OpenOptions::new().create(true).append(true).open(log).with_context(|| log.display().to_string())?;
+        let output =
+            OpenOptions::new().create(true).append(true).open(log).with_context(|| log.display().to_string())?;
         let child = command
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
@@ -52,7 +53,8 @@ impl Process {
 
 /// The last lines of a log, or why it cannot be read.
 pub fn tail(log: &Path, lines: usize) -> String {
-    let text = fs::read(log).map_or_else(|error| error.to_string(), |bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let text =
+        fs::read(log).map_or_else(|error| error.to_string(), |bytes| String::from_utf8_lossy(&bytes).into_owned());
     let all: Vec<&str> = text.lines().collect();
     all[all.len().saturating_sub(lines)..].join("\n")
 }

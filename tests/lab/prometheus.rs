@@ -70,8 +70,10 @@ impl Prometheus {
     fn command(&self) -> Command {
         let mut command = Command::new(&self.binary);
         command
-            .arg("--config.file").arg(self.folder.join("prometheus.yml"))
-            .arg("--storage.tsdb.path").arg(self.folder.join("data"))
+            .arg("--config.file")
+            .arg(self.folder.join("prometheus.yml"))
+            .arg("--storage.tsdb.path")
+            .arg(self.folder.join("data"))
             .args(["--web.listen-address", &format!("{}:{PORT}", self.address), "--log.level", "warn"]);
         command
     }
@@ -80,7 +82,8 @@ impl Prometheus {
 /// An instant query through the member's API server, with the administrator's rights: the value of its only series.
 pub async fn query(member: &Cluster, promql: &str) -> Result<f64> {
     let query = url_encode(promql);
-    let path = format!("/api/v1/namespaces/monitoring/services/http:prometheus:{PORT}/proxy/api/v1/query?query={query}");
+    let path =
+        format!("/api/v1/namespaces/monitoring/services/http:prometheus:{PORT}/proxy/api/v1/query?query={query}");
     let answer: Value = member.client.request(http::Request::get(path).body(Vec::new())?).await?;
     let value = answer["data"]["result"][0]["value"][1].as_str();
     value.with_context(|| format!("no value for {promql}: {answer}"))?.parse().context("a number")

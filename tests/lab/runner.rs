@@ -42,7 +42,8 @@ impl Deref for Scene {
 pub async fn run_all(lab: &Arc<Lab>, filter: &str) -> ExitCode {
     let (alone, together): (Vec<_>, Vec<_>) =
         tests::all().into_iter().filter(|test| test.name.contains(filter)).partition(|test| test.exclusive);
-    let mut passed = stream::iter(together).map(|test| run(lab, test)).buffer_unordered(AT_A_TIME).collect::<Vec<_>>().await;
+    let mut passed =
+        stream::iter(together).map(|test| run(lab, test)).buffer_unordered(AT_A_TIME).collect::<Vec<_>>().await;
     for test in alone {
         passed.push(run(lab, test).await);
     }
@@ -79,6 +80,7 @@ fn logs(lab: &Lab, test: &str) -> String {
     let shared = ["skipper.log", "contour.log", "envoy.log"].map(|name| (folder.join(name), 4));
     let own = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let own = own.filter(|path| path.to_string_lossy().contains(test)).map(|path| (path, 15));
-    let ends = own.chain(shared).map(|(path, lines): (PathBuf, usize)| format!("{}:\n{}", path.display(), tail(&path, lines)));
+    let ends =
+        own.chain(shared).map(|(path, lines): (PathBuf, usize)| format!("{}:\n{}", path.display(), tail(&path, lines)));
     ends.collect::<Vec<_>>().join("\n")
 }

@@ -11,9 +11,13 @@ const LEAST_REQUESTS: u64 = 2_000;
 
 /// Between two counts at least 2,000 requests arrived, and every member's share is within `within` points of `expected` (percent).
 pub fn assert_shares(before: &Received, after: &Received, expected: &[(&str, u32)], within: f64) -> Result<()> {
-    let arrived: Received = after.iter().map(|(member, count)| (*member, count - before.get(member).unwrap_or(&0))).collect();
+    let arrived: Received =
+        after.iter().map(|(member, count)| (*member, count - before.get(member).unwrap_or(&0))).collect();
     let total: u64 = arrived.values().sum();
-    ensure!(total >= LEAST_REQUESTS, "{total} requests arrived, at least {LEAST_REQUESTS} are needed to judge: {arrived:?}");
+    ensure!(
+        total >= LEAST_REQUESTS,
+        "{total} requests arrived, at least {LEAST_REQUESTS} are needed to judge: {arrived:?}"
+    );
     for (member, count) in &arrived {
         let wanted = expected.iter().find(|(name, _)| name == member).map_or(0, |(_, share)| *share);
         let share = percent(*count, total);

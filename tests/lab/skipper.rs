@@ -13,11 +13,7 @@ use std::{
     net::{Ipv4Addr, SocketAddr},
     path::Path,
 };
-use tokio::{
-    net::TcpListener,
-    process::Command,
-    task::AbortHandle,
-};
+use tokio::{net::TcpListener, process::Command, task::AbortHandle};
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 const API: &str = "127.0.0.1:8101";

@@ -1,11 +1,6 @@
 //! What a gateway counted, and the same as Prometheus reads it.
 
-use std::{
-    collections::BTreeMap,
-    fmt::Write,
-    sync::Mutex,
-    time::Duration,
-};
+use std::{collections::BTreeMap, fmt::Write, sync::Mutex, time::Duration};
 
 /// Upper bounds in seconds; the last bucket is +Inf.
 const BOUNDS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
@@ -84,6 +79,7 @@ impl Latency {
         }
         let Self { count, sum, .. } = self;
         let _ = writeln!(text, "{NAME}_bucket{{service=\"{service}\",le=\"+Inf\"}} {count}");
-        let _ = writeln!(text, "{NAME}_sum{{service=\"{service}\"}} {sum}\n{NAME}_count{{service=\"{service}\"}} {count}");
+        let _ =
+            writeln!(text, "{NAME}_sum{{service=\"{service}\"}} {sum}\n{NAME}_count{{service=\"{service}\"}} {count}");
     }
 }

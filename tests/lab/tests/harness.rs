@@ -103,7 +103,8 @@ async fn names(scene: Scene) -> Result<()> {
 
 async fn history(scene: Scene) -> Result<()> {
     let resource = ApiResource::erase::<ConfigMap>(&());
-    let history = History::start(Api::namespaced_with(scene.hub.client.clone(), &scene.namespace, &resource), "x").await?;
+    let history =
+        History::start(Api::namespaced_with(scene.hub.client.clone(), &scene.namespace, &resource), "x").await?;
     let config_maps = Api::<ConfigMap>::namespaced(scene.hub.client.clone(), &scene.namespace);
     for step in ["0", "1", "2"] {
         let text = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"step": step}});
@@ -116,7 +117,8 @@ async fn history(scene: Scene) -> Result<()> {
         Ok(entries)
     })
     .await?;
-    let steps: Vec<_> = entries.iter().map(|entry| entry.object.as_ref().map(|object| object.data["data"]["step"].clone())).collect();
+    let steps: Vec<_> =
+        entries.iter().map(|entry| entry.object.as_ref().map(|object| object.data["data"]["step"].clone())).collect();
     ensure!(steps == [Some(json!("0")), Some(json!("1")), Some(json!("2")), None], "{entries:?}");
     ensure!(entries.is_sorted_by_key(|entry| entry.at), "{entries:?}");
     Ok(())

@@ -3,8 +3,8 @@
 use crate::runner::Test;
 
 mod contour;
-mod harness;
 mod hand_made;
+mod harness;
 mod skipper;
 
 pub fn all() -> Vec<Test> {

@@ -5,8 +5,16 @@ use crate::runner::{Scene, Test};
 use anyhow::{Result, bail, ensure};
 
 pub const TESTS: &[Test] = &[
-    Test { name: "backend_weights_of_external_names_lie", exclusive: false, run: |scene| Box::pin(backend_weights_lie(scene)) },
-    Test { name: "backend_weights_of_endpoint_slices", exclusive: false, run: |scene| Box::pin(backend_weights(scene)) },
+    Test {
+        name: "backend_weights_of_external_names_lie",
+        exclusive: false,
+        run: |scene| Box::pin(backend_weights_lie(scene)),
+    },
+    Test {
+        name: "backend_weights_of_endpoint_slices",
+        exclusive: false,
+        run: |scene| Box::pin(backend_weights(scene)),
+    },
     Test { name: "ingress_per_member", exclusive: false, run: |scene| Box::pin(ingress_per_member(scene)) },
     Test { name: "route_group_segments", exclusive: false, run: |scene| Box::pin(route_group(scene)) },
 ];
@@ -59,7 +67,8 @@ async fn ingress_per_member(scene: Scene) -> Result<()> {
     external_names(&scene).await?;
     for (member, segment) in [("eu-1", "0.0, 0.8"), ("eu-2", "0.8, 1.0")] {
         let object = format!("{}-{member}", scene.namespace);
-        ingress(&scene, &object, &format!("zalando.org/skipper-predicate: 'TrafficSegment({segment})'"), &[member]).await?;
+        ingress(&scene, &object, &format!("zalando.org/skipper-predicate: 'TrafficSegment({segment})'"), &[member])
+            .await?;
     }
     judge(&scene, scene.skipper.address, &[("eu-1", 80), ("eu-2", 20)]).await
 }
