@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{
     Api, Client, Config,
-    api::{DynamicObject, Patch, PatchParams},
+    api::{DynamicObject, Patch, PatchParams, TypeMeta},
     config::{KubeConfigOptions, Kubeconfig},
     core::GroupVersionKind,
     runtime::{conditions, wait::await_condition},
@@ -75,7 +75,9 @@ impl Cluster {
     async fn apply_one(&self, namespace: &str, object: &Value) -> Result<()> {
         let object: DynamicObject = serde_json::from_value(object.clone())?;
         let name = object.metadata.name.clone().context("an object without a name")?;
-        let api = self.api_of(&object, namespace).await?;
+        let kind = object.types.as_ref().context("an object without a kind")?;
+        let namespace = object.metadata.namespace.as_deref().unwrap_or(namespace);
+        let api = self.api(&kind.api_version, &kind.kind, namespace).await?;
         let parameters = PatchParams::apply("lab").force();
         api.patch(&name, &parameters, &Patch::Apply(&object)).await.with_context(|| name.clone())?;
         if object.data.get("status").is_some() {
@@ -84,10 +86,11 @@ impl Cluster {
         Ok(())
     }
 
-    async fn api_of(&self, object: &DynamicObject, namespace: &str) -> Result<Api<DynamicObject>> {
-        let kind = GroupVersionKind::try_from(object.types.as_ref().context("an object without a kind")?)?;
+    /// Objects of any kind, as the administrator; the namespace of a cluster-scoped kind is ignored.
+    pub async fn api(&self, api_version: &str, kind: &str, namespace: &str) -> Result<Api<DynamicObject>> {
+        let types = TypeMeta { api_version: api_version.to_owned(), kind: kind.to_owned() };
+        let kind = GroupVersionKind::try_from(types)?;
         let (resource, capabilities) = kube::discovery::pinned_kind(&self.client, &kind).await?;
-        let namespace = object.metadata.namespace.as_deref().unwrap_or(namespace);
         Ok(match capabilities.scope {
             kube::discovery::Scope::Cluster => Api::all_with(self.client.clone(), &resource),
             kube::discovery::Scope::Namespaced => Api::namespaced_with(self.client.clone(), namespace, &resource),

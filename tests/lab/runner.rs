@@ -65,7 +65,7 @@ async fn run(lab: &Arc<Lab>, test: Test) -> bool {
 
 /// A local task of its own (what a test awaits need not be `Send`), so that a panic fails one test and not the run.
 async fn attempt(lab: Arc<Lab>, test: Test) -> Result<()> {
-    let namespace = test.name.replace('_', "-");
+    let namespace = namespace(test.name);
     lab.hub.create_namespace(&namespace).await?;
     let task = tokio::task::spawn_local((test.run)(Scene { lab, namespace }));
     let abort = task.abort_handle();
@@ -74,12 +74,16 @@ async fn attempt(lab: Arc<Lab>, test: Test) -> Result<()> {
     outcome.with_context(|| format!("not done within {DEADLINE:?}"))?.map_err(|panic| anyhow!("{panic}"))?
 }
 
-/// The ends of the logs of this test's hub processes and of the data planes.
+fn namespace(test: &str) -> String {
+    test.replace('_', "-")
+}
+
+/// The ends of the logs that carry this test's namespace in their names (its hub processes), and of the data planes.
 fn logs(lab: &Lab, test: &str) -> String {
     let folder = lab.folder.join("logs");
     let shared = ["skipper.log", "contour.log", "envoy.log"].map(|name| (folder.join(name), 4));
     let own = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let own = own.filter(|path| path.to_string_lossy().contains(test)).map(|path| (path, 15));
+    let own = own.filter(|path| path.to_string_lossy().contains(&namespace(test))).map(|path| (path, 15));
     let ends =
         own.chain(shared).map(|(path, lines): (PathBuf, usize)| format!("{}:\n{}", path.display(), tail(&path, lines)));
     ends.collect::<Vec<_>>().join("\n")

@@ -40,6 +40,9 @@ impl Skipper {
             &format!("-address={address}"),
             &format!("-support-listener={SUPPORT}"),
             "-source-poll-timeout=500",
+            // Else the Host that a member sees is the address of its endpoint.
+            "-proxy-preserve-host",
+            "-enable-kubernetes-endpointslices",
             "-wait-first-route-load",
             "-access-log-disabled",
         ]);

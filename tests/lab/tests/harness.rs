@@ -8,19 +8,21 @@ use crate::{
     load::{Load, Plan, get},
     prometheus,
     runner::{Scene, Test},
+    shares::{Received, assert_shares},
     wait::{eventually, seconds},
 };
 use anyhow::{Result, ensure};
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use k8s_openapi::api::core::v1::Namespace;
 use kube::{
     Api,
-    api::{ApiResource, ListParams, Patch, PatchParams},
+    api::{ListParams, Patch, PatchParams},
 };
 use serde_json::json;
 use std::{net::SocketAddr, time::Duration};
 
 pub const TESTS: &[Test] = &[
     Test { name: "prometheus_through_the_api_proxy", exclusive: false, run: |scene| Box::pin(prometheus_query(scene)) },
+    Test { name: "shares_need_enough_requests", exclusive: false, run: |_| Box::pin(std::future::ready(shares())) },
     Test { name: "load_can_be_stopped", exclusive: false, run: |scene| Box::pin(load(scene)) },
     Test { name: "tls_needs_the_right_server_name", exclusive: false, run: |scene| Box::pin(tls(scene)) },
     Test { name: "a_name_can_be_pointed_elsewhere", exclusive: false, run: |scene| Box::pin(names(scene)) },
@@ -58,6 +60,19 @@ async fn expect_value(member: &Member, promql: &str, wanted: f64) -> Result<()> 
         Ok(())
     })
     .await
+}
+
+fn shares() -> Result<()> {
+    let nothing = Received::new();
+    let judge = |counts: [u64; 2], within| {
+        let received = Received::from([("eu-1", counts[0]), ("eu-2", counts[1]), ("eu-3", 0)]);
+        assert_shares(&nothing, &received, &[("eu-1", 70), ("eu-2", 30)], within)
+    };
+    judge([1_500, 500], 5.0)?;
+    ensure!(judge([1_510, 490], 5.0).is_err(), "75.5 % is more than five points from 70 %");
+    ensure!(judge([1_399, 600], 5.0).is_err(), "1,999 requests are not enough");
+    ensure!(judge([0, 0], 100.0).is_err(), "no request at all is not enough");
+    Ok(())
 }
 
 /// What was sent until then is what arrived, and nothing comes after.
@@ -102,10 +117,8 @@ async fn names(scene: Scene) -> Result<()> {
 }
 
 async fn history(scene: Scene) -> Result<()> {
-    let resource = ApiResource::erase::<ConfigMap>(&());
-    let history =
-        History::start(Api::namespaced_with(scene.hub.client.clone(), &scene.namespace, &resource), "x").await?;
-    let config_maps = Api::<ConfigMap>::namespaced(scene.hub.client.clone(), &scene.namespace);
+    let config_maps = scene.hub.api("v1", "ConfigMap", &scene.namespace).await?;
+    let history = History::start(config_maps.clone(), "x").await?;
     for step in ["0", "1", "2"] {
         let text = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"step": step}});
         config_maps.patch("x", &PatchParams::apply("lab"), &Patch::Apply(text)).await?;

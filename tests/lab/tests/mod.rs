@@ -2,9 +2,11 @@
 
 use crate::runner::Test;
 
-mod data_planes;
+mod contour;
+mod hand_made;
 mod harness;
+mod skipper;
 
 pub fn all() -> Vec<Test> {
-    [data_planes::TESTS, harness::TESTS].concat()
+    [skipper::TESTS, contour::TESTS, harness::TESTS].concat()
 }
