@@ -1,4 +1,6 @@
 //! cutover moves production traffic between whole Kubernetes clusters, step by step, on evidence.
 
 pub mod api;
+pub mod cli;
 pub mod rollout;
+pub mod yaml;

@@ -2,9 +2,12 @@
 //!
 //! Everything here is total, synchronous and deterministic: no clock, no I/O, no logging, no randomness.
 
-pub mod input;
+
 pub mod decision;
+pub mod distribution;
+pub mod input;
 pub mod merge;
+pub mod plan;
 
 pub use decision::{Action, Decision};
 pub use input::{Input, Observation, RouteKey};
