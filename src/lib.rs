@@ -3,6 +3,10 @@
 pub mod api;
 pub mod backend;
 pub mod cli;
+pub mod clock;
+pub mod hub;
 pub mod rollout;
 pub mod route;
+pub mod telemetry;
+pub mod web;
 pub mod yaml;
