@@ -99,10 +99,10 @@ fn is_about_present_weights(pass: &Pass<'_>, measured: &Measured) -> bool {
 fn wake_for_next(pass: &mut Pass<'_>) {
     let input = pass.input;
     let (Some(run), Some(asked)) = (pass.run(), &pass.status.asked) else { return };
-    if run.retreat.is_none() && run.step > 0 {
-        if let Some(at) = next_check(run, asked, &input.spec.analysis, input.measured_at) {
-            pass.wake_at(at);
-        }
+    let judged = run.retreat.is_none() && run.step > 0;
+    let next = next_check(run, asked, &input.spec.analysis, input.measured_at).filter(|_| judged);
+    if let Some(at) = next {
+        pass.wake_at(at);
     }
 }
 
@@ -194,14 +194,13 @@ fn draw_consequences(pass: &mut Pass<'_>, judged: &Check) {
 
 /// What a failure does is the strategy's choice.
 fn fail(pass: &mut Pass<'_>, reason: Reason, message: String) {
-    match pass.run().map(|run| run.pinned.strategy.on_failure) {
-        Some(OnFailure::Hold) => {
-            if pass.run().is_some_and(|run| run.hold.is_none()) {
-                pass.hold(Reason::FailureHeld, format!("{message}; onFailure is Hold: cutover retry or abort"));
-            }
+    let Some(run) = pass.run() else { return };
+    match (run.pinned.strategy.on_failure, &run.hold) {
+        (OnFailure::Rollback, _) => pass.retreat(reason, message, false),
+        (OnFailure::Hold, None) => {
+            pass.hold(Reason::FailureHeld, format!("{message}; onFailure is Hold: cutover retry or abort"));
         }
-        Some(OnFailure::Rollback) => pass.retreat(reason, message, false),
-        None => {}
+        (OnFailure::Hold, Some(_)) => {}
     }
 }
 

@@ -5,7 +5,10 @@ use super::{
     pass::{Pass, above, between, canaries, in_words},
     revision::same,
 };
-use crate::api::{Distribution, Duration, Reason, status::Stop};
+use crate::api::{
+    Distribution, Duration, Reason,
+    status::{Run, Stop},
+};
 
 /// A rollback is written again at most this often.
 const PUT_BACK_EVERY: Duration = Duration::from_secs(1);
@@ -22,11 +25,8 @@ struct Edit<'a> {
 
 /// Obeys an edit that only lowers canaries; puts back one that raises any. Outside a run edits are only told.
 pub(super) fn obey_or_put_back(pass: &mut Pass<'_>) {
-    if let Some(run) = pass.run() {
-        if run.pause.as_ref().is_some_and(|pause| pause.reason == Reason::PausedByForeignEdit) && run.retreat.is_none()
-        {
-            pass.hands_off = true;
-        }
+    if pass.run().is_some_and(|run| run.retreat.is_none() && paused_by_edit(run)) {
+        pass.hands_off = true;
     }
     let Some(edit) = first_edit(pass) else { return };
     let Some(run) = pass.run() else { return };
@@ -40,6 +40,10 @@ pub(super) fn obey_or_put_back(pass: &mut Pass<'_>) {
         Some(member) => put_back(pass, &edit, &member),
         None => obey(pass, &edit),
     }
+}
+
+fn paused_by_edit(run: &Run) -> bool {
+    run.pause.as_ref().is_some_and(|pause| pause.reason == Reason::PausedByForeignEdit)
 }
 
 /// The first route that does not show what the write that it carries the mark of had set.
@@ -85,7 +89,7 @@ fn obey(pass: &mut Pass<'_>, edit: &Edit<'_>) {
     );
     let at = pass.now();
     let Some(run) = pass.run_mut() else { return };
-    if run.pause.as_ref().is_some_and(|pause| pause.reason == Reason::PausedByForeignEdit) {
+    if paused_by_edit(run) {
         return;
     }
     run.pause = Some(Stop { reason: Reason::PausedByForeignEdit, message: message.clone(), at });

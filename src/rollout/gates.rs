@@ -3,7 +3,7 @@
 use super::{
     checks::longest_window,
     health,
-    input::{Problem, RouteSeen},
+    input::{Accepted, LiveRoute, Problem, RouteSeen},
     pass::{Pass, Standing, above, between, in_words, intended, later},
     run,
 };
@@ -54,25 +54,25 @@ fn unconfirmed(pass: &mut Pass<'_>) -> Option<Standing> {
 /// The routes that do not show what is asked, with the best reason that is known.
 pub(super) fn unconfirmed_in_words(pass: &Pass<'_>) -> String {
     let Some(asked) = &pass.status.asked else { return String::new() };
-    let mut text = String::new();
-    for (key, seen) in &pass.input.seen.routes {
-        let why = match seen {
-            RouteSeen::Live(live) if pass.confirmed(live, asked) => continue,
-            RouteSeen::Live(live) => match (&live.failed, &live.accepted) {
-                (Some(why), _) => format!("the write was refused: {why}"),
-                (None, super::input::Accepted::No(why)) => format!("the data plane refused it: {why}"),
-                (None, super::input::Accepted::Pending) => "the data plane has not accepted it yet".to_owned(),
-                (None, super::input::Accepted::Yes | super::input::Accepted::Unsaid) => {
-                    format!("it shows {}", in_words(&live.weights))
-                }
-            },
-            RouteSeen::Unseen => "it has not been read yet".to_owned(),
-            RouteSeen::ToCreate => "it is being made".to_owned(),
-            RouteSeen::Unusable(problem) => problem.message.clone(),
-        };
-        text.push_str(&format!(" {key}: {why};"));
+    let why = |seen: &RouteSeen| match seen {
+        RouteSeen::Live(live) if pass.confirmed(live, asked) => None,
+        RouteSeen::Live(live) => Some(lacks(live)),
+        RouteSeen::Unseen => Some("it has not been read yet".to_owned()),
+        RouteSeen::ToCreate => Some("it is being made".to_owned()),
+        RouteSeen::Unusable(problem) => Some(problem.message.clone()),
+    };
+    let routes = pass.input.seen.routes.iter();
+    routes.filter_map(|(key, seen)| Some(format!(" {key}: {}", why(seen)?))).collect::<Vec<_>>().join(";")
+}
+
+/// What keeps a live route from being confirmed.
+fn lacks(live: &LiveRoute) -> String {
+    match (&live.failed, &live.accepted) {
+        (Some(why), _) => format!("the write was refused: {why}"),
+        (None, Accepted::No(why)) => format!("the data plane refused it: {why}"),
+        (None, Accepted::Pending) => "the data plane has not accepted it yet".to_owned(),
+        (None, Accepted::Yes | Accepted::Unsaid) => format!("it shows {}", in_words(&live.weights)),
     }
-    text.trim_end_matches(';').to_owned()
 }
 
 fn not_rehearsed(pass: &mut Pass<'_>) -> Option<Standing> {

@@ -230,10 +230,9 @@ impl<'a> Pass<'a> {
 
     fn wake_for_confirmation(&mut self) {
         let unconfirmed = self.status.asked.as_ref().filter(|asked| asked.confirmed_at.is_none());
-        if let Some(at) = unconfirmed.map(|asked| later(asked.at, CONFIRM_WITHIN)) {
-            if at > self.input.now {
-                self.wake_at(at);
-            }
+        let late_at = unconfirmed.map(|asked| later(asked.at, CONFIRM_WITHIN)).filter(|at| *at > self.input.now);
+        if let Some(at) = late_at {
+            self.wake_at(at);
         }
     }
 }

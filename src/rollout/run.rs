@@ -342,12 +342,12 @@ pub(super) fn rehearse(pass: &mut Pass<'_>) -> Option<Problem> {
                 problem = Some(Problem::new(
                     Reason::RouteRejected,
                     format!("a dry run of the first write to {key} was refused: {why}"),
-                ))
+                ));
             }
             None => {
                 problem = problem.or_else(|| {
                     Some(Problem::new(Reason::Rehearsing, format!("the first write to {key} is tried as a dry run")))
-                })
+                });
             }
         }
         pass.actions.push(Action::Rehearse { route: key.clone(), weights: first.clone() });
