@@ -2,5 +2,8 @@
 
 pub mod api;
 pub mod cli;
+pub mod http;
+pub mod member;
+pub mod metric;
 pub mod rollout;
 pub mod yaml;

@@ -2,7 +2,6 @@
 //!
 //! Everything here is total, synchronous and deterministic: no clock, no I/O, no logging, no randomness.
 
-
 pub mod decision;
 pub mod distribution;
 pub mod input;
