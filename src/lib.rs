@@ -1,9 +1,15 @@
 //! cutover moves production traffic between whole Kubernetes clusters, step by step, on evidence.
 
 pub mod api;
+pub mod backend;
 pub mod cli;
+pub mod clock;
+pub mod hub;
 pub mod http;
 pub mod member;
 pub mod metric;
 pub mod rollout;
+pub mod route;
+pub mod telemetry;
+pub mod web;
 pub mod yaml;
