@@ -7,12 +7,12 @@ use std::{
 
 use kube::{
     Api, Client,
-    core::{ApiResource, DynamicObject},
+    core::{ApiResource, DynamicObject, TypeMeta},
     runtime::watcher,
 };
 
 use super::{
-    cache::{Availability, Cache, Key},
+    cache::{Availability, Cache, Change, Key},
     supervise,
     wake::Wakers,
     watch,
@@ -59,9 +59,19 @@ impl Objects {
         }
     }
 
-    /// The cache of one kind.
-    pub(super) fn kind(&self, resource: &ApiResource) -> Arc<Cache<DynamicObject>> {
-        let name = format!("{}/{}", resource.api_version, resource.plural);
+    /// Takes what an own write answered.
+    pub(super) fn wrote(&self, resource: &ApiResource, mut object: DynamicObject) {
+        trim(resource, &mut object);
+        self.kind(resource).wrote(object);
+    }
+
+    /// Takes that an object is not there, as an own call was told.
+    pub(super) fn gone(&self, resource: &ApiResource, key: &Key) {
+        self.kind(resource).gone(key);
+    }
+
+    fn kind(&self, resource: &ApiResource) -> Arc<Cache<DynamicObject>> {
+        let name = format!("{} {}", resource.api_version, resource.kind);
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         kinds.entry(name.clone()).or_insert_with(|| self.begin(name, resource)).clone()
     }
@@ -70,27 +80,34 @@ impl Objects {
         let cache: Arc<Cache<DynamicObject>> = Arc::default();
         let (filled, wakers, metrics) = (cache.clone(), self.wakers.clone(), self.metrics.clone());
         let api = Api::all_with(self.client.clone(), resource);
-        let (config, trim) = watched(resource);
+        let resource = resource.clone();
         tracing::debug!(kind = name, "watching");
         tokio::spawn(async move {
-            let fill = || watch::fill(api.clone(), config.clone(), filled.clone(), trim, |change| wakers.wake(change));
+            let trimmed = |object: &mut DynamicObject| trim(&resource, object);
+            let changed = |change: &Change| wakers.wake(change);
+            let fill = || watch::fill(api.clone(), selection(&resource), filled.clone(), trimmed, changed);
             supervise::forever(&name, &metrics, fill).await;
         });
         cache
     }
 }
 
-/// Clusters have many Services and EndpointSlices: of the first only what is read is kept, of the second only the hub's own.
-fn watched(resource: &ApiResource) -> (watcher::Config, fn(&mut DynamicObject)) {
-    let all = watcher::Config::default();
+/// Clusters have many EndpointSlices; the hub reads its own.
+fn selection(resource: &ApiResource) -> watcher::Config {
     match resource.kind.as_str() {
-        "Service" => (all, |object| {
-            object.metadata.managed_fields = None;
-            if let Some(fields) = object.data.as_object_mut() {
-                fields.remove("status");
-            }
-        }),
-        "EndpointSlice" => (all.labels(ROLLOUT_LABEL), |_| {}),
-        _ => (all, |_| {}),
+        "EndpointSlice" => watcher::Config::default().labels(ROLLOUT_LABEL),
+        _ => watcher::Config::default(),
+    }
+}
+
+/// Objects of a list do not say their kind, and clusters have many Services, of which only the spec is read.
+fn trim(resource: &ApiResource, object: &mut DynamicObject) {
+    let (api_version, kind) = (resource.api_version.clone(), resource.kind.clone());
+    object.types.get_or_insert(TypeMeta { api_version, kind });
+    if resource.kind == "Service" {
+        object.metadata.managed_fields = None;
+        if let Some(fields) = object.data.as_object_mut() {
+            fields.remove("status");
+        }
     }
 }

@@ -20,7 +20,7 @@ pub(super) async fn fill<K>(
     api: Api<K>,
     config: watcher::Config,
     cache: Arc<Cache<K>>,
-    trim: fn(&mut K),
+    trim: impl Fn(&mut K),
     changed: impl Fn(&Change),
 ) where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
@@ -32,7 +32,7 @@ pub(super) async fn fill<K>(
             Ok(event) => {
                 // A list that begins is no success yet.
                 failures = if matches!(event, watcher::Event::Init) { failures } else { 0 };
-                changed(&cache.take(trimmed(event, trim)));
+                changed(&cache.take(trimmed(event, &trim)));
             }
             Err(error) => {
                 tracing::debug!(%error, "a watch failed and begins again");
@@ -45,7 +45,7 @@ pub(super) async fn fill<K>(
     }
 }
 
-fn trimmed<K>(event: watcher::Event<K>, trim: fn(&mut K)) -> watcher::Event<K> {
+fn trimmed<K>(event: watcher::Event<K>, trim: &impl Fn(&mut K)) -> watcher::Event<K> {
     let cut = |mut object: K| {
         trim(&mut object);
         object
