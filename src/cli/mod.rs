@@ -7,8 +7,20 @@ use std::{ffi::OsString, process::ExitCode};
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
+mod access;
+mod cluster;
 mod crd;
+mod get;
+mod hub_life;
 mod output;
+mod sentences;
+mod text;
+mod view;
+mod wait;
+mod why;
+
+#[cfg(test)]
+mod fixtures;
 
 pub use output::{CliError, Exit, Output};
 
@@ -29,6 +41,9 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Crd(crd::Crd),
+    Get(get::Get),
+    Why(why::Why),
+    Wait(wait::Wait),
     /// Print the completions of a shell.
     #[command(after_help = "Example:\n  source <(cutover completions bash)")]
     Completions {
@@ -41,6 +56,9 @@ impl Command {
     fn run(self, out: &mut Output) -> Result<Exit, CliError> {
         match self {
             Self::Crd(crd) => crd.run(out),
+            Self::Get(get) => get.run(out),
+            Self::Why(why) => why.run(out),
+            Self::Wait(wait) => wait.run(out),
             Self::Completions { shell } => completions(shell, out),
         }
     }
