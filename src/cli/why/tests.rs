@@ -29,8 +29,8 @@ stale or unusable.
 
 You can                                 Effect now
   nothing                               stays eu-1 37.5 %, eu-2 50.0 %, eu-3 12.5 %
-  cutover promote shop -n shop          when checks and bake are done: eu-1 25.0 %, eu-2 50.0 %, eu-3
-                                        25.0 %
+  cutover promote shop -n shop          when checks and bake are done: eu-1 25.0 %, eu-2 50.0 %,
+                                        eu-3 25.0 %
   cutover pause shop -n shop            no advance; checks and rollback go on
   cutover abort shop -n shop            at once: eu-1 50.0 %, eu-2 50.0 %
   cutover abort --direct shop -n shop   the same with your own credentials; for a hub that is dead
