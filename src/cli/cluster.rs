@@ -4,7 +4,7 @@ use std::{future::Future, time::Duration};
 
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::{Api, Client, Config, Error, api::ListParams, config::KubeConfigOptions};
+use kube::{Api, Client, Config, Error, api::ListParams, config::KubeConfigOptions, runtime::watcher};
 
 use super::{
     CliError,
@@ -16,7 +16,7 @@ use super::{
 use crate::api::{FleetRollout, MemberCluster};
 
 /// A person waits: each call to the API server ends within this time.
-const DEADLINE: Duration = Duration::from_secs(5);
+pub(super) const DEADLINE: Duration = Duration::from_secs(5);
 
 /// Which cluster is the hub, and which namespace of it.
 #[derive(Debug, clap::Args)]
@@ -132,6 +132,15 @@ impl Cluster {
         CliError::Said(said)
     }
 
+    /// A watch that failed, in words.
+    pub(super) async fn lost_sight(&self, needs: &[Need], error: watcher::Error) -> CliError {
+        use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
+        match error {
+            InitialListFailed(error) | WatchStartFailed(error) | WatchFailed(error) => self.explain(needs, &error).await,
+            other => CliError::Said(other.to_string()),
+        }
+    }
+
     /// The rollout of that name.
     pub(super) async fn rollout(&self, name: &str) -> Result<FleetRollout, CliError> {
         self.call(access::READ, self.api::<FleetRollout>().get(name)).await
@@ -161,6 +170,14 @@ impl Cluster {
 
 const KINDS_MISSING: &str =
     "the kinds of cutover are not installed in this cluster\ninstall them: cutover crd | kubectl apply --server-side -f -";
+
+/// What an API server or the way to it says, in words.
+pub(super) fn words(error: &Error) -> String {
+    match error {
+        Error::Api(status) => text::escape(&status.message),
+        other => chain(other),
+    }
+}
 
 /// An error with its causes, each once.
 fn chain(error: &dyn std::error::Error) -> String {

@@ -120,10 +120,14 @@ impl View {
         self.shown_members().into_iter().filter(|member| self.part(member) == Some(Part::Canary)).collect()
     }
 
+    /// A member, if it is declared.
+    pub(super) fn member(&self, name: &str) -> Option<&MemberCluster> {
+        self.members.iter().find(|known| known.name_any() == name)
+    }
+
     /// A condition of a member.
     pub(super) fn condition(&self, member: &str, type_: &str) -> Option<&Condition> {
-        let found = self.members.iter().find(|known| known.name_any() == member)?;
-        found.status.as_ref()?.conditions.iter().find(|condition| condition.type_ == type_)
+        self.member(member)?.status.as_ref()?.conditions.iter().find(|condition| condition.type_ == type_)
     }
 
     /// The hub knows that this member cannot serve: the run says so, or its endpoints do not answer.

@@ -78,7 +78,7 @@ async fn follow(cluster: &Cluster, name: &str, goal: &Goal, last: &mut View) -> 
     while goal.standing(last) == Standing::NotYet {
         let next = match changes.try_next().await {
             Ok(next) => next.flatten(),
-            Err(error) => return Err(lost_sight(cluster, error).await),
+            Err(error) => return Err(cluster.lost_sight(access::READ, error).await),
         };
         let Some(rollout) = next else {
             return Err(CliError::Said(format!("fleetrollout {name} was deleted while it was waited for")));
@@ -86,15 +86,6 @@ async fn follow(cluster: &Cluster, name: &str, goal: &Goal, last: &mut View) -> 
         *last = view(rollout);
     }
     Ok(())
-}
-
-async fn lost_sight(cluster: &Cluster, error: watcher::Error) -> CliError {
-    match error {
-        watcher::Error::InitialListFailed(error) | watcher::Error::WatchStartFailed(error) | watcher::Error::WatchFailed(error) => {
-            cluster.explain(access::READ, &error).await
-        }
-        other => CliError::Said(other.to_string()),
-    }
 }
 
 /// Members and hub are of no account here.

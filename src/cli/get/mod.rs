@@ -100,8 +100,11 @@ async fn one(cluster: &Cluster, rollout: FleetRollout, shape: Option<Shape>, out
 async fn redraw(cluster: &Cluster, name: &str, out: &mut Output) -> Result<Exit, CliError> {
     let mut changes = Box::pin(watcher::watch_object(cluster.api::<FleetRollout>(), name));
     loop {
-        let next = changes.try_next().await.map_err(|error| CliError::Said(error.to_string()))?;
-        let Some(rollout) = next.flatten() else {
+        let next = match changes.try_next().await {
+            Ok(next) => next.flatten(),
+            Err(error) => return Err(cluster.lost_sight(access::READ, error).await),
+        };
+        let Some(rollout) = next else {
             return Err(CliError::Said(format!("fleetrollout {name} is not there (any more)")));
         };
         let view = cluster.view(rollout).await?;
