@@ -1,16 +1,15 @@
 //! cutover moves production traffic between whole Kubernetes clusters, step by step, on evidence.
 
 pub mod api;
-<<<<<<< HEAD
 pub mod backend;
+pub mod cli;
 pub mod clock;
+pub mod http;
 pub mod hub;
+pub mod member;
+pub mod metric;
 pub mod rollout;
 pub mod route;
 pub mod telemetry;
 pub mod web;
-=======
-pub mod cli;
-pub mod rollout;
 pub mod yaml;
->>>>>>> plan

@@ -1,6 +1,6 @@
 //! `cutover hub`: the process that moves traffic.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, path::PathBuf};
 
 use ipnet::IpNet;
 
@@ -14,11 +14,14 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   cutover hub                                           in the hub cluster, with its service account
-  KUBECONFIG=hub.kubeconfig cutover hub --leader-election=false
+  cutover hub --kubeconfig hub.kubeconfig --leader-election=false
   cutover hub --allow-addresses 127.0.0.0/8             members on this machine, to try things out
 
-The hub cluster is that of KUBECONFIG, else of the pod's service account. RUST_LOG=cutover=debug says more.")]
+RUST_LOG=cutover=debug says more.")]
 pub(super) struct Hub {
+    /// The kubeconfig of the hub cluster; left out: KUBECONFIG, else the pod's service account.
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
     /// The hub's own namespace: its Lease, and the Secrets of members.
     #[arg(long, env = "POD_NAMESPACE", default_value = "cutover-system", value_name = "NAME")]
     namespace: String,
@@ -38,10 +41,10 @@ pub(super) struct Hub {
 
 impl Hub {
     pub(super) fn run(self, _: &mut Output) -> Result<Exit, CliError> {
-        let Self { namespace, leader_election, allow_addresses, listen, log_format } = self;
+        let Self { kubeconfig, namespace, leader_election, allow_addresses, listen, log_format } = self;
         telemetry::init(log_format);
         http::install_crypto();
-        let options = hub::Options { namespace, leader_election, allow_addresses, listen };
+        let options = hub::Options { kubeconfig, namespace, leader_election, allow_addresses, listen };
         let runtime = tokio::runtime::Runtime::new().map_err(|error| CliError::Said(error.to_string()))?;
         let ended = runtime.block_on(hub::run(options));
         // Background work waits for nothing: its deadlines are longer than a stop may take.

@@ -7,11 +7,30 @@ use std::{ffi::OsString, process::ExitCode};
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
+mod access;
+mod adoption;
+mod cluster;
 mod crd;
+mod direct;
+mod get;
 mod hub;
+mod hub_life;
+mod live;
+mod member;
 mod output;
+mod sentences;
+mod text;
+mod verbs;
+mod view;
+mod wait;
+mod why;
+
+#[cfg(test)]
+mod fixtures;
 
 pub use output::{CliError, Exit, Output};
+
+use crate::api::Verb;
 
 /// Moves production traffic between whole Kubernetes clusters, step by step, on evidence.
 #[derive(Debug, Parser)]
@@ -31,6 +50,23 @@ struct Cli {
 enum Command {
     Hub(hub::Hub),
     Crd(crd::Crd),
+    Get(get::Get),
+    Why(why::Why),
+    Wait(wait::Wait),
+    /// Open the wait of the present step.
+    #[command(after_help = "Example:\n  cutover promote shop -n shop --reason 'dashboards look good'")]
+    Promote(verbs::Ask),
+    /// Advance no further; checks and rollback go on.
+    Pause(verbs::Ask),
+    /// End a pause.
+    Resume(verbs::Ask),
+    Abort(verbs::Abort),
+    /// Try again what failed or is held.
+    Retry(verbs::Ask),
+    /// Back to the way back, also out of a soak.
+    Rollback(verbs::Ask),
+    Adopt(verbs::Adopt),
+    Member(member::Member),
     /// Print the completions of a shell.
     #[command(after_help = "Example:\n  source <(cutover completions bash)")]
     Completions {
@@ -44,6 +80,17 @@ impl Command {
         match self {
             Self::Hub(hub) => hub.run(out),
             Self::Crd(crd) => crd.run(out),
+            Self::Get(get) => get.run(out),
+            Self::Why(why) => why.run(out),
+            Self::Wait(wait) => wait.run(out),
+            Self::Promote(ask) => ask.run(Verb::Promote, out),
+            Self::Pause(ask) => ask.run(Verb::Pause, out),
+            Self::Resume(ask) => ask.run(Verb::Resume, out),
+            Self::Abort(abort) => abort.run(out),
+            Self::Retry(ask) => ask.run(Verb::Retry, out),
+            Self::Rollback(ask) => ask.run(Verb::Rollback, out),
+            Self::Adopt(adopt) => adopt.run(out),
+            Self::Member(member) => member.run(out),
             Self::Completions { shell } => completions(shell, out),
         }
     }

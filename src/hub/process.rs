@@ -1,10 +1,19 @@
 //! The process from its start to its graceful stop.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::Namespace;
-use kube::{Api, Client, Config, ResourceExt, runtime::watcher};
+use kube::{
+    Api, Client, Config, ResourceExt,
+    config::{KubeConfigOptions, Kubeconfig},
+    runtime::watcher,
+};
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::{oneshot, watch as channel},
@@ -33,6 +42,8 @@ const NOTICE: Duration = Duration::from_millis(500);
 /// How the process is run.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// The kubeconfig of the hub cluster; else what the environment gives.
+    pub kubeconfig: Option<PathBuf>,
     /// The hub's own namespace: its Lease, and the Secrets of members.
     pub namespace: String,
     /// Ask for the Lease before acting.
@@ -47,8 +58,11 @@ pub struct Options {
 #[derive(Debug, thiserror::Error)]
 pub enum HubError {
     /// Neither a kubeconfig nor a service account is there.
-    #[error("how to reach the hub cluster is not known: {0}; set KUBECONFIG, or run in a cluster")]
+    #[error("how to reach the hub cluster is not known: {0}; give --kubeconfig, or run in a cluster")]
     Config(#[from] kube::config::InferConfigError),
+    /// The kubeconfig that was given cannot be used.
+    #[error("--kubeconfig: {0}")]
+    Kubeconfig(#[from] kube::config::KubeconfigError),
     /// The client for the hub cluster cannot be made of its configuration.
     #[error("the hub cluster's configuration cannot be used: {0}")]
     Client(#[source] Box<kube::Error>),
@@ -73,9 +87,7 @@ pub enum HubError {
 /// # Errors
 /// When it cannot begin, or a part ends that must not.
 pub async fn run(options: Options) -> Result<(), HubError> {
-    let mut config = Config::infer().await?;
-    // Every call has a deadline and is decided anew; a client that repeats would do what was decided long ago.
-    config.default_retry = false;
+    let config = configuration(options.kubeconfig.as_deref()).await?;
     let rules = AddressRules::new(options.allow_addresses.clone(), own_addresses(&config).await);
     let client = Client::try_from(config).map_err(|error| HubError::Client(Box::new(error)))?;
     let address = options.listen;
@@ -93,6 +105,17 @@ pub async fn run(options: Options) -> Result<(), HubError> {
         () = &mut stop => return Ok(()),
     };
     Running::begin(&client, id, rules, &options, listener).until(stop).await
+}
+
+/// How the hub cluster is reached.
+async fn configuration(kubeconfig: Option<&Path>) -> Result<Config, HubError> {
+    let mut config = match kubeconfig {
+        None => Config::infer().await?,
+        Some(file) => Config::from_custom_kubeconfig(Kubeconfig::read_from(file)?, &KubeConfigOptions::default()).await?,
+    };
+    // Every call has a deadline and is decided anew; a client that repeats would do what was decided long ago.
+    config.default_retry = false;
+    Ok(config)
 }
 
 /// The parts of a running process.

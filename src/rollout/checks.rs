@@ -53,7 +53,9 @@ pub fn due(input: &Input<'_>) -> Option<Wanted> {
 
 fn live<'a>(input: &Input<'a>) -> Option<&'a Run> {
     let judged = |run: &&Run| run.outcome.is_none() && run.retreat.is_none() && run.step > 0;
-    input.status.run.as_ref().filter(judged).filter(|_| !input.deleting && !input.spec.suspend)
+    // A new leader marks the routes first; what it measured before that would be about the former one's writes.
+    let ours = input.status.leader.as_deref() == Some(input.leader);
+    input.status.run.as_ref().filter(judged).filter(|_| ours && !input.deleting && !input.spec.suspend)
 }
 
 /// When the next round is due; `None` while the weights are not confirmed.
@@ -79,6 +81,7 @@ pub(super) fn consume(pass: &mut Pass<'_>) {
     };
     let (Some(run), Some(asked)) = (pass.run().cloned(), pass.status.asked.clone()) else { return };
     let judged = judge::judge(&run, &asked, &input.spec.analysis, measured);
+    pass.passes_now = judged.verdict == Verdict::Pass;
     account(pass, &judged);
     record(pass, &run, judged.clone());
     wake_for_next(pass);
@@ -96,10 +99,10 @@ fn is_about_present_weights(pass: &Pass<'_>, measured: &Measured) -> bool {
 fn wake_for_next(pass: &mut Pass<'_>) {
     let input = pass.input;
     let (Some(run), Some(asked)) = (pass.run(), &pass.status.asked) else { return };
-    if run.retreat.is_none() && run.step > 0 {
-        if let Some(at) = next_check(run, asked, &input.spec.analysis, input.measured_at) {
-            pass.wake_at(at);
-        }
+    let judged = run.retreat.is_none() && run.step > 0;
+    let next = next_check(run, asked, &input.spec.analysis, input.measured_at).filter(|_| judged);
+    if let Some(at) = next {
+        pass.wake_at(at);
     }
 }
 
@@ -191,14 +194,13 @@ fn draw_consequences(pass: &mut Pass<'_>, judged: &Check) {
 
 /// What a failure does is the strategy's choice.
 fn fail(pass: &mut Pass<'_>, reason: Reason, message: String) {
-    match pass.run().map(|run| run.pinned.strategy.on_failure) {
-        Some(OnFailure::Hold) => {
-            if pass.run().is_some_and(|run| run.hold.is_none()) {
-                pass.hold(Reason::FailureHeld, format!("{message}; onFailure is Hold: cutover retry or abort"));
-            }
+    let Some(run) = pass.run() else { return };
+    match (run.pinned.strategy.on_failure, &run.hold) {
+        (OnFailure::Rollback, _) => pass.retreat(reason, message, false),
+        (OnFailure::Hold, None) => {
+            pass.hold(Reason::FailureHeld, format!("{message}; onFailure is Hold: cutover retry or abort"));
         }
-        Some(OnFailure::Rollback) => pass.retreat(reason, message, false),
-        None => {}
+        (OnFailure::Hold, Some(_)) => {}
     }
 }
 

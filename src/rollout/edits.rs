@@ -7,7 +7,7 @@ use super::{
 };
 use crate::api::{
     Distribution, Duration, Reason,
-    status::{RouteStatus, Stop},
+    status::{Run, Stop},
 };
 
 /// A rollback is written again at most this often.
@@ -16,20 +16,17 @@ const PUT_BACK_EVERY: Duration = Duration::from_secs(1);
 const PUT_BACK_MOST: usize = 2;
 const REMEMBERED: Duration = Duration::from_secs(3600);
 
-/// A foreign edit: the route, the weights that it was confirmed to hold, and what it holds now.
+/// A foreign edit: the route, what our last write to it had set, and what it shows now.
 struct Edit<'a> {
     key: &'a RouteKey,
     live: &'a LiveRoute,
-    confirmed: Distribution,
+    expected: Distribution,
 }
 
 /// Obeys an edit that only lowers canaries; puts back one that raises any. Outside a run edits are only told.
 pub(super) fn obey_or_put_back(pass: &mut Pass<'_>) {
-    if let Some(run) = pass.run() {
-        if run.pause.as_ref().is_some_and(|pause| pause.reason == Reason::PausedByForeignEdit) && run.retreat.is_none()
-        {
-            pass.hands_off = true;
-        }
+    if pass.run().is_some_and(|run| run.retreat.is_none() && paused_by_edit(run)) {
+        pass.hands_off = true;
     }
     let Some(edit) = first_edit(pass) else { return };
     let Some(run) = pass.run() else { return };
@@ -38,25 +35,32 @@ pub(super) fn obey_or_put_back(pass: &mut Pass<'_>) {
         return;
     }
     let canaries = canaries(run);
-    let raised = above(&edit.live.weights, &edit.confirmed).into_iter().find(|name| canaries.contains(name));
+    let raised = above(&edit.live.weights, &edit.expected).into_iter().find(|name| canaries.contains(name));
     match raised {
         Some(member) => put_back(pass, &edit, &member),
         None => obey(pass, &edit),
     }
 }
 
-/// The first route that shows neither what was confirmed nor a later write of ours.
+fn paused_by_edit(run: &Run) -> bool {
+    run.pause.as_ref().is_some_and(|pause| pause.reason == Reason::PausedByForeignEdit)
+}
+
+/// The first route that does not show what the write that it carries the mark of had set.
 fn first_edit<'a>(pass: &Pass<'a>) -> Option<Edit<'a>> {
     pass.live_routes().find_map(|(key, live)| {
-        let route = known(pass, key)?;
-        let ours_since = live.mark.as_ref().is_some_and(|mark| mark.sequence > route.sequence);
-        let edited = !ours_since && !same(&live.weights, &route.applied);
-        edited.then(|| Edit { key, live, confirmed: route.applied.clone() })
+        let expected = expected(pass, key, live)?;
+        let edited = !same(&live.weights, &expected);
+        edited.then_some(Edit { key, live, expected })
     })
 }
 
-fn known<'a>(pass: &'a Pass<'_>, key: &RouteKey) -> Option<&'a RouteStatus> {
-    pass.status.routes.iter().find(|route| route.service == key.service && route.route == key.route)
+/// What the last write to a route that is known to have arrived had set.
+fn expected(pass: &Pass<'_>, key: &RouteKey, live: &LiveRoute) -> Option<Distribution> {
+    let asked = pass.status.asked.as_ref().filter(|asked| pass.written(live, asked));
+    let known = pass.status.routes.iter().find(|route| route.service == key.service && route.route == key.route);
+    let confirmed = known.filter(|route| live.mark.as_ref().is_none_or(|mark| mark.sequence == route.sequence));
+    asked.map(|asked| &asked.weights).or(confirmed.map(|route| &route.applied)).cloned()
 }
 
 /// The message about a route that was edited outside a run.
@@ -67,7 +71,7 @@ pub(super) fn drift(pass: &Pass<'_>) -> Option<String> {
         edit.key,
         in_words(&edit.live.weights),
         editor(&edit),
-        in_words(&edit.confirmed)
+        in_words(&edit.expected)
     ))
 }
 
@@ -85,7 +89,7 @@ fn obey(pass: &mut Pass<'_>, edit: &Edit<'_>) {
     );
     let at = pass.now();
     let Some(run) = pass.run_mut() else { return };
-    if run.pause.as_ref().is_some_and(|pause| pause.reason == Reason::PausedByForeignEdit) {
+    if paused_by_edit(run) {
         return;
     }
     run.pause = Some(Stop { reason: Reason::PausedByForeignEdit, message: message.clone(), at });

@@ -3,8 +3,8 @@
 use super::{
     checks::longest_window,
     health,
-    input::{Problem, RouteSeen},
-    pass::{Pass, Standing, above, in_words, intended, later},
+    input::{Accepted, LiveRoute, Problem, RouteSeen},
+    pass::{Pass, Standing, above, between, in_words, intended, later},
     run,
 };
 use crate::api::{
@@ -23,6 +23,7 @@ pub(super) fn obstacle(pass: &mut Pass<'_>) -> Option<Standing> {
         .or_else(|| paused(pass))
         .or_else(|| waiting(pass))
         .or_else(|| soaking(pass))
+        .or_else(|| stale(pass))
 }
 
 /// A hold that only a person ends.
@@ -53,25 +54,25 @@ fn unconfirmed(pass: &mut Pass<'_>) -> Option<Standing> {
 /// The routes that do not show what is asked, with the best reason that is known.
 pub(super) fn unconfirmed_in_words(pass: &Pass<'_>) -> String {
     let Some(asked) = &pass.status.asked else { return String::new() };
-    let mut text = String::new();
-    for (key, seen) in &pass.input.seen.routes {
-        let why = match seen {
-            RouteSeen::Live(live) if pass.confirmed(live, asked) => continue,
-            RouteSeen::Live(live) => match (&live.failed, &live.accepted) {
-                (Some(why), _) => format!("the write was refused: {why}"),
-                (None, super::input::Accepted::No(why)) => format!("the data plane refused it: {why}"),
-                (None, super::input::Accepted::Pending) => "the data plane has not accepted it yet".to_owned(),
-                (None, super::input::Accepted::Yes | super::input::Accepted::Unsaid) => {
-                    format!("it shows {}", in_words(&live.weights))
-                }
-            },
-            RouteSeen::Unseen => "it has not been read yet".to_owned(),
-            RouteSeen::ToCreate => "it is being made".to_owned(),
-            RouteSeen::Unusable(problem) => problem.message.clone(),
-        };
-        text.push_str(&format!(" {key}: {why};"));
+    let why = |seen: &RouteSeen| match seen {
+        RouteSeen::Live(live) if pass.confirmed(live, asked) => None,
+        RouteSeen::Live(live) => Some(lacks(live)),
+        RouteSeen::Unseen => Some("it has not been read yet".to_owned()),
+        RouteSeen::ToCreate => Some("it is being made".to_owned()),
+        RouteSeen::Unusable(problem) => Some(problem.message.clone()),
+    };
+    let routes = pass.input.seen.routes.iter();
+    routes.filter_map(|(key, seen)| Some(format!(" {key}: {}", why(seen)?))).collect::<Vec<_>>().join(";")
+}
+
+/// What keeps a live route from being confirmed.
+fn lacks(live: &LiveRoute) -> String {
+    match (&live.failed, &live.accepted) {
+        (Some(why), _) => format!("the write was refused: {why}"),
+        (None, Accepted::No(why)) => format!("the data plane refused it: {why}"),
+        (None, Accepted::Pending) => "the data plane has not accepted it yet".to_owned(),
+        (None, Accepted::Yes | Accepted::Unsaid) => format!("it shows {}", in_words(&live.weights)),
     }
-    text.trim_end_matches(';').to_owned()
 }
 
 fn not_rehearsed(pass: &mut Pass<'_>) -> Option<Standing> {
@@ -214,4 +215,15 @@ fn soaking(pass: &mut Pass<'_>) -> Option<Standing> {
     let message = format!("all steps are done; the way back to {} stays open until {end:.0}", in_words(&run.way_back));
     pass.wake_at(end);
     Some(Standing::new(Phase::Soaking, Reason::KeepingPrevious, message))
+}
+
+/// While a person or a time was waited for, unchanged checks were not recorded, or nobody looked: the last word before
+/// an advance is a check of now.
+fn stale(pass: &Pass<'_>) -> Option<Standing> {
+    let run = pass.run()?;
+    let (number, checked) = (run.step, run.check.as_ref()?.at);
+    let interval = pass.input.spec.analysis.interval;
+    let fresh = pass.passes_now || between(checked, pass.now()) <= interval.saturating_add(interval);
+    let message = || format!("step {number} passed before the wait; the next check decides");
+    (run.step > 0 && !fresh).then(|| Standing::new(Phase::Progressing, Reason::Baking, message()))
 }

@@ -19,9 +19,7 @@ pub(super) fn watch(pass: &mut Pass<'_>) {
     let Some(run) = pass.run().cloned() else { return };
     let canaries = canaries(&run);
     if let Some(message) = canaries.iter().find_map(|canary| down(pass, &run, canary)) {
-        if run.retreat.is_none() {
-            pass.retreat(Reason::EndpointDown, message, false);
-        }
+        pass.retreat(Reason::EndpointDown, message, false);
     }
     let dead: Vec<String> = run
         .plan

@@ -25,6 +25,8 @@ pub(super) struct Pass<'a> {
     pub(super) actions: Vec<Action>,
     /// Nothing may be written to a route, whatever is asked.
     pub(super) hands_off: bool,
+    /// A check of this very pass passed, be it recorded or not.
+    pub(super) passes_now: bool,
     /// Instants at which something will be different.
     wakes: Vec<Timestamp>,
 }
@@ -53,7 +55,14 @@ impl Standing {
 
 impl<'a> Pass<'a> {
     pub(super) fn new(input: &'a Input<'a>) -> Self {
-        Self { input, status: input.status.clone(), actions: Vec::new(), hands_off: false, wakes: Vec::new() }
+        Self {
+            input,
+            status: input.status.clone(),
+            actions: Vec::new(),
+            hands_off: false,
+            passes_now: false,
+            wakes: Vec::new(),
+        }
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -221,10 +230,9 @@ impl<'a> Pass<'a> {
 
     fn wake_for_confirmation(&mut self) {
         let unconfirmed = self.status.asked.as_ref().filter(|asked| asked.confirmed_at.is_none());
-        if let Some(at) = unconfirmed.map(|asked| later(asked.at, CONFIRM_WITHIN)) {
-            if at > self.input.now {
-                self.wake_at(at);
-            }
+        let late_at = unconfirmed.map(|asked| later(asked.at, CONFIRM_WITHIN)).filter(|at| *at > self.input.now);
+        if let Some(at) = late_at {
+            self.wake_at(at);
         }
     }
 }

@@ -4,13 +4,13 @@ use super::{
     input::Request,
     pass::{Pass, Standing, between, keep_newest},
     revision::revision,
-    sight,
+    run, sight,
 };
 use crate::{
     api::{
         Duration, Reason, Verb,
         request::RequestState,
-        status::{Answer, Stop},
+        status::{self, Answer, Stop},
     },
     rollout::decision::Action,
 };
@@ -31,13 +31,13 @@ pub(super) fn adopt(pass: &mut Pass<'_>) {
 fn adopt_live(pass: &mut Pass<'_>, request: &Request) -> Outcome {
     let live = sight::seen_distribution(pass).map_err(|problem| problem.message)?;
     let Some(live) = live else { return Err("there is no live route to adopt".to_owned()) };
-    if pass.run().is_some() && sight::ownership(pass).is_none() {
+    if pass.run().is_some_and(|run| run.step > 0) && sight::ownership(pass).is_none() {
         return Err("a run is going on; abort it first".to_owned());
     }
     let newest = pass.live_routes().filter_map(|(_, route)| route.mark.as_ref().map(|mark| mark.sequence)).max();
     pass.hands_off = false;
     pass.status.sequence = pass.status.sequence.max(newest.unwrap_or(0));
-    pass.status.run = pass.status.run.take().filter(|run| run.outcome.is_some());
+    run::end(pass, status::Outcome::Superseded, Reason::Adopted, "the live distribution was adopted");
     pass.status.routes.clear();
     pass.status.primary = Some(live);
     pass.ask_anew();

@@ -288,7 +288,7 @@ fn succeed(pass: &mut Pass<'_>) -> Standing {
 }
 
 /// Ends the live run and keeps its record.
-fn end(pass: &mut Pass<'_>, outcome: Outcome, reason: Reason, message: &str) {
+pub(super) fn end(pass: &mut Pass<'_>, outcome: Outcome, reason: Reason, message: &str) {
     let now = pass.now();
     let Some(run) = pass.run_mut() else { return };
     run.outcome = Some(outcome);
@@ -342,12 +342,12 @@ pub(super) fn rehearse(pass: &mut Pass<'_>) -> Option<Problem> {
                 problem = Some(Problem::new(
                     Reason::RouteRejected,
                     format!("a dry run of the first write to {key} was refused: {why}"),
-                ))
+                ));
             }
             None => {
                 problem = problem.or_else(|| {
                     Some(Problem::new(Reason::Rehearsing, format!("the first write to {key} is tried as a dry run")))
-                })
+                });
             }
         }
         pass.actions.push(Action::Rehearse { route: key.clone(), weights: first.clone() });
