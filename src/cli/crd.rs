@@ -1,12 +1,7 @@
 //! `cutover crd`: the kinds, as an API server is told of them.
 
-use kube::CustomResourceExt;
-
 use super::{CliError, Exit, Output};
-use crate::{
-    api::{FleetRollout, MemberCluster, RolloutRequest},
-    yaml,
-};
+use crate::{api::crd::definitions, yaml};
 
 /// Print the custom resource definitions.
 #[derive(Debug, clap::Args)]
@@ -14,10 +9,10 @@ use crate::{
 pub(super) struct Crd {}
 
 impl Crd {
-    pub(super) fn run(self, out: &mut Output) -> Result<Exit, CliError> {
-        for crd in [FleetRollout::crd(), MemberCluster::crd(), RolloutRequest::crd()] {
+    pub(super) fn run(&self, out: &mut Output) -> Result<Exit, CliError> {
+        for definition in definitions().map_err(CliError::said)? {
             out.line("---")?;
-            out.text(&yaml::print(&crd).map_err(|error| CliError::Said(error.to_string()))?)?;
+            out.text(&yaml::print(&definition).map_err(CliError::said)?)?;
         }
         Ok(Exit::Done)
     }

@@ -8,7 +8,10 @@ use std::{ffi::OsString, process::ExitCode};
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 mod crd;
+mod files;
 mod output;
+mod plan;
+mod validate;
 
 pub use output::{CliError, Exit, Output};
 
@@ -28,6 +31,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Validate(validate::Validate),
+    Plan(plan::Plan),
     Crd(crd::Crd),
     /// Print the completions of a shell.
     #[command(after_help = "Example:\n  source <(cutover completions bash)")]
@@ -40,6 +45,8 @@ enum Command {
 impl Command {
     fn run(self, out: &mut Output) -> Result<Exit, CliError> {
         match self {
+            Self::Validate(validate) => validate.run(out),
+            Self::Plan(plan) => plan.run(out),
             Self::Crd(crd) => crd.run(out),
             Self::Completions { shell } => completions(shell, out),
         }
