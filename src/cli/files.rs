@@ -39,10 +39,10 @@ fn within(path: &Path) -> io::Result<Vec<PathBuf>> {
         path.read_dir()?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
     files.retain(|file| file.extension().is_some_and(|end| ["yaml", "yml", "json"].iter().any(|known| end == *known)));
     files.sort();
-    match files.is_empty() {
-        true => Err(io::Error::new(io::ErrorKind::NotFound, "no .yaml, .yml or .json file in this folder")),
-        false => Ok(files),
+    if files.is_empty() {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "no .yaml, .yml or .json file in this folder"));
     }
+    Ok(files)
 }
 
 /// The text, or as much of it as shows that it is too large.

@@ -312,7 +312,7 @@ mod tests {
             let (start, target) = (of(&[("a", total)]), apportion(total, &claims));
             let scaled = |by: &Distribution, to: u32| -> Option<Distribution> {
                 by.iter()
-                    .map(|(name, weight)| (weight * to % total == 0).then(|| (name.clone(), weight * to / total)))
+                    .map(|(name, weight)| (weight * to).is_multiple_of(total).then(|| (name.clone(), weight * to / total)))
                     .collect()
             };
             let fits = |to: u32| {

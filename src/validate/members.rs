@@ -98,8 +98,8 @@ fn dns_name(path: &str, name: &str) -> Option<Problem> {
             "write lower-case letters, digits, \"-\" and dots, without a dot at the end",
         );
     }
-    let within_the_hub =
-        plain == "localhost" || plain.ends_with(".localhost") || plain.ends_with(".svc") || plain.contains(".svc.");
+    let within = |zone: &str| plain == zone || plain.strip_suffix(zone).is_some_and(|rest| rest.ends_with('.'));
+    let within_the_hub = ["localhost", "cluster.local", "svc"].into_iter().any(within);
     if within_the_hub {
         refuse("leads into the hub cluster", "give the DNS name of the member's gateway")
     } else {

@@ -1,6 +1,11 @@
-//! Fast tests of what users meet: files, messages, and the command line. One binary keeps linking short.
+//! The fast tests: one binary, one folder or file for each theme.
+
+#![allow(missing_docs, clippy::unwrap_used)]
 
 mod bad_inputs;
+mod bad_members;
+mod bad_rollouts;
 mod command;
 mod crds;
 mod examples;
+mod rules;
