@@ -77,12 +77,12 @@ fn all_mistakes_are_told_at_once_by_line() {
 
 #[test]
 fn too_many_of_anything_is_one_problem_with_the_cap() {
-    let steps: String = (0..10_000).map(|_| "      - {progress: 10%}\n").collect();
+    let steps = "      - {progress: 10%}\n".repeat(10_000);
     assert_eq!(
         changed("      - {progress: 10%}\n", &steps)[0],
         "15: spec.strategy.steps: 10002 entries given; at most 32 entries are allowed"
     );
-    let members: String = (0..65).map(|i| format!("    - {{name: m{i}, weight: 0}}\n")).collect();
+    let members: String = (0..65).fold(String::new(), |list, i| list + &format!("    - {{name: m{i}, weight: 0}}\n"));
     assert!(
         changed("    - {name: eu-3, weight: 100}\n", &format!("{members}    - {{name: eu-3, weight: 100}}\n"))
             .contains(&"11: spec.members: 67 entries given; at most 64 entries are allowed".to_owned())
