@@ -3,6 +3,7 @@
 //! Types here never deny unknown fields: an older hub must read newer objects.
 
 pub mod analysis;
+pub mod crd;
 pub mod duration;
 pub mod member;
 pub mod progress;
