@@ -8,6 +8,8 @@ mod cluster_ip;
 mod endpoint_slice;
 mod external_name;
 mod reach;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

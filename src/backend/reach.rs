@@ -72,7 +72,7 @@ fn filled(text: &str, namespace: &str, service: &str) -> Result<String, String> 
 fn refusal(name: &str) -> Option<(Reason, &'static str)> {
     let last = name.rsplit('.').next().unwrap_or_default();
     let is_within = |zone: &str| name == zone || name.strip_suffix(zone).is_some_and(|rest| rest.ends_with('.'));
-    if name.parse::<IpAddr>().is_ok() || last.starts_with("0x") || last.bytes().all(|byte| byte.is_ascii_digit()) {
+    if name.parse::<IpAddr>().is_ok() || last.starts_with("0x") || !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit()) {
         Some((Reason::AddressNotAllowed, "an address, but a certificate and a change of address need a DNS name: give the member one"))
     } else if ["localhost", "cluster.local", "svc"].into_iter().any(is_within) {
         Some((Reason::AddressNotAllowed, "leads into the hub cluster itself: give the name under which the member is reached from outside"))

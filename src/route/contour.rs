@@ -67,14 +67,21 @@ impl ListKind for ContourRoute {
     }
 }
 
-fn fields(context: &Context<'_>, member: &str) -> Value {
+fn fields(context: &Context<'_>, member: &str, live: &Value) -> Value {
     let mut fields = json!({"port": backend::port(context, member)});
     let Some(reach) = context.endpoints.get(member) else { return fields };
-    if reach.server_name.is_some() && !matches!(context.service.backend, Backend::ClusterIp(_)) {
-        fields["protocol"] = "tls".into();
+    if !matches!(context.service.backend, Backend::ClusterIp(_)) {
+        match (&reach.server_name, live.get("protocol").and_then(Value::as_str)) {
+            (Some(_), _) => fields["protocol"] = "tls".into(),
+            (None, Some("tls")) => fields["protocol"] = Value::Null,
+            (None, _) => {}
+        }
     }
     if reach.host_header == HostHeader::Endpoint {
-        fields["requestHeadersPolicy"] = json!({"set": [{"name": "Host", "value": reach.host}]});
+        let is_other = |header: &&Value| !header.get("name").and_then(Value::as_str).is_some_and(|name| name.eq_ignore_ascii_case("host"));
+        let mut set: Vec<Value> = items(live.pointer("/requestHeadersPolicy/set")).iter().filter(is_other).cloned().collect();
+        set.push(json!({"name": "Host", "value": reach.host}));
+        fields["requestHeadersPolicy"] = json!({"set": set});
     }
     fields
 }

@@ -63,7 +63,7 @@ impl ListKind for GatewayApiRoute {
     }
 }
 
-fn fields(context: &Context<'_>, member: &str) -> Value {
+fn fields(context: &Context<'_>, member: &str, _live: &Value) -> Value {
     json!({"kind": "Service", "port": backend::port(context, member)})
 }
 

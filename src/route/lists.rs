@@ -19,8 +19,8 @@ pub(super) struct Lists {
     pub max: usize,
     /// What a Service counts that has no weight while another one of its rule has one.
     pub unset: u64,
-    /// The fields of a Service beside its name and weight.
-    pub fields: fn(&Context<'_>, member: &str) -> Value,
+    /// The fields of a member's Service beside its name and weight, as a merge patch of the Service as it is.
+    pub fields: fn(&Context<'_>, member: &str, live: &Value) -> Value,
 }
 
 impl Lists {
@@ -156,7 +156,8 @@ impl Lists {
     fn service(&self, context: &Context<'_>, member: &str, weight: u32, live: Option<&Value>) -> Value {
         let mut service = live.cloned().unwrap_or_else(|| json!({"name": backend::name(context.service, member)}));
         if live.is_none() || backend::existing(context.service, member).is_none() {
-            json_patch::merge(&mut service, &(self.fields)(context, member));
+            let fields = (self.fields)(context, member, &service);
+            json_patch::merge(&mut service, &fields);
         }
         service["weight"] = weight.into();
         service

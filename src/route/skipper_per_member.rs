@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::accepted::items;
 use super::capability::{other_sni, refuse};
+use super::owner::Owner;
 use super::provider::{Objects, Provider};
 use super::segments::{self, Segment};
 use super::skipper_ingress::{draft, ingress, lead, service_of};
@@ -87,6 +88,9 @@ impl Provider for IngressPerMember<'_> {
             let live = objects.get(index).and_then(Option::as_ref);
             if let (Some(member), true) = (members.get(index), live.is_some() || weight > 0) {
                 let mut object = live.cloned().unwrap_or_else(|| self.made(context, objects, member));
+                if Owner::of(&object, context) == Owner::This {
+                    lead_all(&mut object, context, member);
+                }
                 put(&mut object, segment);
                 after[index] = Some(object);
             }
@@ -135,11 +139,7 @@ impl IngressPerMember<'_> {
         object.metadata.labels.clone_from(&model.metadata.labels);
         object.metadata.annotations.clone_from(&model.metadata.annotations);
         object.annotations_mut().retain(|key, _| !is_its_own(key));
-        for path in paths_mut(&mut object) {
-            if backend::is_of_service(context, service_of(path)) {
-                lead(path, context, member);
-            }
-        }
+        lead_all(&mut object, context, member);
         object
     }
 }
@@ -237,6 +237,13 @@ fn leads_to(context: &Context<'_>, object: &DynamicObject) -> Result<String, Rou
             describe(object),
             names.len()
         ))),
+    }
+}
+
+/// Leads every path of the service to a member's backend.
+fn lead_all(object: &mut DynamicObject, context: &Context<'_>, member: &str) {
+    for path in paths_mut(object).filter(|path| backend::is_of_service(context, service_of(path))) {
+        lead(path, context, member);
     }
 }
 

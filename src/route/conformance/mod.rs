@@ -1,6 +1,7 @@
 //! What every form of route must do, whatever its objects look like.
 
 mod forms;
+mod hostile;
 mod order;
 mod ownership;
 mod refusals;

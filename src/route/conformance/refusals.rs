@@ -94,7 +94,7 @@ fn an_endpoint_that_the_kind_cannot_reach_is_refused() {
         match said {
             None => assert_eq!(messages, Vec::<String>::new(), "{name}"),
             Some(said) => {
-                assert!(messages[0].starts_with(&format!("MemberCluster eu-3, endpoint of service shop: {said}")), "{name}: {messages:?}")
+                assert!(messages[0].starts_with(&format!("MemberCluster eu-3, endpoint of service shop: {said}")), "{name}: {messages:?}");
             }
         }
     }
@@ -253,5 +253,33 @@ fn a_proxy_is_accepted_when_this_generation_is_valid() {
         let mut world = World::new(Form::named("HTTPProxy adopted"), 100);
         world.objects[0].as_mut().unwrap().data["status"] = status;
         assert_eq!(world.live().accepted, accepted);
+    }
+}
+
+#[test]
+fn headers_that_the_user_sets_stay_beside_the_host() {
+    let mut form = Form::named("HTTPProxy adopted");
+    form.endpoints.get_mut("eu-1").unwrap().host_header = HostHeader::Endpoint;
+    let service = form.objects[0].data.pointer_mut("/spec/routes/0/services/0").unwrap();
+    service["protocol"] = "tls".into();
+    service["requestHeadersPolicy"] =
+        json!({"set": [{"name": "host", "value": "old"}, {"name": "x-team", "value": "shop"}], "remove": ["x-old"]});
+    let mut world = World::new(form, 100);
+    world.write(&distribution([50, 50, 0], 1), 1);
+    assert_eq!(
+        world.objects[0].as_ref().unwrap().data.pointer("/spec/routes/0/services/0"),
+        Some(&json!({"name": "shop-eu-1", "port": 8080, "weight": 50, "requestHeadersPolicy":
+            {"set": [{"name": "x-team", "value": "shop"}, {"name": "Host", "value": "gw.eu-1.example.com"}], "remove": ["x-old"]}}))
+    );
+}
+
+#[test]
+fn a_changed_port_reaches_every_created_route() {
+    for form in Form::all().into_iter().filter(|form| form.objects.is_empty() && form.service.backend == Backend::default()) {
+        let mut world = World::new(form, 100);
+        world.write(&distribution([50, 0, 50], 1), 1);
+        world.form.endpoints.get_mut("eu-3").unwrap().port = 9090;
+        world.write(&distribution([50, 0, 50], 1), 2);
+        assert!(serde_json::to_string(&world.contents()).unwrap().contains("9090"), "{}", world.form.name);
     }
 }

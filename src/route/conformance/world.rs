@@ -75,12 +75,16 @@ impl World {
     }
 
     pub fn write(&mut self, weights: &Distribution, sequence: u64) {
-        self.render(weights, sequence).into_iter().for_each(|write| self.apply(write));
+        for write in self.render(weights, sequence) {
+            self.apply(write);
+        }
     }
 
     pub fn release(&mut self, policy: DeletionPolicy) {
         let writes = release(&self.context(), &self.form.route, &self.objects, policy).unwrap();
-        writes.into_iter().for_each(|write| self.apply(write));
+        for write in writes {
+            self.apply(write);
+        }
     }
 
     /// Does one write, as an API server would.
