@@ -29,8 +29,3 @@ pub(super) fn together(one: Accepted, other: Accepted) -> Accepted {
         (Accepted::Unsaid, Accepted::Unsaid) => Accepted::Unsaid,
     }
 }
-
-/// The items of a list, or none.
-pub(super) fn items(value: Option<&Value>) -> &[Value] {
-    value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}

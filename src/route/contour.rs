@@ -4,8 +4,9 @@ use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
 use super::Context;
-use super::accepted::{MAX_WORDS, condition, items};
+use super::accepted::{MAX_WORDS, condition};
 use super::capability::{other_sni, refuse};
+use super::json::items;
 use super::listed::ListKind;
 use super::lists::Lists;
 use super::provider::resource;

@@ -5,8 +5,9 @@ use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
 use super::Context;
-use super::accepted::{condition, items, together};
+use super::accepted::{condition, together};
 use super::capability::{no_host, no_tls, refuse};
+use super::json::items;
 use super::listed::ListKind;
 use super::lists::Lists;
 use super::provider::resource;

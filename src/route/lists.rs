@@ -3,7 +3,7 @@
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
-use super::accepted::items;
+use super::json::{items, put};
 use super::weights::{self, Raw};
 use super::{Context, RouteError, describe};
 use crate::api::Distribution;
@@ -76,7 +76,7 @@ impl Lists {
 
     fn put(&self, object: &mut DynamicObject, index: usize, services: Vec<Value>) {
         if let Some(rule) = object.data.pointer_mut(&format!("/spec/{}/{index}", self.rules)) {
-            rule[self.services] = Value::from(services);
+            put(rule, self.services, services);
         }
     }
 
@@ -159,7 +159,7 @@ impl Lists {
             let fields = (self.fields)(context, member, &service);
             json_patch::merge(&mut service, &fields);
         }
-        service["weight"] = weight.into();
+        put(&mut service, "weight", weight);
         service
     }
 }

@@ -12,6 +12,7 @@ mod contour;
 pub mod editor;
 mod error;
 mod gateway_api;
+mod json;
 mod listed;
 mod lists;
 pub mod mark;

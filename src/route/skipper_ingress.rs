@@ -4,8 +4,8 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Map, Value, json};
 
-use super::accepted::items;
 use super::capability::{no_host, no_tls, refuse};
+use super::json::{items, put};
 use super::provider::{Objects, Provider, only, resource};
 use super::weights::{self, Raw};
 use super::{Context, RouteError, describe};
@@ -144,7 +144,7 @@ pub(super) fn service_of(path: &Value) -> &str {
 /// Leads a path to a member's backend.
 pub(super) fn lead(path: &mut Value, context: &Context<'_>, member: &str) {
     let service = json!({"name": backend::name(context.service, member), "port": {"number": backend::port(context, member)}});
-    path["backend"] = json!({"service": service});
+    put(path, "backend", json!({"service": service}));
 }
 
 /// Every rule's paths; those that differ only in their backend stand together.

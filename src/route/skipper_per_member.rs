@@ -9,8 +9,8 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::accepted::items;
 use super::capability::{other_sni, refuse};
+use super::json::items;
 use super::owner::Owner;
 use super::provider::{Objects, Provider};
 use super::segments::{self, Segment};

@@ -6,8 +6,8 @@
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::accepted::items;
 use super::capability::{no_tls, other_sni, refuse};
+use super::json::{items, put};
 use super::provider::{Objects, Provider, only, resource};
 use super::segments::{self, Segment};
 use super::weights::{self, Raw};
@@ -88,8 +88,9 @@ impl Provider for RouteGroup<'_> {
         let creating = only(objects).is_none();
         groups.iter().filter(|group| group.is_ours(context)).try_for_each(|group| group.check_known(context, &describe(&object)))?;
         let cut = |group: Group| if creating || group.is_ours(context) { group.cut(context, weights) } else { group.routes };
-        object.data["spec"]["routes"] = groups.into_iter().flat_map(cut).collect();
-        object.data["spec"]["backends"] = backends(context, &object, weights)?.into();
+        let routes: Vec<Value> = groups.into_iter().flat_map(cut).collect();
+        let backends = backends(context, &object, weights)?;
+        put_spec(&mut object, routes, backends);
         Ok(vec![Some(object)])
     }
 
@@ -114,8 +115,7 @@ impl Provider for RouteGroup<'_> {
             .filter(|backend| was_there(backend) || is_foreign(backend))
             .cloned()
             .collect();
-        object.data["spec"]["routes"] = groups.into_iter().flat_map(|group| group.routes).collect();
-        object.data["spec"]["backends"] = kept.into();
+        put_spec(object, groups.into_iter().flat_map(|group| group.routes).collect(), kept);
     }
 }
 
@@ -163,14 +163,14 @@ impl Group {
     fn route(&self, context: &Context<'_>, member: &str, segment: Segment) -> Value {
         let mut route = self.template.clone();
         let mut add = |key: &str, value: String| {
-            let list = items(route.get(key)).iter().cloned().chain([value.into()]).collect();
-            route[key] = list;
+            let list: Vec<Value> = items(route.get(key)).iter().cloned().chain([value.into()]).collect();
+            put(&mut route, key, list);
         };
         add("predicates", segment.to_string());
         if let Some(filter) = host_filter(context, member) {
             add("filters", filter);
         }
-        route["backends"] = json!([{"backendName": backend::name(context.service, member)}]);
+        put(&mut route, "backends", json!([{"backendName": backend::name(context.service, member)}]));
         route
     }
 }
@@ -270,6 +270,13 @@ fn backends(context: &Context<'_>, object: &DynamicObject, weights: &Distributio
         }
     }
     Ok(backends)
+}
+
+fn put_spec(object: &mut DynamicObject, routes: Vec<Value>, backends: Vec<Value>) {
+    if let Some(spec) = object.data.get_mut("spec") {
+        put(spec, "routes", routes);
+        put(spec, "backends", backends);
+    }
 }
 
 fn backend_fields(context: &Context<'_>, member: &str) -> Value {
