@@ -1,0 +1,127 @@
+//! The command line: one file per verb.
+//!
+//! A verb is a clap struct with `run(self, &mut Output) -> Result<Exit, CliError>`. To add one: a `mod` line, a variant
+//! of [`Command`], and its arm in [`Command::run`].
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+
+mod access;
+mod adoption;
+mod cluster;
+mod crd;
+mod direct;
+mod get;
+mod hub;
+mod hub_life;
+mod live;
+mod member;
+mod output;
+mod sentences;
+mod text;
+mod verbs;
+mod view;
+mod wait;
+mod why;
+
+#[cfg(test)]
+mod fixtures;
+
+pub use output::{CliError, Exit, Output};
+
+use crate::api::Verb;
+
+/// Moves production traffic between whole Kubernetes clusters, step by step, on evidence.
+#[derive(Debug, Parser)]
+#[command(name = "cutover", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(after_help = "Examples:
+  cutover validate rollout.yaml members.yaml   every mistake at once, with its line; needs no cluster
+  cutover plan rollout.yaml                    the weights of every member at every step
+  cutover crd | kubectl apply -f -             install the kinds
+
+Installed as kubectl-cutover it is also `kubectl cutover`.")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Hub(hub::Hub),
+    Crd(crd::Crd),
+    Get(get::Get),
+    Why(why::Why),
+    Wait(wait::Wait),
+    /// Open the wait of the present step.
+    #[command(after_help = "Example:\n  cutover promote shop -n shop --reason 'dashboards look good'")]
+    Promote(verbs::Ask),
+    /// Advance no further; checks and rollback go on.
+    Pause(verbs::Ask),
+    /// End a pause.
+    Resume(verbs::Ask),
+    Abort(verbs::Abort),
+    /// Try again what failed or is held.
+    Retry(verbs::Ask),
+    /// Back to the way back, also out of a soak.
+    Rollback(verbs::Ask),
+    Adopt(verbs::Adopt),
+    Member(member::Member),
+    /// Print the completions of a shell.
+    #[command(after_help = "Example:\n  source <(cutover completions bash)")]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+impl Command {
+    fn run(self, out: &mut Output) -> Result<Exit, CliError> {
+        match self {
+            Self::Hub(hub) => hub.run(out),
+            Self::Crd(crd) => crd.run(out),
+            Self::Get(get) => get.run(out),
+            Self::Why(why) => why.run(out),
+            Self::Wait(wait) => wait.run(out),
+            Self::Promote(ask) => ask.run(Verb::Promote, out),
+            Self::Pause(ask) => ask.run(Verb::Pause, out),
+            Self::Resume(ask) => ask.run(Verb::Resume, out),
+            Self::Abort(abort) => abort.run(out),
+            Self::Retry(ask) => ask.run(Verb::Retry, out),
+            Self::Rollback(ask) => ask.run(Verb::Rollback, out),
+            Self::Adopt(adopt) => adopt.run(out),
+            Self::Member(member) => member.run(out),
+            Self::Completions { shell } => completions(shell, out),
+        }
+    }
+}
+
+/// How a verb that reads prints what it read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// Runs the verb that the arguments name, prints to the standard streams, and tells how it ended.
+#[must_use]
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let mut out = Output::standard();
+    match Cli::try_parse_from(arguments) {
+        Ok(cli) => {
+            let ended = cli.command.run(&mut out);
+            out.finish(ended)
+        }
+        Err(usage) => out.usage(&usage),
+    }
+}
+
+fn completions(shell: clap_complete::Shell, out: &mut Output) -> Result<Exit, CliError> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "cutover", &mut script);
+    out.text(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,129 @@
+//! Where verbs print to, and how they end.
+
+use std::{
+    io::{self, IsTerminal, Write},
+    process::ExitCode,
+};
+
+use serde::Serialize;
+
+/// How a verb ended, as its exit status says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// 0: done, succeeded, or nothing to do.
+    Done,
+    /// 1: an error, or a file with mistakes.
+    Error,
+    /// 2: the rollout failed or was rolled back.
+    Failed,
+    /// 3: the rollout is held or waits for a person.
+    Held,
+    /// 4: the rollout is in progress.
+    Progressing,
+}
+
+impl Exit {
+    /// The number.
+    #[must_use]
+    pub const fn status(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Error => 1,
+            Self::Failed => 2,
+            Self::Held => 3,
+            Self::Progressing => 4,
+        }
+    }
+}
+
+/// Why a verb could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// The output cannot be written.
+    #[error("cannot write the output: {0}")]
+    Output(#[from] io::Error),
+    /// A file cannot be read.
+    #[error("{file}: {source}")]
+    File {
+        /// As it was named.
+        file: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// Something else, in words for a person: what, where, and what would be right.
+    #[error("{0}")]
+    Said(String),
+}
+
+/// Where a verb prints to.
+pub struct Output {
+    to: Box<dyn Write>,
+    errors: Box<dyn Write>,
+    colour: bool,
+    terminal: bool,
+}
+
+impl Output {
+    /// The standard streams; in colour on a terminal unless `NO_COLOR` is set.
+    #[must_use]
+    pub fn standard() -> Self {
+        let terminal = io::stdout().is_terminal();
+        let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
+        Self { to: Box::new(io::stdout()), errors: Box::new(io::stderr()), colour, terminal }
+    }
+
+    /// Any other place, without colour.
+    #[must_use]
+    pub fn to(to: impl Write + 'static) -> Self {
+        Self { to: Box::new(to), errors: Box::new(io::sink()), colour: false, terminal: false }
+    }
+
+    /// Whether colours are welcome; they only repeat what the words say.
+    #[must_use]
+    pub const fn colour(&self) -> bool {
+        self.colour
+    }
+
+    /// Prints a text as it is.
+    pub fn text(&mut self, text: &str) -> Result<(), CliError> {
+        Ok(self.to.write_all(text.as_bytes())?)
+    }
+
+    /// Prints one line.
+    pub fn line(&mut self, line: impl AsRef<str>) -> Result<(), CliError> {
+        Ok(writeln!(self.to, "{}", line.as_ref())?)
+    }
+
+    /// Begins anew at the top of a terminal's screen; elsewhere what was printed stays.
+    pub fn clear(&mut self) -> Result<(), CliError> {
+        if self.terminal { self.text("\u{1b}[H\u{1b}[2J") } else { Ok(()) }
+    }
+
+    /// Prints a value as indented JSON.
+    pub fn json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
+        let text = serde_json::to_string_pretty(value).map_err(|error| CliError::Said(error.to_string()))?;
+        self.line(text)
+    }
+
+    /// Says why a verb failed, and gives the exit status. A reader that went away is no failure of ours.
+    pub(super) fn finish(&mut self, result: Result<Exit, CliError>) -> ExitCode {
+        let result = result.and_then(|exit| Ok(self.to.flush().map(|()| exit)?));
+        match result {
+            Ok(exit) => exit.status().into(),
+            Err(CliError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done.status().into(),
+            Err(error) => {
+                // Nothing is left to tell it to when the error stream is gone too.
+                let _ = writeln!(self.errors, "cutover: {error}");
+                Exit::Error.status().into()
+            }
+        }
+    }
+
+    /// Prints clap's help, version or usage error; wrong usage ends with status 1, as status 2 means a failed rollout.
+    pub(super) fn usage(&mut self, usage: &clap::Error) -> ExitCode {
+        let printed = usage.print();
+        let wanted =
+            matches!(usage.kind(), clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion);
+        self.finish(printed.map(|()| if wanted { Exit::Done } else { Exit::Error }).map_err(CliError::Output))
+    }
+}
