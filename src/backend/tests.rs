@@ -10,7 +10,10 @@ use crate::api::MemberClusterSpec;
 use crate::api::member::HostHeader;
 
 fn spec(endpoints: Value) -> MemberClusterSpec {
-    serde_json::from_value(json!({"endpoints": endpoints, "prometheus": {"url": {"address": "http://prometheus.example.com"}}})).unwrap()
+    serde_json::from_value(
+        json!({"endpoints": endpoints, "prometheus": {"url": {"address": "http://prometheus.example.com"}}}),
+    )
+    .unwrap()
 }
 
 fn reached(host: &str) -> Result<Reach, Problem> {
@@ -29,7 +32,12 @@ fn a_services_own_endpoint_comes_before_the_default() {
         server_name: Some("storefront.example.com".to_owned()),
         host_header: HostHeader::Endpoint,
     };
-    let own = Reach { host: "checkout.example.com".to_owned(), port: 8443, server_name: None, host_header: HostHeader::Preserve };
+    let own = Reach {
+        host: "checkout.example.com".to_owned(),
+        port: 8443,
+        server_name: None,
+        host_header: HostHeader::Preserve,
+    };
     assert_eq!(reach(&member, "shop", "storefront"), Ok(default));
     assert_eq!(reach(&member, "shop", "checkout"), Ok(own));
 }
@@ -38,10 +46,21 @@ fn a_services_own_endpoint_comes_before_the_default() {
 fn a_host_that_could_lead_into_the_hub_is_refused() {
     let address = "an address, but a certificate and a change of address need a DNS name: give the member one";
     let inside = "leads into the hub cluster itself: give the name under which the member is reached from outside";
-    let malformed = "not a DNS name: lower case letters, digits and hyphens in at least two labels, without a final dot";
+    let malformed =
+        "not a DNS name: lower case letters, digits and hyphens in at least two labels, without a final dot";
     let table = [
         (address, vec!["10.0.0.1", "169.254.169.254", "::1", "127.1", "0x7f.0x1", "2130706433", "a.0"]),
-        (inside, vec!["localhost", "x.localhost", "api.kube-system.svc", "api.kube-system.svc.cluster.local", "cluster.local", "svc"]),
+        (
+            inside,
+            vec![
+                "localhost",
+                "x.localhost",
+                "api.kube-system.svc",
+                "api.kube-system.svc.cluster.local",
+                "cluster.local",
+                "svc",
+            ],
+        ),
         (
             malformed,
             vec![
@@ -60,7 +79,10 @@ fn a_host_that_could_lead_into_the_hub_is_refused() {
     ];
     for (why, hosts) in table {
         for host in hosts {
-            assert_eq!(reached(host).map_err(|problem| problem.message), Err(format!("spec.endpoints[0].host: {host}: {why}")));
+            assert_eq!(
+                reached(host).map_err(|problem| problem.message),
+                Err(format!("spec.endpoints[0].host: {host}: {why}"))
+            );
         }
     }
     assert!(reached(&format!("{}.example.com", "a".repeat(64))).is_err());
@@ -74,7 +96,9 @@ fn an_unknown_variable_or_service_is_named() {
         message(reached("{{ cluster }}.example.com")),
         "spec.endpoints[0].host: {{ cluster }} is not known: use {{ service }} and {{ namespace }}"
     );
-    let member = spec(json!([{"service": {"namespace": "shop", "name": "checkout"}, "host": "checkout.example.com", "port": 8443}]));
+    let member = spec(
+        json!([{"service": {"namespace": "shop", "name": "checkout"}, "host": "checkout.example.com", "port": 8443}]),
+    );
     assert_eq!(
         message(reach(&member, "shop", "storefront")),
         "spec.endpoints: none is for service shop/storefront and none is the default: add one"
@@ -91,8 +115,14 @@ struct World {
 
 impl World {
     fn new(backend: Value) -> Self {
-        let service = json!({"name": "shop", "port": 80, "backend": backend, "routes": [{"contour": {"name": "public"}}]});
-        let endpoint = Reach { host: "gw.eu-1.example.com".to_owned(), port: 8080, server_name: None, host_header: HostHeader::Preserve };
+        let service =
+            json!({"name": "shop", "port": 80, "backend": backend, "routes": [{"contour": {"name": "public"}}]});
+        let endpoint = Reach {
+            host: "gw.eu-1.example.com".to_owned(),
+            port: 8080,
+            server_name: None,
+            host_header: HostHeader::Preserve,
+        };
         let mut world = Self {
             service: serde_json::from_value(service).unwrap(),
             endpoints: BTreeMap::from([("eu-1".to_owned(), endpoint)]),
@@ -147,7 +177,12 @@ impl World {
 
     fn addresses(&self, index: usize) -> Vec<String> {
         let endpoints = self.current[index].as_ref().map_or(&Value::Null, |slice| &slice.data["endpoints"]);
-        endpoints.as_array().into_iter().flatten().map(|endpoint| endpoint["addresses"][0].as_str().unwrap().to_owned()).collect()
+        endpoints
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|endpoint| endpoint["addresses"][0].as_str().unwrap().to_owned())
+            .collect()
     }
 }
 
@@ -182,7 +217,9 @@ fn a_backend_that_is_not_this_rollouts_is_a_conflict() {
     world.write(&[]);
     world.uid = "uid-2";
     assert!(
-        world.refusal(&[]).starts_with("Service shop-eu-1 belongs to the rollout with uid uid-1: remove it, or name the Service to use")
+        world.refusal(&[]).starts_with(
+            "Service shop-eu-1 belongs to the rollout with uid uid-1: remove it, or name the Service to use"
+        )
     );
     world.put(json!({"type": "ExternalName", "externalName": "other.example.com"}));
     assert!(world.refusal(&[]).starts_with("Service shop-eu-1 was not made by cutover and leads elsewhere"));
@@ -196,7 +233,9 @@ fn a_service_that_the_user_named_is_looked_at_and_never_changed() {
     for kind in ["externalName", "clusterIP", "endpointSlice"] {
         let mut world = World::new(json!({kind: {"existing": {"eu-1": "legacy"}}}));
         assert!(world.refusal(&[]).starts_with("Service legacy for member eu-1 does not exist"));
-        world.put(json!({"type": "ClusterIP", "ports": [{"port": 8080, "protocol": "TCP"}, {"port": 80, "protocol": "UDP"}]}));
+        world.put(
+            json!({"type": "ClusterIP", "ports": [{"port": 8080, "protocol": "TCP"}, {"port": 80, "protocol": "UDP"}]}),
+        );
         assert_eq!(
             world.refusal(&[]),
             "Service legacy has no TCP port 80 (it has 8080/TCP, 80/UDP): add it, or correct spec.services[].port"
@@ -213,13 +252,20 @@ fn a_service_that_the_user_named_is_looked_at_and_never_changed() {
 fn an_external_name_is_no_cluster_ip() {
     let mut world = World::new(json!({"clusterIP": {}}));
     world.put(json!({"type": "ExternalName", "externalName": "gw.eu-1.example.com", "ports": [{"port": 80}]}));
-    assert!(world.refusal(&[]).starts_with("Service shop-eu-1 is of type ExternalName, for which some data planes ignore weights"));
+    assert!(
+        world
+            .refusal(&[])
+            .starts_with("Service shop-eu-1 is of type ExternalName, for which some data planes ignore weights")
+    );
 }
 
 #[test]
 fn slices_hold_the_addresses_and_are_never_emptied() {
     let mut world = World::new(json!({"endpointSlice": {}}));
-    assert_eq!(world.refusal(&[]), "gw.eu-1.example.com of member eu-1 has no address yet: make its name resolve from the hub");
+    assert_eq!(
+        world.refusal(&[]),
+        "gw.eu-1.example.com of member eu-1 has no address yet: make its name resolve from the hub"
+    );
     world.write(&["203.0.113.2", "203.0.113.1", "203.0.113.2", "2001:db8::1"]);
     assert_eq!(
         (world.addresses(1), world.addresses(2)),

@@ -15,7 +15,9 @@ pub(super) fn condition(condition: &Value, generation: Option<i64>) -> Accepted 
     }
     match text("status") {
         "True" => Accepted::Yes,
-        "False" => Accepted::No(format!("{} {}: {}", text("type"), text("reason"), text("message")).chars().take(MAX_WORDS).collect()),
+        "False" => Accepted::No(
+            format!("{} {}: {}", text("type"), text("reason"), text("message")).chars().take(MAX_WORDS).collect(),
+        ),
         _ => Accepted::Pending,
     }
 }

@@ -45,7 +45,8 @@ impl ListKind for ContourRoute {
     /// The SNI is the Host that is set for the service, else the external name; both are the endpoint's host.
     fn problems(&self, context: &Context<'_>) -> Vec<Problem> {
         refuse(context, |reach| {
-            let sends_host = reach.host_header == HostHeader::Endpoint || matches!(context.service.backend, Backend::ExternalName(_));
+            let sends_host = reach.host_header == HostHeader::Endpoint
+                || matches!(context.service.backend, Backend::ExternalName(_));
             match (&reach.server_name, context.service.backend.clone()) {
                 (None, _) | (_, Backend::ClusterIp(_)) => None,
                 (Some(name), _) if !sends_host => Some(format!(
@@ -79,8 +80,11 @@ fn fields(context: &Context<'_>, member: &str, live: &Value) -> Value {
         }
     }
     if reach.host_header == HostHeader::Endpoint {
-        let is_other = |header: &&Value| !header.get("name").and_then(Value::as_str).is_some_and(|name| name.eq_ignore_ascii_case("host"));
-        let mut set: Vec<Value> = items(live.pointer("/requestHeadersPolicy/set")).iter().filter(is_other).cloned().collect();
+        let is_other = |header: &&Value| {
+            !header.get("name").and_then(Value::as_str).is_some_and(|name| name.eq_ignore_ascii_case("host"))
+        };
+        let mut set: Vec<Value> =
+            items(live.pointer("/requestHeadersPolicy/set")).iter().filter(is_other).cloned().collect();
         set.push(json!({"name": "Host", "value": reach.host}));
         fields["requestHeadersPolicy"] = json!({"set": set});
     }

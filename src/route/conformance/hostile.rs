@@ -8,7 +8,9 @@ use super::*;
 fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     found.push(at.to_owned());
     match value {
-        Value::Array(items) => items.iter().enumerate().for_each(|(index, item)| places(item, &format!("{at}/{index}"), found)),
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(index, item)| places(item, &format!("{at}/{index}"), found))
+        }
         Value::Object(fields) => {
             for (key, field) in fields {
                 places(field, &format!("{at}/{}", key.replace('~', "~0").replace('/', "~1")), found);
@@ -63,8 +65,12 @@ fn a_malformed_object_is_refused_or_read_as_a_whole_distribution() {
 
 #[test]
 fn odd_annotations_are_refused_or_read_as_a_whole_distribution() {
-    let keys =
-        ["zalando.org/skipper-predicate", "zalando.org/backend-weights", crate::api::ORIGINAL_ANNOTATION, crate::api::WRITE_ANNOTATION];
+    let keys = [
+        "zalando.org/skipper-predicate",
+        "zalando.org/backend-weights",
+        crate::api::ORIGINAL_ANNOTATION,
+        crate::api::WRITE_ANNOTATION,
+    ];
     let segments = [
         "TrafficSegment(",
         "TrafficSegment(0.0)",
@@ -83,7 +89,9 @@ fn odd_annotations_are_refused_or_read_as_a_whole_distribution() {
         r#"{"uid-1": {"main": 7}}"#,
     ];
     for form in Form::all().into_iter().filter(|form| !form.objects.is_empty()) {
-        for (key, text) in keys.into_iter().flat_map(|key| segments.into_iter().chain(weights).map(move |text| (key, text))) {
+        for (key, text) in
+            keys.into_iter().flat_map(|key| segments.into_iter().chain(weights).map(move |text| (key, text)))
+        {
             let mut world = World::new(form.clone(), 100);
             world.objects[0].as_mut().unwrap().annotations_mut().insert(key.to_owned(), text.to_owned());
             check(&world, text);
