@@ -101,7 +101,8 @@ pub fn render(
         let rules = provider.claims(context, objects, index)?;
         match objects.get(index).and_then(Option::as_ref) {
             Some(before) if provider.creates() => {
-                check_owner(context, before).map(|()| owner::take(object, context))?
+                check_owner(context, before)?;
+                owner::take(object, context);
             }
             Some(before) if mark::entries(before)?.iter().any(|entry| entry.mark.rollout == context.uid) => {}
             Some(before) => original::keep(object, context.uid, provider.held(context, before)?)?,

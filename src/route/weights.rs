@@ -82,7 +82,7 @@ fn scale(raw: &BTreeMap<String, u64>, total: u32) -> Result<Distribution, String
         return Err("all weights are 0: give its backends the weights that hold today".to_owned());
     }
     let units = sum / raw.values().fold(sum, |divisor, weight| gcd(divisor, *weight));
-    if u64::from(total) % units != 0 {
+    if !u64::from(total).is_multiple_of(units) {
         return Err(format!("its weights do not fit into weightTotal: {total} without rounding: {}", remedy(units)));
     }
     let scaled = raw

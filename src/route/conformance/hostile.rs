@@ -9,7 +9,7 @@ fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     found.push(at.to_owned());
     match value {
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(index, item)| places(item, &format!("{at}/{index}"), found))
+            items.iter().enumerate().for_each(|(index, item)| places(item, &format!("{at}/{index}"), found));
         }
         Value::Object(fields) => {
             for (key, field) in fields {

@@ -165,7 +165,7 @@ fn a_member_reached_by_tls_has_its_own_scheme_and_sni() {
 fn weights_that_need_rounding_are_refused_with_a_total_that_would_do() {
     let mut world = World::new(Form::named("HTTPRoute adopted"), 100);
     let refs = |world: &mut World, refs: Value| {
-        *world.objects[0].as_mut().unwrap().data.pointer_mut("/spec/rules/1/backendRefs").unwrap() = refs
+        *world.objects[0].as_mut().unwrap().data.pointer_mut("/spec/rules/1/backendRefs").unwrap() = refs;
     };
     refs(&mut world, json!([{"name": "shop-eu-1", "weight": 2}, {"name": "shop-eu-2"}]));
     let said = |world: &World| match world.read() {
