@@ -3,6 +3,13 @@
 pub mod api;
 pub mod backend;
 pub mod cli;
+pub mod clock;
+pub mod http;
+pub mod hub;
+pub mod member;
+pub mod metric;
 pub mod rollout;
 pub mod route;
+pub mod telemetry;
+pub mod web;
 pub mod yaml;

@@ -13,6 +13,7 @@ mod cluster;
 mod crd;
 mod direct;
 mod get;
+mod hub;
 mod hub_life;
 mod live;
 mod member;
@@ -47,6 +48,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Hub(hub::Hub),
     Crd(crd::Crd),
     Get(get::Get),
     Why(why::Why),
@@ -76,6 +78,7 @@ enum Command {
 impl Command {
     fn run(self, out: &mut Output) -> Result<Exit, CliError> {
         match self {
+            Self::Hub(hub) => hub.run(out),
             Self::Crd(crd) => crd.run(out),
             Self::Get(get) => get.run(out),
             Self::Why(why) => why.run(out),
