@@ -149,20 +149,6 @@ pub fn names(objects: &[Option<DynamicObject>], backend: &str) -> bool {
     objects.iter().flatten().any(|object| object.data.get("spec").is_some_and(|spec| within(spec, backend)))
 }
 
-/// True if any of the objects still names this backend, in whatever place.
-#[must_use]
-pub fn names(objects: &[Option<DynamicObject>], backend: &str) -> bool {
-    fn within(value: &Value, name: &str) -> bool {
-        match value {
-            Value::String(text) => text == name,
-            Value::Array(items) => items.iter().any(|item| within(item, name)),
-            Value::Object(fields) => fields.values().any(|field| within(field, name)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => false,
-        }
-    }
-    objects.iter().flatten().any(|object| object.data.get("spec").is_some_and(|spec| within(spec, backend)))
-}
-
 fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) -> Result<RouteSeen, RouteError> {
     let present: Vec<&DynamicObject> = objects.iter().flatten().collect();
     if present.is_empty() && provider.creates() {
