@@ -3,4 +3,5 @@
 #![allow(missing_docs)]
 
 mod core;
+mod install;
 mod tidy;
