@@ -92,12 +92,11 @@ impl Abort {
             let view = cluster.view(cluster.rollout(&name).await?).await?;
             let back = direct::WayBack::of(&view)?;
             // Who may write routes but not ask the hub must still be able to save the users.
-            match ask(&cluster, &view.rollout, Verb::Abort, reason).await {
-                Ok(request) => {
-                    out.line(format!("asked: rolloutrequest {}, for the hub when it is back", request.name_any()))?
-                }
-                Err(error) => out.line(format!("not asked, so the hub will see a foreign edit: {error}"))?,
-            }
+            let asked = match ask(&cluster, &view.rollout, Verb::Abort, reason).await {
+                Ok(request) => format!("asked: rolloutrequest {}, for the hub when it is back", request.name_any()),
+                Err(error) => format!("not asked, so the hub will see a foreign edit: {error}"),
+            };
+            out.line(asked)?;
             back.write(&cluster, out).await
         })
     }
