@@ -1,4 +1,4 @@
-//! A Service without selector, and EndpointSlices with the addresses that the hub resolved.
+//! A Service without selector, and `EndpointSlice`s with the addresses that the hub resolved.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;

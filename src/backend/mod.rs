@@ -113,8 +113,11 @@ pub fn render(context: &Context<'_>, member: &str, current: &[Option<DynamicObje
     let wanted = wanted(context, member, current, addresses)?;
     for (index, (target, wanted)) in targets(context, member).into_iter().zip(wanted).enumerate() {
         let before = current.get(index).and_then(Option::as_ref);
-        let after = wanted.map(|wanted| made(context, member, &target, before, wanted)).transpose()?;
-        writes.extend(Write::between(target, before, after));
+        let is_foreign = before.is_some_and(|before| Owner::of(before, context) != Owner::This);
+        if wanted.is_some() || !is_foreign {
+            let after = wanted.map(|wanted| made(context, member, &target, before, wanted)).transpose()?;
+            writes.extend(Write::between(target, before, after));
+        }
     }
     Ok(writes)
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::rollout::input::Accepted;
 
 /// What a controller says goes into a status; no more of it than this.
-const MAX_WORDS: usize = 256;
+pub(super) const MAX_WORDS: usize = 256;
 
 /// What one condition says of this generation. One about an older generation says nothing.
 pub(super) fn condition(condition: &Value, generation: Option<i64>) -> Accepted {

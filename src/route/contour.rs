@@ -4,7 +4,7 @@ use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
 use super::Context;
-use super::accepted::{condition, items};
+use super::accepted::{MAX_WORDS, condition, items};
 use super::capability::{other_sni, refuse};
 use super::listed::ListKind;
 use super::lists::Lists;
@@ -58,7 +58,12 @@ impl ListKind for ContourRoute {
     fn accepted(&self, object: &DynamicObject) -> Accepted {
         let conditions = items(object.data.pointer("/status/conditions"));
         let valid = conditions.iter().find(|one| one.get("type").and_then(Value::as_str) == Some("Valid"));
-        valid.map_or(Accepted::Pending, |valid| condition(valid, object.metadata.generation))
+        let said = valid.map_or(Accepted::Pending, |valid| condition(valid, object.metadata.generation));
+        let first_error = valid.and_then(|valid| valid.pointer("/errors/0/message")).and_then(Value::as_str);
+        match (said, first_error) {
+            (Accepted::No(_), Some(error)) => Accepted::No(error.chars().take(MAX_WORDS).collect()),
+            (said, _) => said,
+        }
     }
 }
 

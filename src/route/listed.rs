@@ -63,7 +63,7 @@ impl<K: ListKind> Provider for Listed<'_, K> {
     }
 
     fn claims(&self, _context: &Context<'_>, objects: Objects<'_>, _index: usize) -> Result<Vec<String>, RouteError> {
-        only(objects).map_or_else(|| Ok(Vec::new()), |object| K::LISTS.claims(object, self.0.rules()))
+        only(objects).map_or_else(|| Ok(vec!["#0".to_owned()]), |object| K::LISTS.claims(object, self.0.rules()))
     }
 
     fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError> {

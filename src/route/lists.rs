@@ -127,35 +127,24 @@ impl Lists {
         index: usize,
         weights: &Distribution,
     ) -> Result<Vec<Value>, RouteError> {
-        let before = self.raw(context, object, index)?;
-        let was_zero = |name: &str| before.iter().all(|(backend, weight)| backend != name || *weight == 0);
-        let settled = weights::distribution(context, "", &before).is_ok_and(|shown| weights::nonzero(&shown) == weights::nonzero(weights));
-        let mut waiting: Vec<&String> = weights.iter().filter(|(_, weight)| **weight > 0).map(|(member, _)| member).collect();
+        let mut waiting = weights::nonzero(weights);
         let mut services = Vec::new();
         for service in self.services(object, index) {
             let name = backend_name(context, service);
-            let Some(member) = backend::member(context, &name).filter(|_| !is_mirror(service)) else {
-                self.check_unknown(context, object, &name, is_mirror(service) || was_zero(&name))?;
-                services.push(service.clone());
-                continue;
-            };
-            let weight = weights.get(member).copied().unwrap_or_default();
-            if weight > 0 || settled || !was_zero(&name) {
-                services.push(self.service(context, member, weight, Some(service)));
+            match backend::member(context, &name).filter(|_| !is_mirror(service)) {
+                Some(member) => services.push(self.service(context, member, waiting.remove(member).unwrap_or_default(), Some(service))),
+                None => services.push(service.clone()),
             }
-            waiting.retain(|other| *other != member);
         }
-        services.extend(
-            waiting.into_iter().map(|member| self.service(context, member, weights.get(member).copied().unwrap_or_default(), None)),
-        );
-        self.check_count(object, services)
+        services.extend(waiting.iter().map(|(member, weight)| self.service(context, member, *weight, None)));
+        self.fit(object, services)
     }
 
-    fn check_unknown(&self, context: &Context<'_>, object: &DynamicObject, name: &str, harmless: bool) -> Result<(), RouteError> {
-        if harmless { Ok(()) } else { Err(weights::unknown(context, &describe(object), name)) }
-    }
-
-    fn check_count(&self, object: &DynamicObject, services: Vec<Value>) -> Result<Vec<Value>, RouteError> {
+    /// A Service at 0 keeps what its user wrote into it; where there are too many, those at 0 go.
+    fn fit(&self, object: &DynamicObject, mut services: Vec<Value>) -> Result<Vec<Value>, RouteError> {
+        if services.len() > self.max {
+            services.retain(|service| is_mirror(service) || service.get("weight").and_then(Value::as_u64) != Some(0));
+        }
         if services.len() <= self.max {
             return Ok(services);
         }
@@ -193,6 +182,8 @@ fn backend_name(context: &Context<'_>, service: &Value) -> String {
     }
 }
 
+/// A rule's own name, where a mark can hold it; else its place.
 fn rule_name(rule: Option<&Value>, index: usize) -> String {
-    rule.and_then(|rule| rule.get("name")).and_then(Value::as_str).map_or_else(|| format!("#{index}"), str::to_owned)
+    let fits = |name: &&str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte));
+    rule.and_then(|rule| rule.get("name")).and_then(Value::as_str).filter(fits).map_or_else(|| format!("#{index}"), str::to_owned)
 }

@@ -59,6 +59,7 @@ pub fn entries(object: &DynamicObject) -> Result<Vec<Entry>, RouteError> {
 }
 
 /// Who wrote these rules last: another rollout's claim on any of them, before our own.
+#[must_use]
 pub fn claimant<'e>(entries: &'e [Entry], uid: &str, rules: &[String]) -> Option<&'e Entry> {
     claim_conflict(entries, uid, rules).or_else(|| entries.iter().find(|entry| entry.mark.rollout == uid))
 }

@@ -5,6 +5,8 @@
 
 mod accepted;
 mod capability;
+#[cfg(test)]
+mod conformance;
 mod context;
 mod contour;
 pub mod editor;
@@ -95,18 +97,16 @@ pub fn render(
     let mut after = provider.set(context, objects, weights)?;
     for (index, object) in after.iter_mut().enumerate() {
         let Some(object) = object else { continue };
+        let rules = provider.claims(context, objects, index)?;
         match objects.get(index).and_then(Option::as_ref) {
             Some(before) if provider.creates() => check_owner(context, before).map(|()| owner::take(object, context))?,
+            Some(before) if mark::entries(before)?.iter().any(|entry| entry.mark.rollout == context.uid) => {}
             Some(before) => original::keep(object, context.uid, provider.held(context, before)?)?,
             None => owner::take(object, context),
         }
+        mark::set(object, mark, &rules)?;
     }
-    for index in 0..after.len() {
-        let rules = provider.claims(context, &after, index)?;
-        if let Some(object) = after.get_mut(index).and_then(Option::as_mut) {
-            mark::set(object, mark, &rules)?;
-        }
-    }
+    check_shown(context, provider.as_ref(), &after, weights)?;
     Ok(writes(context, route, objects, after))
 }
 
@@ -129,6 +129,20 @@ pub fn release(
         *slot = if ours { released(context, provider.as_ref(), before, policy)? } else { Some(before) };
     }
     Ok(writes(context, route, objects, after))
+}
+
+/// True if any of the objects still names this backend, in whatever place.
+#[must_use]
+pub fn still_names(objects: &[Option<DynamicObject>], backend: &str) -> bool {
+    fn within(value: &Value, name: &str) -> bool {
+        match value {
+            Value::String(text) => text == name,
+            Value::Array(items) => items.iter().any(|item| within(item, name)),
+            Value::Object(fields) => fields.values().any(|field| within(field, name)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+    objects.iter().flatten().any(|object| object.data.get("spec").is_some_and(|spec| within(spec, backend)))
 }
 
 /// True if any of the objects still names this backend, in whatever place.
@@ -183,7 +197,7 @@ fn released(
     policy: DeletionPolicy,
 ) -> Result<Option<DynamicObject>, RouteError> {
     match policy {
-        DeletionPolicy::Revert if Owner::of(&object, context).is_this_rollout() => return Ok(None),
+        DeletionPolicy::Revert if Owner::of(&object, context) == Owner::This => return Ok(None),
         DeletionPolicy::Revert => {
             if let Some(held) = original::kept(&object, context.uid)? {
                 provider.restore(context, &mut object, &held);
@@ -209,6 +223,19 @@ fn check_present(context: &Context<'_>, provider: &dyn Provider, objects: Object
     }
     let (kind, namespace) = (provider.resource().kind, context.namespace);
     Err(RouteError::NotFound(format!("{kind} {} in namespace {namespace}", provider.names(context).join(", "))))
+}
+
+/// What is about to be written reads back as what was asked for.
+fn check_shown(context: &Context<'_>, provider: &dyn Provider, after: Objects<'_>, asked: &Distribution) -> Result<(), RouteError> {
+    let shown = provider.read(context, after)?;
+    if weights::nonzero(&shown) == weights::nonzero(asked) {
+        return Ok(());
+    }
+    let (kind, names) = (provider.resource().kind, provider.names(context).join(", "));
+    let (shown, asked) = (weights::words(&shown), weights::words(asked));
+    Err(RouteError::CannotCarry(format!(
+        "{kind} {names} would show {shown} instead of {asked}: declare every member, and let the weights sum to weightTotal"
+    )))
 }
 
 fn check_owner(context: &Context<'_>, object: &DynamicObject) -> Result<(), RouteError> {

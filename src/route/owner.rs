@@ -37,12 +37,6 @@ impl Owner {
             None => Self::Foreign,
         }
     }
-
-    /// The object may be changed and, on `Revert`, removed.
-    #[must_use]
-    pub const fn is_this_rollout(&self) -> bool {
-        matches!(self, Self::This | Self::Released)
-    }
 }
 
 /// Labels an object as made and held by this rollout.

@@ -78,23 +78,11 @@ impl Provider for WeightedIngress<'_> {
     }
 
     fn set(&self, context: &Context<'_>, objects: Objects<'_>, weights: &Distribution) -> Result<Vec<Option<DynamicObject>>, RouteError> {
-        let settled = self.read(context, objects).is_ok_and(|shown| weights::nonzero(&shown) == weights::nonzero(weights));
         let Some(mut object) = only(objects).cloned().or_else(|| self.draft(context, weights)) else { return Ok(vec![None]) };
         let mut annotated = annotated(&object)?;
         for (index, groups) in paths(&object) {
-            let mut kept = Vec::new();
-            for group in groups {
-                let before = raw(&group, &annotated);
-                if !is_ours(context, &group) {
-                    kept.extend(group);
-                } else if let Some((name, _)) = before.iter().find(|(name, weight)| *weight > 0 && backend::member(context, name).is_none())
-                {
-                    return Err(weights::unknown(context, &describe(&object), name));
-                } else {
-                    kept.extend(weighted(context, &group, &before, weights, settled));
-                }
-            }
-            put_paths(&mut object, index, kept);
+            let weighted = |group: Vec<Value>| if is_ours(context, &group) { weighted(context, group, weights) } else { group };
+            put_paths(&mut object, index, groups.into_iter().flat_map(weighted).collect());
         }
         annotated.retain(|name, _| backend::member(context, name).is_none());
         for name in paths(&object).iter().flat_map(|(_, groups)| groups).flatten().map(service_of) {
@@ -191,20 +179,14 @@ fn raw(group: &[Value], annotated: &Map<String, Value>) -> Vec<Raw> {
     group.iter().map(|path| (service_of(path).to_owned(), weight(path).unwrap_or(unset))).collect()
 }
 
-/// The paths of a group with these weights: members at 0 before and after are left out.
-fn weighted(context: &Context<'_>, group: &[Value], before: &[Raw], weights: &Distribution, settled: bool) -> Vec<Value> {
-    let mut waiting: Vec<&String> = weights.iter().filter(|(_, weight)| **weight > 0).map(|(member, _)| member).collect();
-    let mut paths = Vec::new();
-    for (path, (name, weight)) in group.iter().zip(before) {
-        let member = backend::member(context, name);
-        let is_waited_for = waiting.iter().any(|other| Some(other.as_str()) == member);
-        if member.is_none() || settled || *weight > 0 || is_waited_for {
-            paths.push(path.clone());
-        }
-        waiting.retain(|other| Some(other.as_str()) != member);
-    }
-    paths.extend(group.first().into_iter().flat_map(|path| leading(context, path, &waiting)));
-    paths
+/// The paths of a group, with one for each member that has a weight.
+fn weighted(context: &Context<'_>, mut group: Vec<Value>, weights: &Distribution) -> Vec<Value> {
+    let is_missing = |member: &&String| group.iter().all(|path| backend::member(context, service_of(path)) != Some(member.as_str()));
+    let weights = weights::nonzero(weights);
+    let missing: Vec<&String> = weights.keys().filter(is_missing).collect();
+    let new = group.first().map_or_else(Vec::new, |path| leading(context, path, &missing));
+    group.extend(new);
+    group
 }
 
 /// Copies of a path that lead to these members.

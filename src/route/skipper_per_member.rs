@@ -23,6 +23,9 @@ use crate::rollout::input::Problem;
 const PREDICATE: &str = "zalando.org/skipper-predicate";
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
+/// Places that a mark may name: the 64 members of a rollout, and those that left it.
+const MAX_PLACES: usize = 1024;
+
 /// Form `IngressPerMember`.
 pub(super) struct IngressPerMember<'r>(pub &'r SkipperRoute);
 
@@ -60,20 +63,15 @@ impl Provider for IngressPerMember<'_> {
 
     /// The service, and the member's place in the order.
     fn claims(&self, context: &Context<'_>, objects: Objects<'_>, index: usize) -> Result<Vec<String>, RouteError> {
-        let place = order(context, objects).into_iter().position(|other| other == index).unwrap_or(index);
+        let place = places(context, objects).into_iter().position(|other| other == Some(index)).unwrap_or(index);
         Ok(vec![context.service.name.clone(), format!("#{place}")])
     }
 
     fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError> {
         let title = self.title(&context.service.name);
-        let mut placed = Vec::new();
-        for index in order(context, objects) {
-            if let Some(object) = objects.get(index).and_then(Option::as_ref) {
-                placed.push((leads_to(context, object)?, segment(object)?));
-            }
-        }
-        let is_midway = objects.iter().flatten().any(|object| place(context, object).is_some());
-        if is_midway {
+        let placed = |object: &DynamicObject| Ok((leads_to(context, object)?, segment(object)?));
+        let mut placed = objects.iter().flatten().map(placed).collect::<Result<Vec<_>, RouteError>>()?;
+        if objects.iter().flatten().any(|object| place(context, object).is_some()) {
             placed = without_overlaps(placed);
         }
         weights::distribution(context, &title, &segments::weights(&title, placed, context.total)?)
@@ -88,7 +86,7 @@ impl Provider for IngressPerMember<'_> {
         for ((index, segment), weight) in order.into_iter().zip(Segment::cut(&in_order, context.total)).zip(in_order) {
             let live = objects.get(index).and_then(Option::as_ref);
             if let (Some(member), true) = (members.get(index), live.is_some() || weight > 0) {
-                let mut object = live.cloned().unwrap_or_else(|| self.new(context, objects, member));
+                let mut object = live.cloned().unwrap_or_else(|| self.made(context, objects, member));
                 put(&mut object, segment);
                 after[index] = Some(object);
             }
@@ -126,7 +124,7 @@ impl Provider for IngressPerMember<'_> {
 
 impl IngressPerMember<'_> {
     /// A member's new Ingress: like the first one that is there, but leading to this member; else as it was declared.
-    fn new(&self, context: &Context<'_>, objects: Objects<'_>, member: &String) -> DynamicObject {
+    fn made(&self, context: &Context<'_>, objects: Objects<'_>, member: &String) -> DynamicObject {
         let name = format!("{}-{member}", self.0.name.as_deref().unwrap_or(&context.service.name));
         let Some(model) = objects.iter().flatten().next() else {
             let hosts = self.0.create.as_ref().map_or(&[][..], |create| &create.hosts);
@@ -154,10 +152,15 @@ fn other_scheme(reach: &Reach) -> Option<String> {
     })
 }
 
-/// Indices of the members in the order of their segments: as the marks say; the others by where they stand now, in the
-/// places that are left.
+/// Indices of the members in the order of their segments.
 fn order(context: &Context<'_>, objects: Objects<'_>) -> Vec<usize> {
-    let mut places: Vec<Option<usize>> = vec![None; context.endpoints.len()];
+    places(context, objects).into_iter().flatten().collect()
+}
+
+/// The member in each place: as the marks say, and the others by where they stand now, in the places that are free. A
+/// place never changes once it is in a mark, so that half a write tells the same order as the whole.
+fn places(context: &Context<'_>, objects: Objects<'_>) -> Vec<Option<usize>> {
+    let mut places: Vec<Option<usize>> = vec![None; MAX_PLACES];
     let mut unplaced = Vec::new();
     for index in 0..context.endpoints.len() {
         let object = objects.get(index).and_then(Option::as_ref);
@@ -171,8 +174,9 @@ fn order(context: &Context<'_>, objects: Objects<'_>) -> Vec<usize> {
         let (one, other) = (key(*one), key(*other));
         one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1))
     });
-    let mut unplaced = unplaced.into_iter().map(|(_, index)| index);
-    places.into_iter().filter_map(|place| place.or_else(|| unplaced.next())).collect()
+    let free = places.iter_mut().filter(|place| place.is_none());
+    free.zip(unplaced).for_each(|(free, (_, index))| *free = Some(index));
+    places
 }
 
 fn place(context: &Context<'_>, object: &DynamicObject) -> Option<usize> {
@@ -194,7 +198,8 @@ fn chain(order: &[usize], objects: Objects<'_>) -> Vec<Segment> {
 }
 
 /// Between two writes of one change segments overlap; what lies under two of them counts once, for the first.
-fn without_overlaps(placed: Vec<(String, Segment)>) -> Vec<(String, Segment)> {
+fn without_overlaps(mut placed: Vec<(String, Segment)>) -> Vec<(String, Segment)> {
+    placed.sort_by(|(_, one), (_, other)| one.start.total_cmp(&other.start));
     let mut reached: f64 = 0.0;
     let cut = |(backend, segment): (String, Segment)| {
         let start = segment.start.max(reached);

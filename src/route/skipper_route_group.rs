@@ -86,6 +86,7 @@ impl Provider for RouteGroup<'_> {
             (None, None) => return Ok(vec![None]),
         };
         let creating = only(objects).is_none();
+        groups.iter().filter(|group| group.is_ours(context)).try_for_each(|group| group.check_known(context, &describe(&object)))?;
         let cut = |group: Group| if creating || group.is_ours(context) { group.cut(context, weights) } else { group.routes };
         object.data["spec"]["routes"] = groups.into_iter().flat_map(cut).collect();
         object.data["spec"]["backends"] = backends(context, &object, weights)?.into();
@@ -125,6 +126,16 @@ impl Group {
 
     fn is_ours(&self, context: &Context<'_>) -> bool {
         self.shares.iter().any(|(backend, ..)| backend::is_of_service(context, backend))
+    }
+
+    /// A backend of no member keeps its traffic: its routes are not cut anew.
+    fn check_known(&self, context: &Context<'_>, title: &str) -> Result<(), RouteError> {
+        let carries = |weight: u64, segment: Option<Segment>| segment.map_or(weight > 0, |segment| segment.start < segment.end);
+        let is_unknown = |backend: &str| backend::member(context, backend).is_none();
+        match self.shares.iter().find(|(backend, weight, segment)| is_unknown(backend) && carries(*weight, *segment)) {
+            Some((backend, ..)) => Err(weights::unknown(context, title, backend)),
+            None => Ok(()),
+        }
     }
 
     fn read(&self, context: &Context<'_>, title: &str) -> Result<Distribution, RouteError> {

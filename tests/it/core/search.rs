@@ -5,12 +5,13 @@
 use std::{
     collections::{BTreeMap, HashSet, VecDeque},
     hash::{DefaultHasher, Hash, Hasher},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use cutover::{
     api::{
-        Distribution, FleetRolloutStatus, Phase, Reason, Verb,
-        status::{Outcome, Verdict},
+        Distribution, FleetRolloutStatus, Phase, Reason, Verb, request::RequestState, status::Outcome,
     },
     rollout::{Decision, same},
 };
@@ -103,6 +104,10 @@ struct Witness {
     shown_since: Option<Timestamp>,
     /// The run that went back; canaries never rise in it.
     went_back: Option<u64>,
+    /// The run whose wait for promotion a person opened.
+    promoted: Option<u64>,
+    /// The revision that failed, until it is declared or asked for again.
+    failed: Option<String>,
     /// The status that an old backup would restore.
     backup: FleetRolloutStatus,
 }
@@ -131,7 +136,7 @@ impl Reached {
 const SPEC: &str = "
 services: [{name: shop, port: 80, routes: [{gatewayAPI: {name: a}}, {gatewayAPI: {name: b}}]}]
 members: [{name: eu-1, weight: 0}, {name: eu-2, weight: 0}, {name: eu-3, weight: 100}]
-strategy: {bake: 10s, keepPrevious: 30s, progressDeadline: 5m, steps: [{progress: 20%, wait: Promotion}, {progress: 60%, wait: 30s}, {progress: 100%}]}
+strategy: {bake: 25s, keepPrevious: 30s, progressDeadline: 5m, steps: [{progress: 20%, wait: Promotion}, {progress: 60%, wait: 30s}, {progress: 100%}]}
 analysis: {unknown: {limit: 3, action: Rollback}}
 ";
 
@@ -139,7 +144,7 @@ impl State {
     fn new(live: &[(&str, u32)]) -> Self {
         let world = World::new(spec(SPEC), live);
         let backup = world.status.clone();
-        Self { world, witness: Witness { proven: false, shown_since: None, went_back: None, backup } }
+        Self { world, witness: Witness { proven: false, shown_since: None, went_back: None, promoted: None, failed: None, backup } }
     }
 
     /// Applies a move, then passes until nothing changes, and checks every pass.
@@ -197,6 +202,7 @@ impl State {
                     Target::Third => &[("eu-1", 50), ("eu-3", 50)],
                 };
                 world.declare(weights);
+                self.witness.failed = None;
             }
             Move::Crash(crash) => return crash,
             Move::Delete => world.deleting = true,
@@ -249,10 +255,19 @@ impl State {
             })
         });
         self.witness.shown_since = if shown { self.witness.shown_since.or(Some(world.now)) } else { None };
-        let check = world.status.run.as_ref().and_then(|run| run.check.as_ref());
-        let fresh = check.filter(|check| check.at == world.now && check.verdict == Verdict::Pass);
-        if fresh.is_some() && self.witness.shown_since.is_some_and(|since| since < world.now) {
+        if measured_good(world) && self.witness.shown_since.is_some_and(|since| since < world.now) {
             self.witness.proven = true;
+        }
+        for record in world.status.history.iter().filter(|record| record.ended_at == world.now) {
+            let back = matches!(record.outcome, Outcome::Failed | Outcome::RolledBack);
+            self.witness.failed = back.then(|| record.revision.clone());
+        }
+        for (verb, run) in applied(before, world) {
+            match verb {
+                Verb::Promote => self.witness.promoted = Some(run),
+                Verb::Retry | Verb::Adopt => self.witness.failed = None,
+                Verb::Abort | Verb::Rollback | Verb::Pause | Verb::Resume => {}
+            }
         }
         let retreating = world.status.run.as_ref().filter(|run| run.retreat.is_some() && run.outcome.is_none());
         self.witness.went_back = retreating.map(|run| run.number);
@@ -291,6 +306,18 @@ impl State {
     }
 }
 
+/// The hub measured in this pass, and what it measured was good.
+fn measured_good(world: &World) -> bool {
+    world.measured_at == Some(world.now) && world.metrics == Metrics::Good
+}
+
+/// The verbs that were applied in a pass, with the run they were meant for.
+fn applied(before: &World, after: &World) -> Vec<(Verb, u64)> {
+    let yes = |name: &str| after.answered.iter().any(|(n, state, _)| n == name && *state == RequestState::Applied);
+    let asked = before.requests.iter().filter(|request| yes(&request.name));
+    asked.map(|request| (request.spec.verb, request.spec.run)).collect()
+}
+
 /// One pass with what was before and after it.
 struct Checked<'a> {
     before: &'a World,
@@ -308,6 +335,9 @@ impl Checked<'_> {
         assert!(self.primary_is_earned(), "I3: the primary changed without a pass {}", context());
         assert!(self.never_rises_in_a_rollback(), "I4: a canary rose in a rollback {}", context());
         assert!(self.dwells(), "I7: the dwell was shortened {}", context());
+        assert!(self.waits(), "a wait for promotion opened by itself {}", context());
+        assert!(self.goes_back_for_a_reason(), "I9: ignorance or a shared incident was blamed on the canary {}", context());
+        assert!(self.does_not_try_again(), "I4: a failed revision was tried again by itself {}", context());
         assert!(self.rests(), "I11: a rollout that is suspended or at rest wrote a route {}", context());
         assert!(self.wakes(), "a live run would never look again {}", context());
     }
@@ -335,14 +365,7 @@ impl Checked<'_> {
         let canaries = self.risen();
         let first = self.after.status.run.as_ref().is_some_and(|run| run.step == 1);
         let probed = canaries.iter().all(|name| self.before.endpoints.get(name).is_some_and(|seen| seen.successes > 0));
-        let fresh = self
-            .after
-            .status
-            .run
-            .as_ref()
-            .and_then(|run| run.check.as_ref())
-            .is_some_and(|check| check.at == self.after.now && check.verdict == Verdict::Pass);
-        canaries.is_empty() || first && probed || self.witness.proven || fresh
+        canaries.is_empty() || first && probed || self.witness.proven || measured_good(self.after)
     }
 
     fn primary_is_earned(&self) -> bool {
@@ -383,8 +406,34 @@ impl Checked<'_> {
         if number != same_number || to <= from || from == 0 {
             return true;
         }
-        let needed = 5 + 10;
+        let needed = 5 + 25;
         self.witness.shown_since.is_some_and(|since| self.after.now.duration_since(since).as_secs() >= needed)
+    }
+
+    fn waits(&self) -> bool {
+        let (Some(before), Some(after)) = (&self.before.status.run, &self.after.status.run) else { return true };
+        let passed_the_wait = before.number == after.number && before.step == 1 && after.step == 2;
+        let opened_now = applied(self.before, self.after).contains(&(Verb::Promote, after.number));
+        !passed_the_wait || opened_now || self.witness.promoted == Some(after.number)
+    }
+
+    fn goes_back_for_a_reason(&self) -> bool {
+        let retreat = |world: &World| world.status.run.as_ref().and_then(|run| run.retreat.clone());
+        let Some(new) = retreat(self.after).filter(|_| retreat(self.before).is_none()) else { return true };
+        let answers = |name: &str| self.before.endpoints.get(name).is_some_and(|seen| seen.successes > 0);
+        match new.reason {
+            Reason::EndpointDown => answers("eu-1") || answers("eu-2"),
+            Reason::ChecksFailed => self.before.metrics == Metrics::CanaryFails,
+            Reason::GuardBreached => self.before.metrics == Metrics::CanaryBreaksGuard,
+            _ => true,
+        }
+    }
+
+    fn does_not_try_again(&self) -> bool {
+        let number = |world: &World| world.status.run.as_ref().map_or(0, |run| run.number);
+        let retried = applied(self.before, self.after).iter().any(|(verb, _)| matches!(verb, Verb::Retry | Verb::Adopt));
+        let began = self.after.status.run.as_ref().filter(|_| number(self.after) > number(self.before) && !retried);
+        began.is_none_or(|run| self.witness.failed.as_ref() != Some(&run.revision))
     }
 
     fn rests(&self) -> bool {
@@ -520,7 +569,7 @@ fn is_reachable_here(reason: Reason) -> bool {
 fn along_a_run(reached: &mut Reached) -> Vec<State> {
     let mut state = State::new(&[("eu-1", 50), ("eu-2", 50)]);
     let mut states = vec![state.clone()];
-    for _ in 0..40 {
+    for _ in 0..60 {
         let next =
             if state.world.status.phase == Phase::WaitingPromotion { Move::Ask(Verb::Promote) } else { Move::Wait(11) };
         state.make(next, reached);
@@ -535,10 +584,13 @@ fn along_a_run(reached: &mut Reached) -> Vec<State> {
     states
 }
 
-fn explore(depth: usize, reached: &mut Reached) {
+fn explore(depth: usize, reached: &mut Reached, going_on: &dyn Fn() -> bool) {
     let mut seen = HashSet::new();
     let mut queue: VecDeque<(State, usize)> = along_a_run(reached).into_iter().map(|state| (state, 0)).collect();
     while let Some((state, far)) = queue.pop_front() {
+        if !going_on() {
+            return;
+        }
         if !seen.insert(state.fingerprint()) {
             continue;
         }
@@ -623,16 +675,24 @@ fn ends_well(mut state: State, seed: u64) {
     }
 }
 
+/// Both halves at once; the first broken rule ends them.
 fn search_and_walk() -> Reached {
+    let stop = AtomicBool::new(false);
+    let going_on = || !stop.load(Ordering::Relaxed);
+    let guarded = |search: &dyn Fn(&mut Reached)| {
+        let mut reached = Reached::default();
+        let result = catch_unwind(AssertUnwindSafe(|| search(&mut reached)));
+        stop.fetch_or(result.is_err(), Ordering::Relaxed);
+        result.map(|()| reached)
+    };
     std::thread::scope(|threads| {
         let walks = threads.spawn(|| {
-            let mut reached = Reached::default();
-            (0..300).for_each(|seed| walk(seed, 60, &mut reached));
-            reached
+            guarded(&|reached| (0..300).take_while(|_| going_on()).for_each(|seed| walk(seed, 60, reached)))
         });
-        let mut reached = Reached::default();
-        explore(2, &mut reached);
-        reached.add(walks.join().expect("a walk broke a rule, see above"));
+        let explored = guarded(&|reached| explore(2, reached, &going_on));
+        let walked = walks.join().expect("the thread caught every panic");
+        let (Ok(mut reached), Ok(walked)) = (explored, walked) else { panic!("a rule was broken, see above") };
+        reached.add(walked);
         reached
     })
 }
