@@ -1,6 +1,6 @@
 //! A full promotion from eu-1 to eu-3 on every data plane: what was asked is what the members received.
 
-use super::hand_made::external_names;
+use super::hand_made::external_name;
 use crate::{
     history::History,
     load::{Load, Plan, get},
@@ -13,7 +13,7 @@ use crate::{
 use anyhow::{Result, ensure};
 use cutover::api::{Phase, Verb};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, time::Duration};
 
 pub const TESTS: &[Test] = &[
     Test { name: "promotion_by_http_route", exclusive: false, run: |scene| Box::pin(http_route(scene)) },
@@ -42,7 +42,7 @@ struct Plane {
 /// An adopted `HTTPRoute` that knows eu-1 only.
 async fn http_route(scene: Scene) -> Result<()> {
     let name = &scene.namespace;
-    external_names(&scene).await?;
+    external_name(&scene, &format!("{name}-eu-1"), "eu-1").await?;
     scene.hub.create(name, &format!("\
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
@@ -60,7 +60,7 @@ spec:
 /// An adopted `HTTPProxy` that already says how Envoy checks eu-3's certificate; that survives.
 async fn http_proxy(scene: Scene) -> Result<()> {
     let name = &scene.namespace;
-    external_names(&scene).await?;
+    external_name(&scene, &format!("{name}-eu-1"), "eu-1").await?;
     let ca = json!(scene.pki.ca);
     scene.hub.create(name, &format!("\
 apiVersion: v1
