@@ -11,5 +11,6 @@ pub mod metric;
 pub mod rollout;
 pub mod route;
 pub mod telemetry;
+pub mod validate;
 pub mod web;
 pub mod yaml;

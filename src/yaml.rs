@@ -128,6 +128,7 @@ fn limits() -> Options {
 fn refusal(error: &Error) -> YamlError {
     let line = error.location().map_or(1, |location| location.line());
     match error.without_snippet() {
+        Error::AliasError { error, .. } => refusal(error),
         Error::DuplicateMappingKey { key, .. } => YamlError::Duplicate { line, key: key.clone().unwrap_or_default() },
         Error::Budget { .. }
         | Error::AliasReplayCounterOverflow { .. }

@@ -9,6 +9,8 @@ use super::Duration;
 /// How a run is judged.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("duration(self.interval) >= duration('1s') && duration(self.interval) <= duration('1h')")
+    .message("spec.analysis.interval: from 1s to 1h"))]
 pub struct Analysis {
     /// Time between checks, 1s to 1h; also the window of a metric that sets none.
     #[serde(default = "default_interval")]
@@ -87,11 +89,13 @@ pub struct Share {
 #[x_kube(
     validation = Rule::new("[has(self.ratio), has(self.histogram), has(self.query)].filter(k, k).size() == 1")
         .message("a metric has exactly one of ratio, histogram and query"),
-    validation = Rule::new("has(self.max) || has(self.min) || (has(self.perMember) && (has(self.perMember.max) || has(self.perMember.min)))")
+    validation = Rule::new("has(self.max) || has(self.min) || has(self.perMember)")
         .message("a metric needs a limit: max, min, or perMember"),
     validation = Rule::new("!has(self.query) || (!has(self.max) && !has(self.min))")
         .message("a query is judged per member only; put its limits under perMember"),
-    validation = Rule::new("!has(self.min) || !has(self.max) || self.min <= self.max").message("min must not be more than max")
+    validation = Rule::new("!has(self.min) || !has(self.max) || self.min <= self.max").message("min must not be more than max"),
+    validation = Rule::new("!has(self.window) || (duration(self.window) >= duration('1s') && duration(self.window) <= duration('24h'))")
+        .message("window: from 1s to 24h")
 )]
 pub struct Metric {
     /// Its name, for people and status.
@@ -153,8 +157,12 @@ pub struct Histogram {
 }
 
 /// Bounds on a value.
-#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = Rule::new("has(self.max) || has(self.min)").message("perMember needs max or min"),
+    validation = Rule::new("!has(self.min) || !has(self.max) || self.min <= self.max").message("min must not be more than max")
+)]
 pub struct Limits {
     /// More than this fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -171,7 +179,10 @@ pub struct Limits {
 /// A limit so bad that one check beyond it rolls back.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("has(self.max) || has(self.min)").message("a guard needs max or min"))]
+#[x_kube(
+    validation = Rule::new("has(self.max) || has(self.min)").message("a guard needs max or min"),
+    validation = Rule::new("!has(self.min) || !has(self.max) || self.min <= self.max").message("min must not be more than max")
+)]
 pub struct Guard {
     /// More than this rolls back.
     #[serde(default, skip_serializing_if = "Option::is_none")]

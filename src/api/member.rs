@@ -12,6 +12,7 @@ use super::status::Condition;
     group = "cutover.dev",
     version = "v1alpha1",
     kind = "MemberCluster",
+    doc = "A cluster that carries traffic: how it is reached and measured.",
     plural = "memberclusters",
     shortname = "mc",
     category = "cutover",

@@ -3,6 +3,7 @@
 //! Types here never deny unknown fields: an older hub must read newer objects.
 
 pub mod analysis;
+pub mod crd;
 pub mod duration;
 pub mod member;
 pub mod progress;
@@ -39,5 +40,7 @@ pub const ORIGINAL_ANNOTATION: &str = "cutover.dev/original";
 pub const ROLLOUT_LABEL: &str = "cutover.dev/rollout-uid";
 /// On a backend that the hub made: the member it leads to.
 pub const MEMBER_LABEL: &str = "cutover.dev/member";
+/// The Lease, in the hub's own namespace, that the acting hub process holds.
+pub const HUB_LEASE: &str = "cutover-hub";
 /// Field manager of every write that the hub makes.
 pub const FIELD_MANAGER: &str = "cutover";

@@ -5,8 +5,8 @@ use std::{fmt, str::FromStr};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// The pattern that the CRDs carry: more than 0 is a rule of its own.
-pub const PATTERN: &str = r"^(100|[1-9]?[0-9](\.[0-9]{1,2})?)%$";
+/// The pattern that the CRDs carry: from 0.01 to 100.
+pub const PATTERN: &str = r"^(100|[1-9][0-9]?(\.[0-9]{1,2})?|0\.(0[1-9]|[1-9][0-9]?))%$";
 
 /// A part of the way from old to new, in hundredths of a percent (10000 is all of it).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
     group = "cutover.dev",
     version = "v1alpha1",
     kind = "RolloutRequest",
+    doc = "One request of a person to one run of one rollout; applied once.",
     plural = "rolloutrequests",
     namespaced,
     shortname = "rr",

@@ -12,6 +12,7 @@ use super::{Analysis, ServiceSpec, Strategy, status::FleetRolloutStatus};
     group = "cutover.dev",
     version = "v1alpha1",
     kind = "FleetRollout",
+    doc = "Moves one or many services, in lockstep, from the members that carry them now to the declared distribution.",
     plural = "fleetrollouts",
     namespaced,
     shortname = "fr",

@@ -49,7 +49,7 @@ impl Default for Backend {
 pub struct Named {
     /// Member to Service name, where it is not `<service>-<member>`. The hub never changes a Service that is named here.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(length(max = 64))]
+    #[schemars(extend("maxProperties" = 64))]
     pub existing: BTreeMap<String, String>,
 }
 

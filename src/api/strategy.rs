@@ -24,9 +24,7 @@ pub struct Strategy {
         validation = Rule::new("self.map(s, double(s.progress.replace('%', ''))).isSorted() && self.all(s, self.exists_one(t, double(t.progress.replace('%', '')) == double(s.progress.replace('%', ''))))")
             .message("spec.strategy.steps: steps rise; each progress must be more than the one before it"),
         validation = Rule::new("self[size(self) - 1].progress == '100%'")
-            .message("spec.strategy.steps: the last step must be 100%"),
-        validation = Rule::new("double(self[0].progress.replace('%', '')) > 0.0")
-            .message("spec.strategy.steps: progress must be more than 0%")
+            .message("spec.strategy.steps: the last step must be 100%")
     )]
     pub steps: Vec<Step>,
     /// Time that each weight must hold with passing checks, where a step sets none of its own.

@@ -12,12 +12,15 @@ use crate::route::Context;
 pub(super) fn check(context: &Context<'_>, member: &str, service: Option<&DynamicObject>) -> Result<(), Problem> {
     let backend = format!("Service {}", name(context.service, member));
     let Some(service) = service else {
-        let message = format!("{backend} for member {member} does not exist: make it, or correct spec.services[].backend.<kind>.existing");
+        let message = format!(
+            "{backend} for member {member} does not exist: make it, or correct spec.services[].backend.<kind>.existing"
+        );
         return Err(Problem::new(Reason::BackendNotReady, message));
     };
     if matches!(context.service.backend, Backend::ClusterIp(_)) && text(&service.data, "/spec/type") == "ExternalName" {
-        let message =
-            format!("{backend} is of type ExternalName, for which some data planes ignore weights: say backend: {{externalName: {{}}}}");
+        let message = format!(
+            "{backend} is of type ExternalName, for which some data planes ignore weights: say backend: {{externalName: {{}}}}"
+        );
         return Err(Problem::new(Reason::CannotCarryWeights, message));
     }
     check_port(&backend, &service.data, context.service.port)
@@ -30,8 +33,11 @@ fn check_port(backend: &str, service: &Value, wanted: u16) -> Result<(), Problem
     if ports.iter().any(|port| number(port) == Some(u64::from(wanted)) && is_tcp(port)) {
         return Ok(());
     }
-    let has: Vec<String> =
-        ports.iter().take(8).map(|port| format!("{}/{}", number(port).unwrap_or_default(), text(port, "/protocol"))).collect();
+    let has: Vec<String> = ports
+        .iter()
+        .take(8)
+        .map(|port| format!("{}/{}", number(port).unwrap_or_default(), text(port, "/protocol")))
+        .collect();
     let has = if has.is_empty() { "none".to_owned() } else { has.join(", ") };
     Err(Problem::new(
         Reason::BackendNotReady,

@@ -36,7 +36,8 @@ pub(super) fn wanted(
 ) -> Result<Vec<Option<Wanted>>, Problem> {
     let mut wanted = vec![Some(selectorless(service, reach))];
     for (index, family) in FAMILIES.into_iter().enumerate() {
-        let of_family: BTreeSet<IpAddr> = addresses.iter().copied().filter(|address| address.is_ipv4() == (index == 0)).collect();
+        let of_family: BTreeSet<IpAddr> =
+            addresses.iter().copied().filter(|address| address.is_ipv4() == (index == 0)).collect();
         let there = current.get(index + 1).is_some_and(Option::is_some);
         let labels = BTreeMap::from([
             ("kubernetes.io/service-name".to_owned(), name(service, member)),
@@ -46,13 +47,15 @@ pub(super) fn wanted(
         wanted.push(match (of_family.is_empty(), addresses.is_empty() && there) {
             (true, true) => Some(Wanted { fields: json!({"ports": ports}), labels }),
             (true, false) => None,
-            (false, _) => {
-                Some(Wanted { fields: json!({"addressType": family, "endpoints": endpoints(of_family), "ports": ports}), labels })
-            }
+            (false, _) => Some(Wanted {
+                fields: json!({"addressType": family, "endpoints": endpoints(of_family), "ports": ports}),
+                labels,
+            }),
         });
     }
     if wanted.iter().flatten().count() == 1 {
-        let message = format!("{} of member {member} has no address yet: make its name resolve from the hub", reach.host);
+        let message =
+            format!("{} of member {member} has no address yet: make its name resolve from the hub", reach.host);
         return Err(Problem::new(Reason::BackendNotReady, message));
     }
     Ok(wanted)
@@ -65,5 +68,9 @@ fn selectorless(service: &ServiceSpec, reach: &Reach) -> Wanted {
 }
 
 fn endpoints(addresses: BTreeSet<IpAddr>) -> serde_json::Value {
-    addresses.into_iter().take(MAX_ADDRESSES).map(|address| json!({"addresses": [address], "conditions": {"ready": true}})).collect()
+    addresses
+        .into_iter()
+        .take(MAX_ADDRESSES)
+        .map(|address| json!({"addresses": [address], "conditions": {"ready": true}}))
+        .collect()
 }

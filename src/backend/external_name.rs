@@ -11,5 +11,8 @@ use super::{Reach, Wanted};
 pub(super) fn wanted(reach: &Reach) -> Wanted {
     let name = if reach.server_name.is_some() { "https" } else { "http" };
     let port = json!({"name": name, "port": reach.port, "targetPort": reach.port, "protocol": "TCP"});
-    Wanted { fields: json!({"spec": {"type": "ExternalName", "externalName": reach.host, "ports": [port]}}), labels: BTreeMap::new() }
+    Wanted {
+        fields: json!({"spec": {"type": "ExternalName", "externalName": reach.host, "ports": [port]}}),
+        labels: BTreeMap::new(),
+    }
 }

@@ -8,6 +8,8 @@ mod cluster_ip;
 mod endpoint_slice;
 mod external_name;
 mod reach;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -69,7 +71,8 @@ pub fn existing<'s>(service: &'s ServiceSpec, member: &str) -> Option<&'s str> {
 #[must_use]
 pub fn targets(context: &Context<'_>, member: &str) -> Vec<Target> {
     let backend = name(context.service, member);
-    let target = |resource: ApiResource, name: String| Target { resource, namespace: context.namespace.to_owned(), name };
+    let target =
+        |resource: ApiResource, name: String| Target { resource, namespace: context.namespace.to_owned(), name };
     let mut targets = vec![target(ApiResource::erase::<Service>(&()), backend.clone())];
     if is_made_of_slices(context, member) {
         targets.extend(endpoint_slice::names(&backend).map(|name| target(endpoint_slice::resource(), name)));
@@ -87,7 +90,12 @@ pub fn problems(context: &Context<'_>) -> Vec<Problem> {
         let backend = name(service, member);
         let mut held = vec![format!("backend {backend}")];
         if existing(service, member).is_none() && !matches!(service.backend, Backend::ClusterIp(_)) {
-            held.push(format!("endpoint {}:{} {}", reach.host, reach.port, reach.server_name.as_deref().unwrap_or_default()));
+            held.push(format!(
+                "endpoint {}:{} {}",
+                reach.host,
+                reach.port,
+                reach.server_name.as_deref().unwrap_or_default()
+            ));
         }
         for place in held {
             if let Some(other) = places.insert(place.clone(), member) {
@@ -105,8 +113,14 @@ pub fn problems(context: &Context<'_>) -> Vec<Problem> {
 
 /// The writes that make a member's backend what it should be; nothing where it is so already. `addresses` are those of
 /// the endpoint's host, used by EndpointSlice backends alone; an empty answer keeps the addresses that are there.
-pub fn render(context: &Context<'_>, member: &str, current: &[Option<DynamicObject>], addresses: &[IpAddr]) -> Result<Vec<Write>, Problem> {
-    if let (Some(_), _) | (None, Backend::ClusterIp(_)) = (existing(context.service, member), &context.service.backend) {
+pub fn render(
+    context: &Context<'_>,
+    member: &str,
+    current: &[Option<DynamicObject>],
+    addresses: &[IpAddr],
+) -> Result<Vec<Write>, Problem> {
+    if let (Some(_), _) | (None, Backend::ClusterIp(_)) = (existing(context.service, member), &context.service.backend)
+    {
         return cluster_ip::check(context, member, current.first().and_then(Option::as_ref)).map(|()| Vec::new());
     }
     let mut writes = Vec::new();
@@ -124,7 +138,12 @@ pub fn render(context: &Context<'_>, member: &str, current: &[Option<DynamicObje
 
 /// What is to be said of a member's backend.
 #[must_use]
-pub fn assess(context: &Context<'_>, member: &str, current: &[Option<DynamicObject>], addresses: &[IpAddr]) -> BackendSeen {
+pub fn assess(
+    context: &Context<'_>,
+    member: &str,
+    current: &[Option<DynamicObject>],
+    addresses: &[IpAddr],
+) -> BackendSeen {
     match render(context, member, current, addresses) {
         Err(problem) => BackendSeen::NotReady(problem),
         Ok(writes) if writes.is_empty() => BackendSeen::Ready,
@@ -169,7 +188,10 @@ fn wanted(
     addresses: &[IpAddr],
 ) -> Result<Vec<Option<Wanted>>, Problem> {
     let Some(reach) = context.endpoints.get(member) else {
-        return Err(Problem::new(Reason::MemberNotFound, format!("service {}: member {member} has no endpoint", context.service.name)));
+        return Err(Problem::new(
+            Reason::MemberNotFound,
+            format!("service {}: member {member} has no endpoint", context.service.name),
+        ));
     };
     match context.service.backend {
         Backend::ExternalName(_) => Ok(vec![Some(external_name::wanted(reach))]),

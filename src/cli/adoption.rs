@@ -2,7 +2,13 @@
 
 use serde_json::Value;
 
-use super::{CliError, Exit, Output, cluster::Cluster, live, text::{escape, shares}, view::View};
+use super::{
+    CliError, Exit, Output,
+    cluster::Cluster,
+    live,
+    text::{escape, shares},
+    view::View,
+};
 use crate::{
     api::{Distribution, Route},
     rollout::input::{Mark, RouteSeen},

@@ -13,7 +13,7 @@ use super::{
     text,
     view::View,
 };
-use crate::api::{FleetRollout, MemberCluster};
+use crate::api::{FleetRollout, HUB_LEASE, MemberCluster};
 
 /// A person waits: each call to the API server ends within this time.
 pub(super) const DEADLINE: Duration = Duration::from_secs(5);
@@ -118,7 +118,9 @@ impl Cluster {
                 let name = status.details.as_ref().map(|details| details.name.as_str()).unwrap_or_default();
                 if name.is_empty() { KINDS_MISSING.to_owned() } else { text::escape(&status.message) }
             }
-            Error::Api(status) if status.code == 401 => format!("{server} does not know these credentials; log in again"),
+            Error::Api(status) if status.code == 401 => {
+                format!("{server} does not know these credentials; log in again")
+            }
             Error::Api(status) if status.code == 403 => {
                 let missing = tokio::time::timeout(DEADLINE, access::missing(self, needs)).await.unwrap_or_default();
                 format!("{}{missing}", text::escape(&status.message))
@@ -136,7 +138,9 @@ impl Cluster {
     pub(super) async fn lost_sight(&self, needs: &[Need], error: watcher::Error) -> CliError {
         use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
         match error {
-            InitialListFailed(error) | WatchStartFailed(error) | WatchFailed(error) => self.explain(needs, &error).await,
+            InitialListFailed(error) | WatchStartFailed(error) | WatchFailed(error) => {
+                self.explain(needs, &error).await
+            }
             other => CliError::Said(other.to_string()),
         }
     }
@@ -155,7 +159,7 @@ impl Cluster {
     /// Whether the hub lives. That it cannot be known is an answer too.
     pub(super) async fn hub_life(&self) -> HubLife {
         let api: Api<Lease> = Api::namespaced(self.client.clone(), &self.hub_namespace);
-        match self.call(&[], api.get_opt(hub_life::LEASE)).await {
+        match self.call(&[], api.get_opt(HUB_LEASE)).await {
             Ok(lease) => HubLife::of(lease.as_ref(), Timestamp::now()),
             Err(why) => HubLife::NotKnown(why.to_string().lines().next().unwrap_or_default().to_owned()),
         }
@@ -168,8 +172,7 @@ impl Cluster {
     }
 }
 
-const KINDS_MISSING: &str =
-    "the kinds of cutover are not installed in this cluster\ninstall them: cutover crd | kubectl apply --server-side -f -";
+const KINDS_MISSING: &str = "the kinds of cutover are not installed in this cluster\ninstall them: cutover crd | kubectl apply --server-side -f -";
 
 /// What an API server or the way to it says, in words.
 pub(super) fn words(error: &Error) -> String {

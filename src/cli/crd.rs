@@ -1,23 +1,27 @@
 //! `cutover crd`: the kinds, as an API server is told of them.
 
-use kube::CustomResourceExt;
-
 use super::{CliError, Exit, Output};
-use crate::{
-    api::{FleetRollout, MemberCluster, RolloutRequest},
-    yaml,
-};
+use crate::{api::crd::definitions, yaml};
 
 /// Print the custom resource definitions.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  cutover crd | kubectl apply --server-side -f -")]
-pub(super) struct Crd {}
+#[command(after_help = "Examples:
+  cutover crd | kubectl apply --server-side -f -
+  cutover crd fleetrollouts > config/crd/fleetrollouts.yaml")]
+pub(super) struct Crd {
+    /// One of them only, by its plural name; left out: all.
+    #[arg(value_parser = ["fleetrollouts", "memberclusters", "rolloutrequests"])]
+    name: Option<String>,
+}
 
 impl Crd {
-    pub(super) fn run(self, out: &mut Output) -> Result<Exit, CliError> {
-        for crd in [FleetRollout::crd(), MemberCluster::crd(), RolloutRequest::crd()] {
-            out.line("---")?;
-            out.text(&yaml::print(&crd).map_err(|error| CliError::Said(error.to_string()))?)?;
+    pub(super) fn run(&self, out: &mut Output) -> Result<Exit, CliError> {
+        let wanted = |plural: &str| self.name.as_deref().is_none_or(|name| name == plural);
+        for definition in definitions().map_err(CliError::said)? {
+            if definition["spec"]["names"]["plural"].as_str().is_some_and(wanted) {
+                out.line("---")?;
+                out.text(&yaml::print(&definition).map_err(CliError::said)?)?;
+            }
         }
         Ok(Exit::Done)
     }

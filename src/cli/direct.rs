@@ -6,9 +6,15 @@ use kube::{
     core::DynamicObject,
 };
 
-use super::{CliError, Exit, Output, cluster::Cluster, live, text::{escape, shares}, view::View};
+use super::{
+    CliError, Exit, Output,
+    cluster::Cluster,
+    live,
+    text::{escape, shares},
+    view::View,
+};
 use crate::{
-    api::{Distribution, Route},
+    api::{Distribution, Route, status::Run},
     rollout::input::Mark,
     route::{self, Target, Write},
 };
@@ -18,29 +24,47 @@ const FIELD_MANAGER: &str = "cutover-direct";
 /// A write that meets a newer object is tried again with it, so often.
 const TRIES: usize = 3;
 
-/// Writes the way back to every route; goes on past errors, and fails if there was one.
-pub(super) async fn go_back(cluster: &Cluster, view: &View, out: &mut Output) -> Result<Exit, CliError> {
-    let Some(run) = view.live() else {
-        return Err(CliError::Said(format!("rollout {} has no run that is going on; nothing was written", view.name())));
-    };
-    let owner = live::Owner::of(cluster, view).await?;
-    // The hub knows this sequence as its own: it finds lowered canaries and the request, not a restored backup.
-    let mark = Mark { hub: owner.hub.clone(), rollout: owner.uid.clone(), run: run.number, sequence: view.status.sequence };
-    let mut failed = false;
-    for place in live::places(view)? {
-        for route in &place.service.routes {
-            let context = owner.context(&place);
-            let key = route::key(&place.service, route);
-            match bring(cluster, &context, route, &run.way_back, &mark).await {
-                Ok(()) => out.line(format!("{key}: {}", shares(&run.way_back, view.total())))?,
-                Err(error) => {
-                    failed = true;
-                    out.line(escape(&format!("{key}: NOT WRITTEN: {error}")))?;
+/// The way back of a run that is going on.
+pub(super) struct WayBack<'v> {
+    view: &'v View,
+    run: &'v Run,
+}
+
+impl<'v> WayBack<'v> {
+    /// Refuses a rollout without a run that is going on.
+    pub(super) fn of(view: &'v View) -> Result<Self, CliError> {
+        let run = view.live();
+        let refused =
+            || CliError::Said(format!("rollout {} has no run that is going on; nothing was done", view.name()));
+        Ok(Self { view, run: run.ok_or_else(refused)? })
+    }
+
+    /// Writes it to every route; goes on past errors, and fails if there was one.
+    pub(super) async fn write(&self, cluster: &Cluster, out: &mut Output) -> Result<Exit, CliError> {
+        let Self { view, run } = self;
+        let owner = live::Owner::of(cluster, view).await?;
+        // The hub knows this sequence as its own: it finds lowered canaries and the request, not a restored backup.
+        let mark = Mark {
+            hub: owner.hub.clone(),
+            rollout: owner.uid.clone(),
+            run: run.number,
+            sequence: view.status.sequence,
+        };
+        let mut exit = Exit::Done;
+        for place in live::places(view)? {
+            for route in &place.service.routes {
+                let key = route::key(&place.service, route);
+                match bring(cluster, &owner.context(&place), route, &run.way_back, &mark).await {
+                    Ok(()) => out.line(format!("{key}: {}", shares(&run.way_back, view.total())))?,
+                    Err(error) => {
+                        exit = Exit::Error;
+                        out.line(escape(&format!("{key}: NOT WRITTEN: {error}")))?;
+                    }
                 }
             }
         }
+        Ok(exit)
     }
-    Ok(if failed { Exit::Error } else { Exit::Done })
 }
 
 async fn bring(

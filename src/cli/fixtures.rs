@@ -119,7 +119,12 @@ pub(super) fn waiting() -> View {
     let mut run = run();
     run["baked"] = json!("10m");
     run["waitingSince"] = json!("2026-01-03T00:47:00Z");
-    view(&status("WaitingPromotion", "WaitingForPromotion", "step 2 passed and waits for a person: cutover promote", &run))
+    view(&status(
+        "WaitingPromotion",
+        "WaitingForPromotion",
+        "step 2 passed and waits for a person: cutover promote",
+        &run,
+    ))
 }
 
 /// Held because a member's metrics are gone.

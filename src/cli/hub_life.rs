@@ -6,10 +6,8 @@ use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 
 use super::text;
-use crate::api::Duration;
+use crate::api::{Duration, HUB_LEASE};
 
-/// Name of the hub's Lease.
-pub(super) const LEASE: &str = "cutover-hub";
 /// Where the hub is installed, unless something else is said.
 pub(super) const NAMESPACE: &str = "cutover-system";
 
@@ -51,9 +49,13 @@ impl fmt::Display for HubLife {
         match self {
             Self::Alive(ago) => write!(f, "hub alive {} s ago", ago.as_millis() / 1000),
             Self::Silent(ago) => {
-                write!(f, "HUB SILENT for {}: nothing moves, nothing rolls back", Duration::from_secs(ago.as_millis() / 1000))
+                write!(
+                    f,
+                    "HUB SILENT for {}: nothing moves, nothing rolls back",
+                    Duration::from_secs(ago.as_millis() / 1000)
+                )
             }
-            Self::Absent => write!(f, "NO HUB holds Lease {LEASE} (or it runs without leader election)"),
+            Self::Absent => write!(f, "NO HUB holds Lease {HUB_LEASE} (or it runs without leader election)"),
             Self::NotKnown(why) => write!(f, "hub not known: {why}"),
         }
     }

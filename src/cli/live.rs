@@ -62,7 +62,8 @@ pub(super) fn places(view: &View) -> Result<Vec<Place>, CliError> {
     let names: BTreeSet<&str> = declared.chain(view.shown_members()).collect();
     let place = |service: &ServiceSpec| {
         let reach = |name: &str| {
-            let member = view.member(name).ok_or_else(|| CliError::Said(format!("membercluster {name} does not exist")))?;
+            let member =
+                view.member(name).ok_or_else(|| CliError::Said(format!("membercluster {name} does not exist")))?;
             let reach = backend::reach(&member.spec, &view.namespace(), &service.name);
             reach.map_err(|problem| CliError::Said(format!("membercluster {name}: {}", problem.message)))
         };

@@ -42,8 +42,8 @@ enum Command {
 #[command(group(clap::ArgGroup::new("destination").required(true).args(["apply", "output"])))]
 #[command(after_help = "Examples:
   kubectl --context eu-3 apply -f config/rbac/member.yaml
-  cutover member kubeconfig eu-3 --context eu-3 --service-account cutover/cutover-hub --apply
-  cutover member kubeconfig eu-3 --context eu-3 --service-account cutover/cutover-hub -o yaml | kubeseal
+  cutover member kubeconfig eu-3 --context eu-3 --service-account cutover/cutover-member --apply
+  cutover member kubeconfig eu-3 --context eu-3 --service-account cutover/cutover-member -o yaml | kubeseal
 
 MemberCluster eu-3 then says kubeconfigSecretRef: {name: eu-3, key: kubeconfig}.")]
 struct Kube {
@@ -140,7 +140,8 @@ fn place(context: &str, server: Option<String>) -> Result<Place, CliError> {
     let wanted = found.ok_or_else(|| said(&format!("your kubeconfig has no context {context:?}")))?;
     let named = config.clusters.into_iter().find(|known| known.name == wanted.cluster).and_then(|known| known.cluster);
     let cluster = named.ok_or_else(|| said(&format!("context {context}: no cluster {:?}", wanted.cluster)))?;
-    let place = place_of(cluster, server, |path| std::fs::read(path)).map_err(|why| said(&format!("context {context}: {why}")))?;
+    let place = place_of(cluster, server, |path| std::fs::read(path))
+        .map_err(|why| said(&format!("context {context}: {why}")))?;
     Ok(place)
 }
 
@@ -174,7 +175,9 @@ async fn token(kube: &Kube) -> Result<(String, jiff::Timestamp), CliError> {
     let spec = TokenRequestSpec { expiration_seconds: Some(seconds), ..TokenRequestSpec::default() };
     let wanted = TokenRequest { spec, ..TokenRequest::default() };
     let made = deadline(accounts.create_token_request(name, &PostParams::default(), &wanted)).await;
-    let made = made.map_err(|why| said(&format!("no token of ServiceAccount {namespace}/{name} in context {}: {why}", kube.context)))?;
+    let made = made.map_err(|why| {
+        said(&format!("no token of ServiceAccount {namespace}/{name} in context {}: {why}", kube.context))
+    })?;
     let status = made.status.ok_or_else(|| said(&"the member's API server made no token"))?;
     Ok((status.token, status.expiration_timestamp.0))
 }

@@ -12,14 +12,17 @@ mod adoption;
 mod cluster;
 mod crd;
 mod direct;
+mod files;
 mod get;
 mod hub;
 mod hub_life;
 mod live;
 mod member;
 mod output;
+mod plan;
 mod sentences;
 mod text;
+mod validate;
 mod verbs;
 mod view;
 mod wait;
@@ -49,6 +52,8 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Hub(hub::Hub),
+    Validate(validate::Validate),
+    Plan(plan::Plan),
     Crd(crd::Crd),
     Get(get::Get),
     Why(why::Why),
@@ -79,6 +84,8 @@ impl Command {
     fn run(self, out: &mut Output) -> Result<Exit, CliError> {
         match self {
             Self::Hub(hub) => hub.run(out),
+            Self::Validate(validate) => validate.run(out),
+            Self::Plan(plan) => plan.run(out),
             Self::Crd(crd) => crd.run(out),
             Self::Get(get) => get.run(out),
             Self::Why(why) => why.run(out),

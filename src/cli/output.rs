@@ -55,6 +55,13 @@ pub enum CliError {
     Said(String),
 }
 
+impl CliError {
+    /// Any other error, in its own words.
+    pub fn said(error: impl std::fmt::Display) -> Self {
+        Self::Said(error.to_string())
+    }
+}
+
 /// Where a verb prints to.
 pub struct Output {
     to: Box<dyn Write>,
@@ -101,7 +108,7 @@ impl Output {
 
     /// Prints a value as indented JSON.
     pub fn json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
-        let text = serde_json::to_string_pretty(value).map_err(|error| CliError::Said(error.to_string()))?;
+        let text = serde_json::to_string_pretty(value).map_err(CliError::said)?;
         self.line(text)
     }
 

@@ -113,8 +113,13 @@ pub(super) fn next(view: &View) -> String {
 
 fn at_rest(view: &View) -> String {
     match view.status.phase {
-        Phase::Failed | Phase::RolledBack => "nothing until another distribution is declared, or cutover retry".to_owned(),
-        Phase::Initializing if view.status.reason != Reason::FirstSight => "what is missing must be put right".to_owned(),
+        Phase::Failed | Phase::RolledBack => {
+            "nothing until another distribution is declared, or cutover retry".to_owned()
+        }
+        Phase::Initializing if view.status.since.is_none() => "the hub sees it for the first time".to_owned(),
+        Phase::Initializing if view.status.reason != Reason::FirstSight => {
+            "what is missing must be put right".to_owned()
+        }
         Phase::Initializing => "the primary is read from the live routes".to_owned(),
         Phase::Held => "what is in the way must be put right".to_owned(),
         Phase::Terminating => "the routes are given back".to_owned(),
@@ -219,7 +224,8 @@ pub(super) fn verdict(view: &View, service: &str, member: &str) -> String {
         return "not judged".to_owned();
     }
     let metrics = || check.metrics.iter().filter(|metric| metric.service == service);
-    let missing = metrics().flat_map(|metric| &metric.members).any(|value| value.member == member && value.missing.is_some());
+    let missing =
+        metrics().flat_map(|metric| &metric.members).any(|value| value.member == member && value.missing.is_some());
     let worst = metrics().map(|metric| metric.verdict).max();
     match (missing, worst) {
         (_, None) => "-".to_owned(),

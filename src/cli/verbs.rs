@@ -60,7 +60,11 @@ pub(super) struct Adopt {
 
 fn reason(text: &str) -> Result<String, String> {
     let length = text.chars().count();
-    if length <= LONGEST_REASON { Ok(text.to_owned()) } else { Err(format!("{length} characters; at most {LONGEST_REASON}")) }
+    if length <= LONGEST_REASON {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("{length} characters; at most {LONGEST_REASON}"))
+    }
 }
 
 impl Ask {
@@ -85,13 +89,16 @@ impl Abort {
         }
         let Ask { name, reason, connection, .. } = request;
         connection.run(async |cluster| {
-            let rollout = cluster.rollout(&name).await?;
+            let view = cluster.view(cluster.rollout(&name).await?).await?;
+            let back = direct::WayBack::of(&view)?;
             // Who may write routes but not ask the hub must still be able to save the users.
-            match ask(&cluster, &rollout, Verb::Abort, reason).await {
-                Ok(request) => out.line(format!("asked: rolloutrequest {}, for the hub when it is back", request.name_any()))?,
+            match ask(&cluster, &view.rollout, Verb::Abort, reason).await {
+                Ok(request) => {
+                    out.line(format!("asked: rolloutrequest {}, for the hub when it is back", request.name_any()))?
+                }
                 Err(error) => out.line(format!("not asked, so the hub will see a foreign edit: {error}"))?,
             }
-            direct::go_back(&cluster, &cluster.view(rollout).await?, out).await
+            back.write(&cluster, out).await
         })
     }
 }

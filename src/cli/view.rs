@@ -133,7 +133,8 @@ impl View {
     /// The hub knows that this member cannot serve: the run says so, or its endpoints do not answer.
     pub(super) fn cannot_serve(&self, member: &str) -> bool {
         let dead = self.live().is_some_and(|run| run.dead.iter().any(|dead| dead == member));
-        let silent = self.condition(member, "EndpointsReady").is_some_and(|found| found.status == ConditionStatus::False);
+        let silent =
+            self.condition(member, "EndpointsReady").is_some_and(|found| found.status == ConditionStatus::False);
         dead || silent
     }
 

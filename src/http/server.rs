@@ -1,6 +1,14 @@
 //! In-process servers for tests: real sockets on loopback, honest or hostile.
 
-use std::{future::pending, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    future::pending,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use tokio::{
@@ -36,6 +44,7 @@ pub struct Server {
     pub address: SocketAddr,
     /// What it was asked.
     pub heads: Arc<Mutex<Vec<String>>>,
+    connections: Arc<AtomicUsize>,
     /// Its certificate, PEM, where it speaks TLS.
     pub certificate: Option<String>,
 }
@@ -68,9 +77,11 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let heads = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&heads);
+        let connections = Arc::new(AtomicUsize::new(0));
+        let (seen, accepted) = (Arc::clone(&heads), Arc::clone(&connections));
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
+                accepted.fetch_add(1, Ordering::Relaxed);
                 let (manner, seen, tls) = (manner.clone(), Arc::clone(&seen), tls.clone());
                 tokio::spawn(async move {
                     match tls {
@@ -83,7 +94,12 @@ impl Server {
                 });
             }
         });
-        Self { address, heads, certificate: None }
+        Self { address, heads, connections, certificate: None }
+    }
+
+    /// How many connections it accepted.
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
     }
 
     /// Its address as a URL.
@@ -120,7 +136,7 @@ where
             Manner::Floods => {
                 stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 536870912\r\n\r\n").await.ok()?;
                 for _ in 0..8192 {
-                    stream.write_all(&[b'x'; 65_536]).await.ok()?;
+                    stream.write_all(&vec![b'x'; 65_536]).await.ok()?;
                 }
             }
         }

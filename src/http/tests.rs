@@ -85,7 +85,8 @@ async fn addresses_that_lead_back_are_refused_as_literal_and_as_name() {
         let error = Client::new(&peer, &AddressRules::default()).unwrap_err();
         assert!(matches!(error, HttpError::AddressNotAllowed { .. }), "{host}: {error}");
     }
-    let client = Client::new(&Peer::at(&format!("http://localhost:{port}")).unwrap(), &AddressRules::default()).unwrap();
+    let client =
+        Client::new(&Peer::at(&format!("http://localhost:{port}")).unwrap(), &AddressRules::default()).unwrap();
     let error = client.get("/", &[], LIMITS).await.unwrap_err();
     assert!(matches!(error, HttpError::AddressNotAllowed { .. }), "{error}");
     assert!(server.heads.lock().await.is_empty(), "no connection was made");

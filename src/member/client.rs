@@ -65,10 +65,13 @@ impl ApiServer {
         match answer.status {
             200 => serde_json::from_slice(&answer.body).map_err(|_| unexpected(&format!("{path} is no JSON object"))),
             status @ (401 | 403) => {
-                let message = format!("the API server answered {status} to GET {path}; renew the credentials or their role");
+                let message =
+                    format!("the API server answered {status} to GET {path}; renew the credentials or their role");
                 Err(Problem::new(Reason::CredentialsRefused, message))
             }
-            status @ 500.. => Err(Problem::new(Reason::ApiServerUnreachable, format!("the API server answered {status}"))),
+            status @ 500.. => {
+                Err(Problem::new(Reason::ApiServerUnreachable, format!("the API server answered {status}")))
+            }
             status => Err(unexpected(&format!("status {status} to GET {path}"))),
         }
     }

@@ -70,7 +70,9 @@ async fn api_server(member: &Member, now: Timestamp) -> Health {
     };
     let (version, cluster) = join!(api.version(), api.cluster_id());
     let reachable = match &version {
-        Ok(version) => Finding::new("Reachable", True, Reason::ApiServerAnswers, format!("the API server is {version}")),
+        Ok(version) => {
+            Finding::new("Reachable", True, Reason::ApiServerAnswers, format!("the API server is {version}"))
+        }
         // It did answer, with a refusal.
         Err(problem) if problem.reason == Reason::CredentialsRefused => {
             Finding::new("Reachable", True, Reason::ApiServerAnswers, "the API server answers")
@@ -91,7 +93,8 @@ fn in_force(api: &ApiServer, now: Timestamp) -> Finding {
     if api.expires.duration_since(now) > SOON {
         return Finding::new("CredentialsValid", True, Reason::CredentialsGood, "the credentials are good");
     }
-    let message = format!("a certificate of the kubeconfig ends on {}; issue a new one", api.expires.strftime("%Y-%m-%d"));
+    let message =
+        format!("a certificate of the kubeconfig ends on {}; issue a new one", api.expires.strftime("%Y-%m-%d"));
     Finding::new("CredentialsValid", True, Reason::CredentialsExpireSoon, message)
 }
 
@@ -115,10 +118,11 @@ fn unusable(problem: Problem) -> Health {
 }
 
 async fn endpoints(member: &Member) -> Finding {
-    let fixed = |endpoint: &&Endpoint| !endpoint.host.contains("{{");
+    let server_name = |endpoint: &Endpoint| endpoint.tls.as_ref().is_some_and(|tls| tls.server_name.contains("{{"));
+    let fixed = |endpoint: &&Endpoint| !endpoint.host.contains("{{") && !server_name(endpoint);
     let asked: Vec<&Endpoint> = member.spec().endpoints.iter().filter(fixed).collect();
     if asked.is_empty() {
-        let message = "every host depends on the service; the rollouts probe them";
+        let message = "every endpoint depends on the service; the rollouts probe them";
         return Finding::new("EndpointsReady", Unknown, Reason::EndpointsAnswer, message);
     }
     let answers = join_all(asked.iter().map(|endpoint| probe(member, endpoint))).await;
@@ -145,9 +149,9 @@ async fn metrics(member: &Member, now: Timestamp) -> Finding {
     };
     match answer.and_then(|answer| answer.number(now)) {
         Ok(Some(_)) => Finding::new("MetricsAvailable", True, Reason::MetricsAnswer, "Prometheus answers"),
-        Ok(None) => Finding::new("MetricsAvailable", False, Reason::MetricsUnreachable, "Prometheus gives vector(1) no value"),
-        Err(missing) => {
-            Finding::new("MetricsAvailable", False, Reason::MetricsUnreachable, missing.to_string())
+        Ok(None) => {
+            Finding::new("MetricsAvailable", False, Reason::MetricsUnreachable, "Prometheus gives vector(1) no value")
         }
+        Err(missing) => Finding::new("MetricsAvailable", False, Reason::MetricsUnreachable, missing.to_string()),
     }
 }

@@ -106,8 +106,9 @@ impl Member {
     /// When the endpoint's certificates do not exist.
     pub fn probe(&self, host: &str, port: u16, server_name: Option<&str>, host_header: &str) -> Result<Probe, Problem> {
         let spec = self.spec();
-        let tls = spec.endpoints.iter().filter(|endpoint| endpoint.port == port).filter_map(|endpoint| endpoint.tls.as_ref());
-        let authority = tls.filter(|tls| Some(tls.server_name.as_str()) == server_name).find_map(|tls| tls.ca_secret_ref.as_ref());
+        let tls = spec.endpoints.iter().filter(|endpoint| endpoint.port == port).filter_map(|found| found.tls.as_ref());
+        let mut named = tls.filter(|tls| server_name.is_some_and(|name| fits(&tls.server_name, name)));
+        let authority = named.find_map(|tls| tls.ca_secret_ref.as_ref());
         let roots = authority.map(|reference| self.declared.secrets.get(reference).map(<[u8]>::to_vec)).transpose()?;
         Ok(Probe {
             host: host.to_owned(),
@@ -117,6 +118,14 @@ impl Member {
             path: spec.probe.path.clone(),
             roots,
         })
+    }
+}
+
+/// Whether a name can come from a declared one, in which variables may stand.
+fn fits(declared: &str, name: &str) -> bool {
+    match (declared.split_once("{{"), declared.rsplit_once("}}")) {
+        (Some((before, _)), Some((_, after))) => name.starts_with(before) && name.ends_with(after),
+        (None, _) | (_, None) => declared == name,
     }
 }
 
@@ -137,7 +146,8 @@ fn prometheus(
     match (&declared.spec.prometheus, api) {
         (PrometheusSpec::Service(service), Some(api)) => Ok(api.clone()?.prometheus(service)),
         (PrometheusSpec::Service(_), None) => {
-            let message = "spec.prometheus.service is reached through the API server; give kubeconfigSecretRef or prometheus.url";
+            let message =
+                "spec.prometheus.service is reached through the API server; give kubeconfigSecretRef or prometheus.url";
             Err(Problem::new(Reason::NoKubeconfig, message))
         }
         (PrometheusSpec::Url(url), _) => by_url(url, &declared.secrets, rules),

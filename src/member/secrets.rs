@@ -20,7 +20,8 @@ pub struct Secrets(BTreeMap<SecretKeyRef, Vec<u8>>);
 impl Secrets {
     /// Picks from the Secrets of the hub's namespace what `spec` refers to.
     pub fn pick<'a>(spec: &MemberClusterSpec, find: impl Fn(&str) -> Option<&'a Secret>) -> Self {
-        let value = |reference: &SecretKeyRef| Some(find(&reference.name)?.data.as_ref()?.get(&reference.key)?.0.clone());
+        let value =
+            |reference: &SecretKeyRef| Some(find(&reference.name)?.data.as_ref()?.get(&reference.key)?.0.clone());
         let found = references(spec).filter_map(|reference| Some((reference.clone(), value(reference)?)));
         Self(found.collect())
     }
@@ -60,7 +61,9 @@ fn references(spec: &MemberClusterSpec) -> impl Iterator<Item = &SecretKeyRef> {
     let endpoints = spec.endpoints.iter().filter_map(|endpoint| endpoint.tls.as_ref()?.ca_secret_ref.as_ref());
     let prometheus = match &spec.prometheus {
         Prometheus::Service(_) => [None, None, None],
-        Prometheus::Url(url) => [&url.ca_secret_ref, &url.bearer_token_secret_ref, &url.basic_auth_secret_ref].map(Option::as_ref),
+        Prometheus::Url(url) => {
+            [&url.ca_secret_ref, &url.bearer_token_secret_ref, &url.basic_auth_secret_ref].map(Option::as_ref)
+        }
     };
     spec.kubeconfig_secret_ref.iter().chain(endpoints).chain(prometheus.into_iter().flatten())
 }

@@ -49,3 +49,82 @@ fn healthy(findings: &[Finding], twin: Option<&str>) -> Finding {
         None => finding(ConditionStatus::True, Reason::MemberHealthy, "everything that is known is good".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const THEN: Timestamp = Timestamp::constant(1_700_000_000, 0);
+    const NOW: Timestamp = Timestamp::constant(1_700_000_060, 0);
+
+    fn health(endpoints: ConditionStatus, reason: Reason) -> Health {
+        let finding = |condition, status, reason| Finding { condition, status, reason, message: format!("{reason}") };
+        Health {
+            cluster_id: Some("c".to_owned()),
+            kubernetes_version: Some("v1.34.1".to_owned()),
+            findings: vec![
+                finding("Reachable", ConditionStatus::Unknown, Reason::NoKubeconfig),
+                finding("EndpointsReady", endpoints, reason),
+            ],
+        }
+    }
+
+    fn written(health: &Health) -> MemberClusterStatus {
+        next(&MemberClusterStatus::default(), health, None, Some(1), THEN).unwrap()
+    }
+
+    fn shown(status: &MemberClusterStatus) -> Vec<(&str, ConditionStatus, Reason, Timestamp)> {
+        let conditions = status.conditions.iter();
+        conditions.map(|found| (found.type_.as_str(), found.status, found.reason, found.last_transition_time)).collect()
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_unhealthy() {
+        assert_eq!(
+            shown(&written(&health(ConditionStatus::True, Reason::EndpointsAnswer))),
+            [
+                ("Reachable", ConditionStatus::Unknown, Reason::NoKubeconfig, THEN),
+                ("EndpointsReady", ConditionStatus::True, Reason::EndpointsAnswer, THEN),
+                ("Healthy", ConditionStatus::True, Reason::MemberHealthy, THEN),
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_is_written_while_nothing_changes() {
+        let good = health(ConditionStatus::True, Reason::EndpointsAnswer);
+        assert_eq!(next(&written(&good), &good, None, Some(1), NOW), None);
+    }
+
+    #[test]
+    fn a_change_is_written_with_the_time_of_what_changed() {
+        let before = written(&health(ConditionStatus::True, Reason::EndpointsAnswer));
+        let bad = health(ConditionStatus::False, Reason::EndpointUnreachable);
+        assert_eq!(
+            shown(&next(&before, &bad, None, Some(1), NOW).unwrap()),
+            [
+                ("Reachable", ConditionStatus::Unknown, Reason::NoKubeconfig, THEN),
+                ("EndpointsReady", ConditionStatus::False, Reason::EndpointUnreachable, NOW),
+                ("Healthy", ConditionStatus::False, Reason::EndpointUnreachable, NOW),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_cluster_that_is_registered_twice_is_named() {
+        let good = health(ConditionStatus::True, Reason::EndpointsAnswer);
+        let status = next(&written(&good), &good, Some("eu-7"), Some(1), NOW).unwrap();
+        let healthy = status.conditions.last().unwrap();
+        assert_eq!((healthy.status, healthy.reason), (ConditionStatus::False, Reason::ClusterRegisteredTwice));
+        assert_eq!(healthy.message, "member eu-7 is the same cluster; keep one of the two");
+    }
+
+    #[test]
+    fn a_new_generation_is_written_and_what_cannot_be_asked_is_kept() {
+        let good = health(ConditionStatus::True, Reason::EndpointsAnswer);
+        let silent = Health { cluster_id: None, kubernetes_version: None, ..good.clone() };
+        let status = next(&written(&good), &silent, None, Some(2), NOW).unwrap();
+        assert_eq!(status.observed_generation, Some(2));
+        assert_eq!((status.cluster_id, status.kubernetes_version), (Some("c".to_owned()), Some("v1.34.1".to_owned())));
+    }
+}

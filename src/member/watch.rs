@@ -11,11 +11,7 @@ use kube::{
 use serde_json::json;
 use tokio::{sync::watch, time::timeout};
 
-use super::{
-    Health, Member, Registry, health,
-    registry::Guarded,
-    status,
-};
+use super::{Health, Member, Registry, health, registry::Guarded, status};
 use crate::{
     api::{FIELD_MANAGER, MemberCluster, MemberClusterStatus},
     http::DEADLINE,
@@ -74,7 +70,8 @@ impl Watch {
         let cluster = health.cluster_id.as_ref()?;
         let members = self.registry.members.borrow().clone()?;
         let others = members.into_iter().filter(|(name, _)| *name != self.member.declared.name);
-        let mut twins = others.filter(|(_, other)| other.health().and_then(|health| health.cluster_id).as_ref() == Some(cluster));
+        let mut twins =
+            others.filter(|(_, other)| other.health().and_then(|health| health.cluster_id).as_ref() == Some(cluster));
         twins.next().map(|(name, _)| name)
     }
 }

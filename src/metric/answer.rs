@@ -184,7 +184,9 @@ impl Answer {
     /// # Errors
     /// When the series are not those of one classic histogram.
     pub fn buckets(&self, at: Timestamp) -> Result<Buckets, Missing> {
-        let Self::Vector(series) = self else { return Err(Missing::Buckets("one number, where series by le are expected")) };
+        let Self::Vector(series) = self else {
+            return Err(Missing::Buckets("one number, where series by le are expected"));
+        };
         if series.is_empty() {
             return Err(Missing::NoSeries);
         }

@@ -130,3 +130,121 @@ impl Ask<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        api,
+        http::{
+            Client, Peer,
+            server::{Manner, Server, loopback, response},
+        },
+    };
+
+    /// Counts by what the query asks for, evaluated when it was asked to be.
+    async fn counting() -> Server {
+        let answer = |head: &str| {
+            let time = head.split("time=").nth(1).and_then(|rest| rest.split(' ').next()).unwrap_or("0").to_owned();
+            let value = |le: &str, value: u32| json!({"metric": {"le": le}, "value": [time.parse::<f64>().unwrap(), value.to_string()]});
+            let result = match head {
+                head if head.contains("errors") => vec![],
+                head if head.contains("buckets") => vec![value("+Inf", 9), value("0.5", 4)],
+                _ => vec![value("", 700)],
+            };
+            response(200, &json!({"status": "success", "data": {"resultType": "vector", "result": result}}).to_string())
+        };
+        Server::start(Manner::Answers(Arc::new(answer))).await
+    }
+
+    fn source(server: &Server) -> Prometheus {
+        let client = Client::new(&Peer::at(&server.url()).unwrap(), &loopback()).unwrap();
+        Prometheus::new(client, "")
+    }
+
+    fn analysis() -> Analysis {
+        serde_json::from_value(json!({"metrics": [
+            {"name": "errors", "max": 1, "ratio": {"numerator": "errors[{{ window }}]", "denominator": "all[{{ window }}]"}},
+            {"name": "again", "max": 1, "ratio": {"numerator": "all[{{ window }}]", "denominator": "all[{{ window }}]"}},
+            {"name": "latency", "max": 1, "histogram": {"buckets": "buckets", "quantile": 0.99}},
+            {"name": "load", "perMember": {"max": 1}, "query": "load{m=\"{{ member }}\"}"},
+            {"name": "typo", "perMember": {"max": 1}, "query": "load[{{ interval }}]"},
+        ]}))
+        .unwrap()
+    }
+
+    fn wanted(metrics: &[&str], members: &[&str]) -> Wanted {
+        let at: Timestamp = "2026-11-21T12:00:00.25Z".parse().unwrap();
+        let window = |name: &&str| WantedMetric {
+            metric: (*name).to_owned(),
+            window: api::Duration::from_secs(60),
+            whole: true,
+        };
+        Wanted {
+            at,
+            sequence: 1,
+            evaluate_at: at,
+            windows: metrics.iter().map(window).collect(),
+            services: vec!["checkout".to_owned()],
+            members: members.iter().map(|member| (*member).to_owned()).collect(),
+        }
+    }
+
+    #[tokio::test]
+    async fn every_kind_of_metric_is_read_at_one_time() {
+        let server = counting().await;
+        let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
+        let wanted = wanted(&["errors", "latency", "load", "typo"], &["eu-3"]);
+        let samples = round(&wanted, &analysis(), "shop", &sources).await;
+        let samples: Vec<_> = samples.into_iter().map(|sampled| sampled.sample).collect();
+        let typo = "{{ interval }} is not a variable; there are service, namespace, member and window";
+        assert_eq!(
+            samples,
+            [
+                Sample::Ratio { numerator: None, denominator: Some(700.0) },
+                Sample::Buckets(vec![(0.5, 4.0), (f64::INFINITY, 9.0)]),
+                Sample::Value(700.0),
+                Sample::Missing(typo.to_owned()),
+            ]
+        );
+        let heads = server.heads.lock().await;
+        assert!(heads.iter().all(|head| head.contains("time=1795262400.250 ")), "{heads:?}");
+        assert!(heads.iter().any(|head| head.contains("query=load%7Bm%3D%22eu-3%22%7D")), "{heads:?}");
+    }
+
+    #[tokio::test]
+    async fn equal_queries_to_one_member_are_asked_once() {
+        let server = counting().await;
+        let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
+        let samples = round(&wanted(&["errors", "again"], &["eu-3"]), &analysis(), "shop", &sources).await;
+        assert_eq!(samples.len(), 2);
+        assert_eq!(server.heads.lock().await.len(), 2, "the numerator of one, and what is equal in both");
+    }
+
+    #[tokio::test]
+    async fn a_member_that_hangs_delays_no_other_and_is_missing() {
+        let (good, hung) = (counting().await, Server::start(Manner::Hangs).await);
+        let sources = Sources::from([
+            ("eu-1".to_owned(), Ok(source(&good))),
+            ("eu-2".to_owned(), Ok(source(&hung))),
+            ("eu-3".to_owned(), Err("no kubeconfig".to_owned())),
+        ]);
+        let began = std::time::Instant::now();
+        let samples = round(&wanted(&["load"], &["eu-1", "eu-2", "eu-3"]), &analysis(), "shop", &sources).await;
+        assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+        let samples: Vec<_> = samples.into_iter().map(|sampled| (sampled.member, sampled.sample)).collect();
+        assert_eq!(
+            samples,
+            [
+                ("eu-1".to_owned(), Sample::Value(700.0)),
+                ("eu-2".to_owned(), Sample::Missing("source down: no answer within 5 s".to_owned())),
+                ("eu-3".to_owned(), Sample::Missing("source down: no kubeconfig".to_owned())),
+            ]
+        );
+    }
+}

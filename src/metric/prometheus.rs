@@ -46,3 +46,39 @@ impl Prometheus {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::{
+        Peer,
+        server::{Server, loopback},
+    };
+
+    async fn missing(status: u16, body: &str) -> String {
+        let server = Server::fixed(status, body).await;
+        let client = Client::new(&Peer::at(&server.url()).unwrap(), &loopback()).unwrap();
+        Prometheus::new(client, "").query("up", Timestamp::UNIX_EPOCH).await.unwrap_err().to_string()
+    }
+
+    #[tokio::test]
+    async fn whatever_is_wrong_is_said_without_the_body() {
+        let secret = r#"{"status":"error","errorType":"bad_data","error":"s3cret"}"#;
+        let refused = "Prometheus refused the query (bad_data); try the query there";
+        let unexpected = "UnexpectedResponse: not an answer of the Prometheus query API";
+        assert_eq!(missing(400, secret).await, refused);
+        assert_eq!(missing(422, secret).await, refused);
+        assert_eq!(missing(400, "<html>").await, unexpected);
+        assert_eq!(missing(200, "<html>log in").await, unexpected);
+        assert_eq!(missing(503, secret).await, "Prometheus answered with status 503");
+        assert_eq!(missing(302, "").await, "Prometheus answered with status 302");
+        assert_eq!(missing(200, &"x".repeat(2 << 20)).await, "source down: the answer is larger than 1024 KiB");
+    }
+
+    #[tokio::test]
+    async fn nobody_there_is_a_source_that_is_down() {
+        let client = Client::new(&Peer::at("http://127.77.0.1:9").unwrap(), &loopback()).unwrap();
+        let missing = Prometheus::new(client, "").query("up", Timestamp::UNIX_EPOCH).await.unwrap_err().to_string();
+        assert!(missing.starts_with("source down: Connection refused"), "{missing}");
+    }
+}

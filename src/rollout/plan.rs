@@ -51,7 +51,9 @@ pub enum PlanProblem {
     },
 }
 
-fn too_small(needed: Option<u32>) -> String {
+/// What helps where a step is too small: the smallest total that would do, if one would.
+#[must_use]
+pub fn too_small(needed: Option<u32>) -> String {
     match needed {
         Some(total) => format!("scale the weights to weightTotal {total}, or take a larger step"),
         None => format!("no weightTotal up to {LARGEST_TOTAL} would do; take a larger step"),
@@ -310,7 +312,7 @@ mod tests {
             let (start, target) = (of(&[("a", total)]), apportion(total, &claims));
             let scaled = |by: &Distribution, to: u32| -> Option<Distribution> {
                 by.iter()
-                    .map(|(name, weight)| (weight * to % total == 0).then(|| (name.clone(), weight * to / total)))
+                    .map(|(name, weight)| (weight * to).is_multiple_of(total).then(|| (name.clone(), weight * to / total)))
                     .collect()
             };
             let fits = |to: u32| {

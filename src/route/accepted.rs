@@ -15,7 +15,9 @@ pub(super) fn condition(condition: &Value, generation: Option<i64>) -> Accepted 
     }
     match text("status") {
         "True" => Accepted::Yes,
-        "False" => Accepted::No(format!("{} {}: {}", text("type"), text("reason"), text("message")).chars().take(MAX_WORDS).collect()),
+        "False" => Accepted::No(
+            format!("{} {}: {}", text("type"), text("reason"), text("message")).chars().take(MAX_WORDS).collect(),
+        ),
         _ => Accepted::Pending,
     }
 }
@@ -28,9 +30,4 @@ pub(super) fn together(one: Accepted, other: Accepted) -> Accepted {
         (Accepted::Yes, _) | (_, Accepted::Yes) => Accepted::Yes,
         (Accepted::Unsaid, Accepted::Unsaid) => Accepted::Unsaid,
     }
-}
-
-/// The items of a list, or none.
-pub(super) fn items(value: Option<&Value>) -> &[Value] {
-    value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

@@ -57,7 +57,11 @@ pub enum Write {
 
 impl Write {
     /// What brings one object from `before` to `after`; nothing where they are equal.
-    pub(crate) fn between(target: Target, before: Option<&DynamicObject>, after: Option<DynamicObject>) -> Option<Self> {
+    pub(crate) fn between(
+        target: Target,
+        before: Option<&DynamicObject>,
+        after: Option<DynamicObject>,
+    ) -> Option<Self> {
         match (before, after) {
             (None, None) => None,
             (None, Some(after)) => Some(Self::Create(after)),

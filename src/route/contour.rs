@@ -4,8 +4,9 @@ use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
 use super::Context;
-use super::accepted::{MAX_WORDS, condition, items};
+use super::accepted::{MAX_WORDS, condition};
 use super::capability::{other_sni, refuse};
+use super::json::items;
 use super::listed::ListKind;
 use super::lists::Lists;
 use super::provider::resource;
@@ -44,7 +45,8 @@ impl ListKind for ContourRoute {
     /// The SNI is the Host that is set for the service, else the external name; both are the endpoint's host.
     fn problems(&self, context: &Context<'_>) -> Vec<Problem> {
         refuse(context, |reach| {
-            let sends_host = reach.host_header == HostHeader::Endpoint || matches!(context.service.backend, Backend::ExternalName(_));
+            let sends_host = reach.host_header == HostHeader::Endpoint
+                || matches!(context.service.backend, Backend::ExternalName(_));
             match (&reach.server_name, context.service.backend.clone()) {
                 (None, _) | (_, Backend::ClusterIp(_)) => None,
                 (Some(name), _) if !sends_host => Some(format!(
@@ -67,14 +69,24 @@ impl ListKind for ContourRoute {
     }
 }
 
-fn fields(context: &Context<'_>, member: &str) -> Value {
+fn fields(context: &Context<'_>, member: &str, live: &Value) -> Value {
     let mut fields = json!({"port": backend::port(context, member)});
     let Some(reach) = context.endpoints.get(member) else { return fields };
-    if reach.server_name.is_some() && !matches!(context.service.backend, Backend::ClusterIp(_)) {
-        fields["protocol"] = "tls".into();
+    if !matches!(context.service.backend, Backend::ClusterIp(_)) {
+        match (&reach.server_name, live.get("protocol").and_then(Value::as_str)) {
+            (Some(_), _) => fields["protocol"] = "tls".into(),
+            (None, Some("tls")) => fields["protocol"] = Value::Null,
+            (None, _) => {}
+        }
     }
     if reach.host_header == HostHeader::Endpoint {
-        fields["requestHeadersPolicy"] = json!({"set": [{"name": "Host", "value": reach.host}]});
+        let is_other = |header: &&Value| {
+            !header.get("name").and_then(Value::as_str).is_some_and(|name| name.eq_ignore_ascii_case("host"))
+        };
+        let mut set: Vec<Value> =
+            items(live.pointer("/requestHeadersPolicy/set")).iter().filter(is_other).cloned().collect();
+        set.push(json!({"name": "Host", "value": reach.host}));
+        fields["requestHeadersPolicy"] = json!({"set": set});
     }
     fields
 }

@@ -28,7 +28,9 @@ pub enum RouteError {
         backend: String,
     },
     /// A backend is named as one of a member's, but the member is not declared.
-    #[error("{object}: member {member} carries traffic but is not declared: add it to spec.members; say weight: 0 if it shall leave")]
+    #[error(
+        "{object}: member {member} carries traffic but is not declared: add it to spec.members; say weight: 0 if it shall leave"
+    )]
     NotDeclared {
         /// The route.
         object: String,

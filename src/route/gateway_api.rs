@@ -5,8 +5,9 @@ use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
 use super::Context;
-use super::accepted::{condition, items, together};
+use super::accepted::{condition, together};
 use super::capability::{no_host, no_tls, refuse};
+use super::json::items;
 use super::listed::ListKind;
 use super::lists::Lists;
 use super::provider::resource;
@@ -38,7 +39,8 @@ impl ListKind for GatewayApiRoute {
     fn draft(&self) -> Option<Value> {
         let create = self.create.as_ref()?;
         let parents = create.gateways.iter().filter_map(|gateway| gateway.split_once('/'));
-        let parents: Vec<Value> = parents.map(|(namespace, name)| json!({"namespace": namespace, "name": name})).collect();
+        let parents: Vec<Value> =
+            parents.map(|(namespace, name)| json!({"namespace": namespace, "name": name})).collect();
         Some(json!({"parentRefs": parents, "hostnames": create.hosts, "rules": [{"backendRefs": []}]}))
     }
 
@@ -63,7 +65,7 @@ impl ListKind for GatewayApiRoute {
     }
 }
 
-fn fields(context: &Context<'_>, member: &str) -> Value {
+fn fields(context: &Context<'_>, member: &str, _live: &Value) -> Value {
     json!({"kind": "Service", "port": backend::port(context, member)})
 }
 
@@ -77,7 +79,8 @@ fn is_about(status: &Value, parent: &Value, object: &DynamicObject) -> bool {
 }
 
 fn conditions(status: &Value, generation: Option<i64>) -> Accepted {
-    let found = |kind| items(status.get("conditions")).iter().find(|one| one.get("type").and_then(Value::as_str) == Some(kind));
+    let found =
+        |kind| items(status.get("conditions")).iter().find(|one| one.get("type").and_then(Value::as_str) == Some(kind));
     let says = |kind| found(kind).map_or(Accepted::Pending, |one| condition(one, generation));
     together(says("Accepted"), says("ResolvedRefs"))
 }

@@ -70,8 +70,17 @@ impl<K: ListKind> Provider for Listed<'_, K> {
         only(objects).map_or_else(|| Ok(Distribution::new()), |object| K::LISTS.read(context, object, self.0.rules()))
     }
 
-    fn set(&self, context: &Context<'_>, objects: Objects<'_>, weights: &Distribution) -> Result<Vec<Option<DynamicObject>>, RouteError> {
-        let new = |spec| DynamicObject::new(&context.service.name, &self.resource()).within(context.namespace).data(json!({"spec": spec}));
+    fn set(
+        &self,
+        context: &Context<'_>,
+        objects: Objects<'_>,
+        weights: &Distribution,
+    ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+        let new = |spec| {
+            DynamicObject::new(&context.service.name, &self.resource())
+                .within(context.namespace)
+                .data(json!({"spec": spec}))
+        };
         let mut object = only(objects).cloned().or_else(|| self.0.draft().map(new));
         if let Some(object) = &mut object {
             K::LISTS.set(context, object, self.0.rules(), weights)?;

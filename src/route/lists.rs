@@ -3,7 +3,7 @@
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
-use super::accepted::items;
+use super::json::{items, put};
 use super::weights::{self, Raw};
 use super::{Context, RouteError, describe};
 use crate::api::Distribution;
@@ -19,18 +19,27 @@ pub(super) struct Lists {
     pub max: usize,
     /// What a Service counts that has no weight while another one of its rule has one.
     pub unset: u64,
-    /// The fields of a Service beside its name and weight.
-    pub fields: fn(&Context<'_>, member: &str) -> Value,
+    /// The fields of a member's Service beside its name and weight, as a merge patch of the Service as it is.
+    pub fields: fn(&Context<'_>, member: &str, live: &Value) -> Value,
 }
 
 impl Lists {
     /// Names of the selected rules: a rule's own, else `#` and its place.
     pub fn claims(&self, object: &DynamicObject, selected: &[String]) -> Result<Vec<String>, RouteError> {
-        Ok(self.select(object, selected)?.into_iter().map(|index| rule_name(self.rules(object).get(index), index)).collect())
+        Ok(self
+            .select(object, selected)?
+            .into_iter()
+            .map(|index| rule_name(self.rules(object).get(index), index))
+            .collect())
     }
 
     /// The one distribution that all selected rules show.
-    pub fn read(&self, context: &Context<'_>, object: &DynamicObject, selected: &[String]) -> Result<Distribution, RouteError> {
+    pub fn read(
+        &self,
+        context: &Context<'_>,
+        object: &DynamicObject,
+        selected: &[String],
+    ) -> Result<Distribution, RouteError> {
         let rules = self.select(object, selected)?.into_iter().map(|index| self.read_rule(context, object, index));
         weights::agreed(&describe(object), rules.collect::<Result<Vec<_>, _>>()?)
     }
@@ -52,14 +61,16 @@ impl Lists {
 
     /// What the selected rules hold, by the rule's name.
     pub fn held(&self, object: &DynamicObject, selected: &[String]) -> Result<Value, RouteError> {
-        let hold = |index: usize| (rule_name(self.rules(object).get(index), index), Value::from(self.services(object, index)));
+        let hold =
+            |index: usize| (rule_name(self.rules(object).get(index), index), Value::from(self.services(object, index)));
         Ok(Value::Object(self.select(object, selected)?.into_iter().map(hold).collect()))
     }
 
     /// Puts back what rules held that are still there.
     pub fn restore(&self, object: &mut DynamicObject, held: &Value) {
         for (rule, services) in held.as_object().into_iter().flatten() {
-            let found = self.rules(object).iter().enumerate().position(|(index, value)| rule_name(Some(value), index) == *rule);
+            let found =
+                self.rules(object).iter().enumerate().position(|(index, value)| rule_name(Some(value), index) == *rule);
             if let (Some(index), Some(services)) = (found, services.as_array()) {
                 self.put(object, index, services.clone());
             }
@@ -76,7 +87,7 @@ impl Lists {
 
     fn put(&self, object: &mut DynamicObject, index: usize, services: Vec<Value>) {
         if let Some(rule) = object.data.pointer_mut(&format!("/spec/{}/{index}", self.rules)) {
-            rule[self.services] = Value::from(services);
+            put(rule, self.services, services);
         }
     }
 
@@ -86,14 +97,20 @@ impl Lists {
         if selected.is_empty() {
             return match rules.len() {
                 1 => Ok(vec![0]),
-                count => refuse(format!("it has {count} {}: say which in rules, by name or as \"#0\" for the first", self.rules)),
+                count => refuse(format!(
+                    "it has {count} {}: say which in rules, by name or as \"#0\" for the first",
+                    self.rules
+                )),
             };
         }
         let mut found = Vec::new();
         for wanted in selected {
-            let is_wanted = |index: usize| rule_name(rules.get(index), index) == *wanted || format!("#{index}") == *wanted;
+            let is_wanted =
+                |index: usize| rule_name(rules.get(index), index) == *wanted || format!("#{index}") == *wanted;
             match (0..rules.len()).find(|index| is_wanted(*index)) {
-                Some(index) if found.contains(&index) => return refuse(format!("rule {wanted} is named twice: name it once")),
+                Some(index) if found.contains(&index) => {
+                    return refuse(format!("rule {wanted} is named twice: name it once"));
+                }
                 Some(index) => found.push(index),
                 None => return refuse(format!("it has no rule {wanted}: correct rules")),
             }
@@ -101,7 +118,12 @@ impl Lists {
         Ok(found)
     }
 
-    fn read_rule(&self, context: &Context<'_>, object: &DynamicObject, index: usize) -> Result<Distribution, RouteError> {
+    fn read_rule(
+        &self,
+        context: &Context<'_>,
+        object: &DynamicObject,
+        index: usize,
+    ) -> Result<Distribution, RouteError> {
         weights::distribution(context, &describe(object), &self.raw(context, object, index)?)
     }
 
@@ -132,7 +154,12 @@ impl Lists {
         for service in self.services(object, index) {
             let name = backend_name(context, service);
             match backend::member(context, &name).filter(|_| !is_mirror(service)) {
-                Some(member) => services.push(self.service(context, member, waiting.remove(member).unwrap_or_default(), Some(service))),
+                Some(member) => services.push(self.service(
+                    context,
+                    member,
+                    waiting.remove(member).unwrap_or_default(),
+                    Some(service),
+                )),
                 None => services.push(service.clone()),
             }
         }
@@ -149,16 +176,19 @@ impl Lists {
             return Ok(services);
         }
         let (name, count, max) = (describe(object), services.len(), self.max);
-        Err(RouteError::CannotCarry(format!("{name}: {count} backends in one rule, but the kind takes {max}: move fewer members at once")))
+        Err(RouteError::CannotCarry(format!(
+            "{name}: {count} backends in one rule, but the kind takes {max}: move fewer members at once"
+        )))
     }
 
     /// A Service with its weight. What the user named stays as it is but for the weight.
     fn service(&self, context: &Context<'_>, member: &str, weight: u32, live: Option<&Value>) -> Value {
         let mut service = live.cloned().unwrap_or_else(|| json!({"name": backend::name(context.service, member)}));
         if live.is_none() || backend::existing(context.service, member).is_none() {
-            json_patch::merge(&mut service, &(self.fields)(context, member));
+            let fields = (self.fields)(context, member, &service);
+            json_patch::merge(&mut service, &fields);
         }
-        service["weight"] = weight.into();
+        put(&mut service, "weight", weight);
         service
     }
 }
@@ -184,6 +214,11 @@ fn backend_name(context: &Context<'_>, service: &Value) -> String {
 
 /// A rule's own name, where a mark can hold it; else its place.
 fn rule_name(rule: Option<&Value>, index: usize) -> String {
-    let fits = |name: &&str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte));
-    rule.and_then(|rule| rule.get("name")).and_then(Value::as_str).filter(fits).map_or_else(|| format!("#{index}"), str::to_owned)
+    let fits = |name: &&str| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte))
+    };
+    rule.and_then(|rule| rule.get("name"))
+        .and_then(Value::as_str)
+        .filter(fits)
+        .map_or_else(|| format!("#{index}"), str::to_owned)
 }

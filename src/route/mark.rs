@@ -31,7 +31,12 @@ impl Entry {
             return None;
         }
         Some(Self {
-            mark: Mark { hub: hub.to_owned(), rollout: rollout.to_owned(), run: run.parse().ok()?, sequence: sequence.parse().ok()? },
+            mark: Mark {
+                hub: hub.to_owned(),
+                rollout: rollout.to_owned(),
+                run: run.parse().ok()?,
+                sequence: sequence.parse().ok()?,
+            },
             rules: rules.split(',').map(str::to_owned).collect(),
         })
     }
@@ -51,10 +56,16 @@ impl std::fmt::Display for Entry {
 /// All entries on an object. One that cannot be read refuses the whole: to drop it would drop a claim.
 pub fn entries(object: &DynamicObject) -> Result<Vec<Entry>, RouteError> {
     let Some(text) = object.annotations().get(WRITE_ANNOTATION) else { return Ok(Vec::new()) };
-    let entries: Option<Vec<Entry>> =
-        if text.len() > MAX_LENGTH { None } else { text.split_ascii_whitespace().take(MAX_ENTRIES + 1).map(Entry::parse).collect() };
+    let entries: Option<Vec<Entry>> = if text.len() > MAX_LENGTH {
+        None
+    } else {
+        text.split_ascii_whitespace().take(MAX_ENTRIES + 1).map(Entry::parse).collect()
+    };
     entries.filter(|entries| entries.len() <= MAX_ENTRIES).ok_or_else(|| {
-        RouteError::Unreadable(format!("annotation {WRITE_ANNOTATION} of {} is not one that cutover wrote: remove it", describe(object)))
+        RouteError::Unreadable(format!(
+            "annotation {WRITE_ANNOTATION} of {} is not one that cutover wrote: remove it",
+            describe(object)
+        ))
     })
 }
 

@@ -12,6 +12,7 @@ mod contour;
 pub mod editor;
 mod error;
 mod gateway_api;
+mod json;
 mod listed;
 mod lists;
 pub mod mark;
@@ -99,7 +100,10 @@ pub fn render(
         let Some(object) = object else { continue };
         let rules = provider.claims(context, objects, index)?;
         match objects.get(index).and_then(Option::as_ref) {
-            Some(before) if provider.creates() => check_owner(context, before).map(|()| owner::take(object, context))?,
+            Some(before) if provider.creates() => {
+                check_owner(context, before)?;
+                owner::take(object, context);
+            }
             Some(before) if mark::entries(before)?.iter().any(|entry| entry.mark.rollout == context.uid) => {}
             Some(before) => original::keep(object, context.uid, provider.held(context, before)?)?,
             None => owner::take(object, context),
@@ -129,20 +133,6 @@ pub fn release(
         *slot = if ours { released(context, provider.as_ref(), before, policy)? } else { Some(before) };
     }
     Ok(writes(context, route, objects, after))
-}
-
-/// True if any of the objects still names this backend, in whatever place.
-#[must_use]
-pub fn still_names(objects: &[Option<DynamicObject>], backend: &str) -> bool {
-    fn within(value: &Value, name: &str) -> bool {
-        match value {
-            Value::String(text) => text == name,
-            Value::Array(items) => items.iter().any(|item| within(item, name)),
-            Value::Object(fields) => fields.values().any(|field| within(field, name)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => false,
-        }
-    }
-    objects.iter().flatten().any(|object| object.data.get("spec").is_some_and(|spec| within(spec, backend)))
 }
 
 /// True if any of the objects still names this backend, in whatever place.
@@ -187,7 +177,10 @@ fn last_mark(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_
         let rules = provider.claims(context, objects, index)?;
         marks.push(mark::claimant(&mark::entries(object)?, context.uid, &rules).map(|entry| entry.mark.clone()));
     }
-    Ok(marks.into_iter().min_by_key(|mark| mark.as_ref().map(|mark| (mark.rollout == context.uid, mark.sequence))).flatten())
+    Ok(marks
+        .into_iter()
+        .min_by_key(|mark| mark.as_ref().map(|mark| (mark.rollout == context.uid, mark.sequence)))
+        .flatten())
 }
 
 fn released(
@@ -210,10 +203,17 @@ fn released(
     Ok(Some(object))
 }
 
-fn writes(context: &Context<'_>, route: &Route, before: Objects<'_>, mut after: Vec<Option<DynamicObject>>) -> Vec<Write> {
+fn writes(
+    context: &Context<'_>,
+    route: &Route,
+    before: Objects<'_>,
+    mut after: Vec<Option<DynamicObject>>,
+) -> Vec<Write> {
     let targets = targets(context, route);
     let order = provider(route).order(context, before, &after);
-    let write = |index: usize| Write::between(targets.get(index)?.clone(), before.get(index)?.as_ref(), after.get_mut(index)?.take());
+    let write = |index: usize| {
+        Write::between(targets.get(index)?.clone(), before.get(index)?.as_ref(), after.get_mut(index)?.take())
+    };
     order.into_iter().filter_map(write).collect()
 }
 
@@ -226,7 +226,12 @@ fn check_present(context: &Context<'_>, provider: &dyn Provider, objects: Object
 }
 
 /// What is about to be written reads back as what was asked for.
-fn check_shown(context: &Context<'_>, provider: &dyn Provider, after: Objects<'_>, asked: &Distribution) -> Result<(), RouteError> {
+fn check_shown(
+    context: &Context<'_>,
+    provider: &dyn Provider,
+    after: Objects<'_>,
+    asked: &Distribution,
+) -> Result<(), RouteError> {
     let shown = provider.read(context, after)?;
     if weights::nonzero(&shown) == weights::nonzero(asked) {
         return Ok(());

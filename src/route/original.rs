@@ -42,7 +42,10 @@ fn all(object: &DynamicObject) -> Result<Originals, RouteError> {
     let Some(text) = object.annotations().get(ORIGINAL_ANNOTATION) else { return Ok(Originals::new()) };
     let originals = if text.len() > MAX_LENGTH { None } else { serde_json::from_str(text).ok() };
     originals.ok_or_else(|| {
-        RouteError::Unreadable(format!("annotation {ORIGINAL_ANNOTATION} of {} is not one that cutover wrote: remove it", describe(object)))
+        RouteError::Unreadable(format!(
+            "annotation {ORIGINAL_ANNOTATION} of {} is not one that cutover wrote: remove it",
+            describe(object)
+        ))
     })
 }
 

@@ -37,7 +37,12 @@ pub(super) trait Provider {
     fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError>;
 
     /// The objects as they are with these weights; what is not there and not needed stays `None`.
-    fn set(&self, context: &Context<'_>, objects: Objects<'_>, weights: &Distribution) -> Result<Vec<Option<DynamicObject>>, RouteError>;
+    fn set(
+        &self,
+        context: &Context<'_>,
+        objects: Objects<'_>,
+        weights: &Distribution,
+    ) -> Result<Vec<Option<DynamicObject>>, RouteError>;
 
     /// What the claimed rules of an object hold, for [`Provider::restore`].
     fn held(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError>;

@@ -98,7 +98,11 @@ pub(super) fn weights(title: &str, mut placed: Vec<(String, Segment)>, total: u3
         match start.cmp(&reached) {
             Ordering::Equal => {}
             Ordering::Greater => return Err(uncovered(title, reached, start, total)),
-            Ordering::Less => return Err(RouteError::Unreadable(format!("{title}: {segment} overlaps another one: make them adjacent"))),
+            Ordering::Less => {
+                return Err(RouteError::Unreadable(format!(
+                    "{title}: {segment} overlaps another one: make them adjacent"
+                )));
+            }
         }
         reached = end;
         weights.push((backend, u64::from(end - start)));

@@ -4,8 +4,8 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Map, Value, json};
 
-use super::accepted::items;
 use super::capability::{no_host, no_tls, refuse};
+use super::json::{items, put};
 use super::provider::{Objects, Provider, only, resource};
 use super::weights::{self, Raw};
 use super::{Context, RouteError, describe};
@@ -70,18 +70,30 @@ impl Provider for WeightedIngress<'_> {
         let Some(object) = only(objects) else { return Ok(Distribution::new()) };
         let (title, annotated) = (describe(object), annotated(object)?);
         let ours = paths(object).into_iter().flat_map(|(_, groups)| groups).filter(|group| is_ours(context, group));
-        let shown = ours.map(|group| weights::distribution(context, &title, &raw(&group, &annotated))).collect::<Result<Vec<_>, _>>()?;
-        if let (true, Some(path)) = (shown.is_empty(), paths(object).into_iter().flat_map(|(_, groups)| groups).flatten().next()) {
+        let shown = ours
+            .map(|group| weights::distribution(context, &title, &raw(&group, &annotated)))
+            .collect::<Result<Vec<_>, _>>()?;
+        if let (true, Some(path)) =
+            (shown.is_empty(), paths(object).into_iter().flat_map(|(_, groups)| groups).flatten().next())
+        {
             return Err(weights::unknown(context, &title, service_of(&path)));
         }
         weights::agreed(&title, shown)
     }
 
-    fn set(&self, context: &Context<'_>, objects: Objects<'_>, weights: &Distribution) -> Result<Vec<Option<DynamicObject>>, RouteError> {
-        let Some(mut object) = only(objects).cloned().or_else(|| self.draft(context, weights)) else { return Ok(vec![None]) };
+    fn set(
+        &self,
+        context: &Context<'_>,
+        objects: Objects<'_>,
+        weights: &Distribution,
+    ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+        let Some(mut object) = only(objects).cloned().or_else(|| self.draft(context, weights)) else {
+            return Ok(vec![None]);
+        };
         let mut annotated = annotated(&object)?;
         for (index, groups) in paths(&object) {
-            let weighted = |group: Vec<Value>| if is_ours(context, &group) { weighted(context, group, weights) } else { group };
+            let weighted =
+                |group: Vec<Value>| if is_ours(context, &group) { weighted(context, group, weights) } else { group };
             put_paths(&mut object, index, groups.into_iter().flat_map(weighted).collect());
         }
         annotated.retain(|name, _| backend::member(context, name).is_none());
@@ -95,8 +107,10 @@ impl Provider for WeightedIngress<'_> {
     }
 
     fn held(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
-        let ours = |groups: Vec<Vec<Value>>| groups.into_iter().filter(|group| is_ours(context, group)).collect::<Vec<_>>();
-        let paths: Map<String, Value> = paths(object).into_iter().map(|(index, groups)| (index.to_string(), json!(ours(groups)))).collect();
+        let ours =
+            |groups: Vec<Vec<Value>>| groups.into_iter().filter(|group| is_ours(context, group)).collect::<Vec<_>>();
+        let paths: Map<String, Value> =
+            paths(object).into_iter().map(|(index, groups)| (index.to_string(), json!(ours(groups)))).collect();
         let mut weights = annotated(object)?;
         weights.retain(|name, _| backend::member(context, name).is_some());
         Ok(json!({"paths": paths, "weights": weights}))
@@ -143,8 +157,9 @@ pub(super) fn service_of(path: &Value) -> &str {
 
 /// Leads a path to a member's backend.
 pub(super) fn lead(path: &mut Value, context: &Context<'_>, member: &str) {
-    let service = json!({"name": backend::name(context.service, member), "port": {"number": backend::port(context, member)}});
-    path["backend"] = json!({"service": service});
+    let service =
+        json!({"name": backend::name(context.service, member), "port": {"number": backend::port(context, member)}});
+    put(path, "backend", json!({"service": service}));
 }
 
 /// Every rule's paths; those that differ only in their backend stand together.
@@ -181,7 +196,8 @@ fn raw(group: &[Value], annotated: &Map<String, Value>) -> Vec<Raw> {
 
 /// The paths of a group, with one for each member that has a weight.
 fn weighted(context: &Context<'_>, mut group: Vec<Value>, weights: &Distribution) -> Vec<Value> {
-    let is_missing = |member: &&String| group.iter().all(|path| backend::member(context, service_of(path)) != Some(member.as_str()));
+    let is_missing =
+        |member: &&String| group.iter().all(|path| backend::member(context, service_of(path)) != Some(member.as_str()));
     let weights = weights::nonzero(weights);
     let missing: Vec<&String> = weights.keys().filter(is_missing).collect();
     let new = group.first().map_or_else(Vec::new, |path| leading(context, path, &missing));
@@ -201,13 +217,17 @@ fn leading(context: &Context<'_>, path: &Value, members: &[&String]) -> Vec<Valu
 
 fn annotated(object: &DynamicObject) -> Result<Map<String, Value>, RouteError> {
     let Some(text) = object.annotations().get(WEIGHTS) else { return Ok(Map::new()) };
-    let refuse =
-        || RouteError::Unreadable(format!("{}: annotation {WEIGHTS} is not a JSON object of whole weights: correct it", describe(object)));
+    let refuse = || {
+        RouteError::Unreadable(format!(
+            "{}: annotation {WEIGHTS} is not a JSON object of whole weights: correct it",
+            describe(object)
+        ))
+    };
     let map: Map<String, Value> = serde_json::from_str(text).map_err(|_| refuse())?;
     let whole = |weight: &Value| {
-        weight
-            .as_u64()
-            .or_else(|| weight.as_f64().filter(|weight| weight.fract() == 0.0).and_then(|weight| format!("{weight}").parse().ok()))
+        weight.as_u64().or_else(|| {
+            weight.as_f64().filter(|weight| weight.fract() == 0.0).and_then(|weight| format!("{weight}").parse().ok())
+        })
     };
     map.into_iter().map(|(name, weight)| Ok((name, whole(&weight).ok_or_else(refuse)?.into()))).collect()
 }

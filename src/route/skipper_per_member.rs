@@ -9,8 +9,9 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::accepted::items;
 use super::capability::{other_sni, refuse};
+use super::json::items;
+use super::owner::Owner;
 use super::provider::{Objects, Provider};
 use super::segments::{self, Segment};
 use super::skipper_ingress::{draft, ingress, lead, service_of};
@@ -56,7 +57,9 @@ impl Provider for IngressPerMember<'_> {
     fn problems(&self, context: &Context<'_>) -> Vec<Problem> {
         match context.service.backend {
             Backend::ExternalName(_) => refuse(context, |reach| other_sni(reach).or_else(|| other_scheme(reach))),
-            Backend::EndpointSlice(_) => refuse(context, |reach| super::capability::no_tls(reach, "Skipper sends no SNI to addresses")),
+            Backend::EndpointSlice(_) => {
+                refuse(context, |reach| super::capability::no_tls(reach, "Skipper sends no SNI to addresses"))
+            }
             Backend::ClusterIp(_) => Vec::new(),
         }
     }
@@ -77,16 +80,26 @@ impl Provider for IngressPerMember<'_> {
         weights::distribution(context, &title, &segments::weights(&title, placed, context.total)?)
     }
 
-    fn set(&self, context: &Context<'_>, objects: Objects<'_>, weights: &Distribution) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+    fn set(
+        &self,
+        context: &Context<'_>,
+        objects: Objects<'_>,
+        weights: &Distribution,
+    ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
         let members: Vec<&String> = context.endpoints.keys().collect();
         let order = order(context, objects);
-        let in_order: Vec<u32> =
-            order.iter().map(|index| members.get(*index).and_then(|member| weights.get(*member)).copied().unwrap_or_default()).collect();
+        let in_order: Vec<u32> = order
+            .iter()
+            .map(|index| members.get(*index).and_then(|member| weights.get(*member)).copied().unwrap_or_default())
+            .collect();
         let mut after = vec![None; members.len()];
         for ((index, segment), weight) in order.into_iter().zip(Segment::cut(&in_order, context.total)).zip(in_order) {
             let live = objects.get(index).and_then(Option::as_ref);
             if let (Some(member), true) = (members.get(index), live.is_some() || weight > 0) {
                 let mut object = live.cloned().unwrap_or_else(|| self.made(context, objects, member));
+                if Owner::of(&object, context) == Owner::This {
+                    lead_all(&mut object, context, member);
+                }
                 put(&mut object, segment);
                 after[index] = Some(object);
             }
@@ -112,7 +125,8 @@ impl Provider for IngressPerMember<'_> {
         let mut held_back = Vec::new();
         for (place, index) in order.into_iter().enumerate() {
             held_back.push(index);
-            let next_grows_over = before.get(place + 1).zip(after.get(place)).is_some_and(|(next, this)| this.end < next.start);
+            let next_grows_over =
+                before.get(place + 1).zip(after.get(place)).is_some_and(|(next, this)| this.end < next.start);
             if !next_grows_over {
                 writes.extend(held_back.drain(..).rev());
             }
@@ -130,16 +144,14 @@ impl IngressPerMember<'_> {
             let hosts = self.0.create.as_ref().map_or(&[][..], |create| &create.hosts);
             return draft(&name, context, hosts, &[member]);
         };
-        let mut object = DynamicObject::new(&name, &ingress()).within(context.namespace).data(json!({"spec": model.data.get("spec")}));
+        let mut object = DynamicObject::new(&name, &ingress())
+            .within(context.namespace)
+            .data(json!({"spec": model.data.get("spec")}));
         let is_its_own = |key: &str| [WRITE_ANNOTATION, ORIGINAL_ANNOTATION, LAST_APPLIED].contains(&key);
         object.metadata.labels.clone_from(&model.metadata.labels);
         object.metadata.annotations.clone_from(&model.metadata.annotations);
         object.annotations_mut().retain(|key, _| !is_its_own(key));
-        for path in paths_mut(&mut object) {
-            if backend::is_of_service(context, service_of(path)) {
-                lead(path, context, member);
-            }
-        }
+        lead_all(&mut object, context, member);
         object
     }
 }
@@ -212,7 +224,10 @@ fn without_overlaps(mut placed: Vec<(String, Segment)>) -> Vec<(String, Segment)
 fn segment(object: &DynamicObject) -> Result<Segment, RouteError> {
     match object.annotations().get(PREDICATE) {
         Some(predicates) if segments::is_in(predicates) => Segment::find(predicates).ok_or_else(|| {
-            RouteError::Unreadable(format!("{}: annotation {PREDICATE} has no single segment of [0, 1]: correct it", describe(object)))
+            RouteError::Unreadable(format!(
+                "{}: annotation {PREDICATE} has no single segment of [0, 1]: correct it",
+                describe(object)
+            ))
         }),
         Some(_) | None => Ok(Segment::WHOLE),
     }
@@ -226,8 +241,11 @@ fn put(object: &mut DynamicObject, segment: Segment) {
 
 /// The one backend of the service to which an Ingress leads.
 fn leads_to(context: &Context<'_>, object: &DynamicObject) -> Result<String, RouteError> {
-    let mut names: Vec<&str> =
-        items(object.data.pointer("/spec/rules")).iter().flat_map(|rule| items(rule.pointer("/http/paths"))).map(service_of).collect();
+    let mut names: Vec<&str> = items(object.data.pointer("/spec/rules"))
+        .iter()
+        .flat_map(|rule| items(rule.pointer("/http/paths")))
+        .map(service_of)
+        .collect();
     names.dedup();
     match names.as_slice() {
         [one] if backend::is_of_service(context, one) => Ok((*one).to_owned()),
@@ -237,6 +255,13 @@ fn leads_to(context: &Context<'_>, object: &DynamicObject) -> Result<String, Rou
             describe(object),
             names.len()
         ))),
+    }
+}
+
+/// Leads every path of the service to a member's backend.
+fn lead_all(object: &mut DynamicObject, context: &Context<'_>, member: &str) {
+    for path in paths_mut(object).filter(|path| backend::is_of_service(context, service_of(path))) {
+        lead(path, context, member);
     }
 }
 

@@ -6,8 +6,8 @@
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::accepted::items;
 use super::capability::{no_tls, other_sni, refuse};
+use super::json::{items, put};
 use super::provider::{Objects, Provider, only, resource};
 use super::segments::{self, Segment};
 use super::weights::{self, Raw};
@@ -74,22 +74,33 @@ impl Provider for RouteGroup<'_> {
         weights::agreed(&title, shown)
     }
 
-    fn set(&self, context: &Context<'_>, objects: Objects<'_>, weights: &Distribution) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+    fn set(
+        &self,
+        context: &Context<'_>,
+        objects: Objects<'_>,
+        weights: &Distribution,
+    ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
         let (mut object, groups) = match (only(objects), &self.0.create) {
             (Some(object), _) => (object.clone(), groups(context, object)?),
             (None, Some(create)) => {
                 let spec = json!({"hosts": create.hosts, "backends": [], "routes": []});
-                let object =
-                    DynamicObject::new(&context.service.name, &self.resource()).within(context.namespace).data(json!({"spec": spec}));
+                let object = DynamicObject::new(&context.service.name, &self.resource())
+                    .within(context.namespace)
+                    .data(json!({"spec": spec}));
                 (object, vec![Group::new(json!({"pathSubtree": "/"}))])
             }
             (None, None) => return Ok(vec![None]),
         };
         let creating = only(objects).is_none();
-        groups.iter().filter(|group| group.is_ours(context)).try_for_each(|group| group.check_known(context, &describe(&object)))?;
-        let cut = |group: Group| if creating || group.is_ours(context) { group.cut(context, weights) } else { group.routes };
-        object.data["spec"]["routes"] = groups.into_iter().flat_map(cut).collect();
-        object.data["spec"]["backends"] = backends(context, &object, weights)?.into();
+        groups
+            .iter()
+            .filter(|group| group.is_ours(context))
+            .try_for_each(|group| group.check_known(context, &describe(&object)))?;
+        let cut =
+            |group: Group| if creating || group.is_ours(context) { group.cut(context, weights) } else { group.routes };
+        let routes: Vec<Value> = groups.into_iter().flat_map(cut).collect();
+        let backends = backends(context, &object, weights)?;
+        put_spec(&mut object, routes, backends);
         Ok(vec![Some(object)])
     }
 
@@ -107,15 +118,15 @@ impl Provider for RouteGroup<'_> {
                 group.routes = items(Some(routes)).to_vec();
             }
         }
-        let was_there = |backend: &&Value| items(held.get("backends")).iter().any(|held| held.get("name") == backend.get("name"));
+        let was_there =
+            |backend: &&Value| items(held.get("backends")).iter().any(|held| held.get("name") == backend.get("name"));
         let is_foreign = |backend: &&Value| backend::member(context, text(backend, "name")).is_none();
         let kept: Vec<Value> = items(object.data.pointer("/spec/backends"))
             .iter()
             .filter(|backend| was_there(backend) || is_foreign(backend))
             .cloned()
             .collect();
-        object.data["spec"]["routes"] = groups.into_iter().flat_map(|group| group.routes).collect();
-        object.data["spec"]["backends"] = kept.into();
+        put_spec(object, groups.into_iter().flat_map(|group| group.routes).collect(), kept);
     }
 }
 
@@ -130,7 +141,8 @@ impl Group {
 
     /// A backend of no member keeps its traffic: its routes are not cut anew.
     fn check_known(&self, context: &Context<'_>, title: &str) -> Result<(), RouteError> {
-        let carries = |weight: u64, segment: Option<Segment>| segment.map_or(weight > 0, |segment| segment.start < segment.end);
+        let carries =
+            |weight: u64, segment: Option<Segment>| segment.map_or(weight > 0, |segment| segment.start < segment.end);
         let is_unknown = |backend: &str| backend::member(context, backend).is_none();
         match self.shares.iter().find(|(backend, weight, segment)| is_unknown(backend) && carries(*weight, *segment)) {
             Some((backend, ..)) => Err(weights::unknown(context, title, backend)),
@@ -163,14 +175,14 @@ impl Group {
     fn route(&self, context: &Context<'_>, member: &str, segment: Segment) -> Value {
         let mut route = self.template.clone();
         let mut add = |key: &str, value: String| {
-            let list = items(route.get(key)).iter().cloned().chain([value.into()]).collect();
-            route[key] = list;
+            let list: Vec<Value> = items(route.get(key)).iter().cloned().chain([value.into()]).collect();
+            put(&mut route, key, list);
         };
         add("predicates", segment.to_string());
         if let Some(filter) = host_filter(context, member) {
             add("filters", filter);
         }
-        route["backends"] = json!([{"backendName": backend::name(context.service, member)}]);
+        put(&mut route, "backends", json!([{"backendName": backend::name(context.service, member)}]));
         route
     }
 }
@@ -240,8 +252,12 @@ fn shares(object: &DynamicObject, route: &Value) -> Result<Vec<(String, u64, Opt
     let unset = u64::from(backends.iter().all(|backend| backend.get("weight").is_none()));
     let share = |backend: &Value| {
         let weight = backend.get("weight").map_or(Some(unset), Value::as_u64);
-        let weight = weight
-            .ok_or_else(|| refuse(&format!("the weight of backend {} is not a whole number of 0 or more", text(backend, "backendName"))))?;
+        let weight = weight.ok_or_else(|| {
+            refuse(&format!(
+                "the weight of backend {} is not a whole number of 0 or more",
+                text(backend, "backendName")
+            ))
+        })?;
         Ok((text(backend, "backendName").to_owned(), weight, segment))
     };
     backends.iter().map(share).collect()
@@ -270,6 +286,13 @@ fn backends(context: &Context<'_>, object: &DynamicObject, weights: &Distributio
         }
     }
     Ok(backends)
+}
+
+fn put_spec(object: &mut DynamicObject, routes: Vec<Value>, backends: Vec<Value>) {
+    if let Some(spec) = object.data.get_mut("spec") {
+        put(spec, "routes", routes);
+        put(spec, "backends", backends);
+    }
 }
 
 fn backend_fields(context: &Context<'_>, member: &str) -> Value {

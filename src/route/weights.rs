@@ -14,13 +14,15 @@ pub type Raw = (String, u64);
 
 /// Brings a route's raw weights to members and to the rollout's total, exactly.
 pub fn distribution(context: &Context<'_>, object: &str, raw: &[Raw]) -> Result<Distribution, RouteError> {
-    scale(&members(context, object, raw)?, context.total).map_err(|remedy| RouteError::Unreadable(format!("{object}: {remedy}")))
+    scale(&members(context, object, raw)?, context.total)
+        .map_err(|remedy| RouteError::Unreadable(format!("{object}: {remedy}")))
 }
 
 /// The one distribution that all rules of a route show.
 pub fn agreed(object: &str, rules: impl IntoIterator<Item = Distribution>) -> Result<Distribution, RouteError> {
     let mut rules = rules.into_iter();
-    let first = rules.next().ok_or_else(|| RouteError::Unreadable(format!("{object}: no rule to read weights from")))?;
+    let first =
+        rules.next().ok_or_else(|| RouteError::Unreadable(format!("{object}: no rule to read weights from")))?;
     match rules.find(|other| nonzero(other) != nonzero(&first)) {
         Some(other) => Err(RouteError::Differs(format!(
             "{object}: its rules show {} and {}: bring them to one distribution, or give each its own rollout",
@@ -45,12 +47,16 @@ fn members(context: &Context<'_>, object: &str, raw: &[Raw]) -> Result<BTreeMap<
     let mut weights = BTreeMap::new();
     for (backend, weight) in raw {
         if *weight > MAX_RAW {
-            return Err(RouteError::Unreadable(format!("{object}: backend {backend} has weight {weight}; at most {MAX_RAW}")));
+            return Err(RouteError::Unreadable(format!(
+                "{object}: backend {backend} has weight {weight}; at most {MAX_RAW}"
+            )));
         }
         match backend::member(context, backend) {
             Some(member) => {
                 if weights.insert(member.to_owned(), *weight).is_some() {
-                    return Err(RouteError::Unreadable(format!("{object}: backend {backend} stands twice in one rule: keep one of them")));
+                    return Err(RouteError::Unreadable(format!(
+                        "{object}: backend {backend} stands twice in one rule: keep one of them"
+                    )));
                 }
             }
             None if *weight == 0 => {}
@@ -76,16 +82,22 @@ fn scale(raw: &BTreeMap<String, u64>, total: u32) -> Result<Distribution, String
         return Err("all weights are 0: give its backends the weights that hold today".to_owned());
     }
     let units = sum / raw.values().fold(sum, |divisor, weight| gcd(divisor, *weight));
-    if u64::from(total) % units != 0 {
+    if !u64::from(total).is_multiple_of(units) {
         return Err(format!("its weights do not fit into weightTotal: {total} without rounding: {}", remedy(units)));
     }
-    let scaled = raw.iter().filter_map(|(member, weight)| Some((member.clone(), u32::try_from(weight * u64::from(total) / sum).ok()?)));
+    let scaled = raw
+        .iter()
+        .filter_map(|(member, weight)| Some((member.clone(), u32::try_from(weight * u64::from(total) / sum).ok()?)));
     Ok(scaled.collect())
 }
 
 fn remedy(units: u64) -> String {
     let smallest = units * 100_u64.div_ceil(units);
-    if smallest <= 10_000 { format!("say weightTotal: {smallest}") } else { "bring them to a sum of 100, 1000 or 10000".to_owned() }
+    if smallest <= 10_000 {
+        format!("say weightTotal: {smallest}")
+    } else {
+        "bring them to a sum of 100, 1000 or 10000".to_owned()
+    }
 }
 
 const fn gcd(a: u64, b: u64) -> u64 {

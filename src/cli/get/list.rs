@@ -12,7 +12,8 @@ pub(super) fn render(rollouts: &[FleetRollout], with_namespace: bool, wide: bool
     if rollouts.is_empty() {
         return "no rollouts\n".to_owned();
     }
-    let mut rows = vec![row(with_namespace, wide, || "NAMESPACE".to_owned(), HEADER.map(str::to_owned), || "MESSAGE".to_owned())];
+    let mut rows =
+        vec![row(with_namespace, wide, || "NAMESPACE".to_owned(), HEADER.map(str::to_owned), || "MESSAGE".to_owned())];
     rows.extend(rollouts.iter().map(|rollout| {
         let namespace = || escape(&rollout.namespace().unwrap_or_default());
         row(with_namespace, wide, namespace, cells(rollout, now), || message(rollout))

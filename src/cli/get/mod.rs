@@ -12,8 +12,7 @@ use futures::TryStreamExt;
 use kube::{Api, api::ListParams, runtime::watcher};
 
 use super::{
-    CliError, Exit, Output,
-    access,
+    CliError, Exit, Output, access,
     cluster::{Cluster, Connection},
     view::View,
 };
@@ -83,7 +82,12 @@ async fn list(cluster: &Cluster, everywhere: bool, shape: Option<Shape>, out: &m
     Ok(Exit::Done)
 }
 
-async fn one(cluster: &Cluster, rollout: FleetRollout, shape: Option<Shape>, out: &mut Output) -> Result<Exit, CliError> {
+async fn one(
+    cluster: &Cluster,
+    rollout: FleetRollout,
+    shape: Option<Shape>,
+    out: &mut Output,
+) -> Result<Exit, CliError> {
     match shape {
         Some(Shape::Json) => out.json(&rollout)?,
         Some(Shape::Yaml) => out.text(&as_yaml(&rollout)?)?,

@@ -1,13 +1,15 @@
 use super::render;
 use crate::cli::{Exit, fixtures, hub_life::HubLife, text::WIDTH, view::View};
 
-const HEAD_OF_RUN: &str = "  run       7 of rev 3f9c, began Fri 2026-01-02 23:40:00 UTC; deadline clock at 1h7m of 4h; last
+const HEAD_OF_RUN: &str =
+    "  run       7 of rev 3f9c, began Fri 2026-01-02 23:40:00 UTC; deadline clock at 1h7m of 4h; last
             check 21s ago
 ";
 
 #[test]
 fn a_run_in_progress_shows_asked_applied_received_and_verdicts() {
-    let view = fixtures::view(&fixtures::status("Progressing", "Baking", "step 2: 6m of bake 10m left", &fixtures::run()));
+    let view =
+        fixtures::view(&fixtures::status("Progressing", "Baking", "step 2: 6m of bake 10m left", &fixtures::run()));
     let expected = format!(
         "\
 Sat 2026-01-03 03:01:00 UTC, hub alive 4 s ago
@@ -124,7 +126,10 @@ fn an_unconfirmed_write_is_not_shown_as_applied() {
     let mut view = fixtures::waiting();
     let asked = view.status.asked.as_mut().unwrap();
     (asked.sequence, asked.confirmed_at) = (10, None);
-    lines(&view, &["├─ storefront  HTTPRoute/public   NOT CONFIRMED, asked 00:41:06\n", "every route confirms the write"]);
+    lines(
+        &view,
+        &["├─ storefront  HTTPRoute/public   NOT CONFIRMED, asked 00:41:06\n", "every route confirms the write"],
+    );
 }
 
 #[test]

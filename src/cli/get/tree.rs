@@ -32,7 +32,15 @@ pub(super) fn render(view: &View, wide: bool) -> String {
         for (index, member) in view.shown_members().into_iter().enumerate() {
             let branch = if index + 1 == members.len() { "└─" } else { "├─" };
             let name = format!("│  {branch} {}", label(view, member));
-            text.push_str(&member_line(view, route, member, &cut(&name, names), names, measured, route.service != seen));
+            text.push_str(&member_line(
+                view,
+                route,
+                member,
+                &cut(&name, names),
+                names,
+                measured,
+                route.service != seen,
+            ));
         }
         seen = &route.service;
     }
@@ -104,7 +112,8 @@ fn member_line(
 ) -> String {
     let total = view.total();
     let asked = view.asked().map_or(0, |asked| weight(asked, member));
-    let mut text = format!("{name:<names$}{:>7}{:>9}", share(asked, total), share(weight(&route.applied, member), total));
+    let mut text =
+        format!("{name:<names$}{:>7}{:>9}", share(asked, total), share(weight(&route.applied, member), total));
     if with_counts {
         text.push_str(&format!("{:>10}", received(view, &route.service, member)));
         for metric in metrics {

@@ -43,7 +43,8 @@ fn forward(view: &View, run: &Run) -> Vec<Choice> {
     if waits && !run.promoted.contains(&run.step) && run.soaking_since.is_none() {
         let after = step(run, run.step + 1).map(|next| shares(&next.weights, view.total()));
         let goal = after.unwrap_or_else(|| "the end of the run".to_owned());
-        let now = if view.status.phase == Phase::WaitingPromotion { "at once" } else { "when checks and bake are done" };
+        let now =
+            if view.status.phase == Phase::WaitingPromotion { "at once" } else { "when checks and bake are done" };
         choices.push(choice(view, "promote", format!("{now}: {goal}")));
     }
     if run.hold.is_some() {
@@ -76,7 +77,9 @@ fn at_rest(view: &View) -> Vec<Choice> {
         (_, Reason::StatusBehindRoute | Reason::OwnedByOtherHub) => {
             vec![choice(view, "adopt", "the live weights become the primary")]
         }
-        (Phase::Failed | Phase::RolledBack, _) => vec![choice(view, "retry", "the same revision is tried again, from the first step")],
+        (Phase::Failed | Phase::RolledBack, _) => {
+            vec![choice(view, "retry", "the same revision is tried again, from the first step")]
+        }
         _ => Vec::new(),
     }
 }

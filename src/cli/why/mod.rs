@@ -115,7 +115,10 @@ fn state(view: &View) -> String {
         None if status.asked.is_some() => "Weights are moving: not every route has confirmed.".to_owned(),
         None => "The hub has moved no weight yet.".to_owned(),
     };
-    format!("{what}. {moved} {}: {}", status.reason, status.reason.meaning())
+    match status.since {
+        Some(_) => format!("{what}. {moved} {}: {}", status.reason, status.reason.meaning()),
+        None => format!("{what}. {moved} No hub has seen it yet."),
+    }
 }
 
 const fn meaning(exit: Exit) -> &'static str {

@@ -33,10 +33,8 @@ pub(super) fn all(view: &View) -> Vec<Section> {
 /// Which members' metrics are missing, and since when.
 fn missing(view: &View) -> Vec<String> {
     let Some(check) = view.unknown() else { return Vec::new() };
-    let mut lines: Vec<String> = gaps(check)
-        .into_iter()
-        .map(|(member, service)| format!("metrics of {member} ({service})"))
-        .collect();
+    let mut lines: Vec<String> =
+        gaps(check).into_iter().map(|(member, service)| format!("metrics of {member} ({service})")).collect();
     lines.push(format!(
         "{} checks in a row Unknown, since {} ({})",
         check.unknown_in_a_row,

@@ -42,14 +42,20 @@ exit status 3 = held or waiting for a person
 #[test]
 fn waiting_for_a_person_says_what_promotion_does_at_once() {
     let shown = shown(&fixtures::waiting());
-    assert!(shown.contains("cutover promote shop -n shop          at once: eu-1 25.0 %, eu-2 50.0 %, eu-3 25.0 %"), "{shown}");
+    assert!(
+        shown.contains("cutover promote shop -n shop          at once: eu-1 25.0 %, eu-2 50.0 %, eu-3 25.0 %"),
+        "{shown}"
+    );
     assert!(shown.contains("Last pass   03:00:39 (21s ago): storefront errors 0.06, storefront p99 0.2"), "{shown}");
 }
 
 #[test]
 fn a_failed_run_offers_retry_and_no_abort() {
     let shown = shown(&fixtures::failed());
-    assert!(shown.contains("cutover retry shop -n shop   the same revision is tried again, from the first step"), "{shown}");
+    assert!(
+        shown.contains("cutover retry shop -n shop   the same revision is tried again, from the first step"),
+        "{shown}"
+    );
     assert!(!shown.contains("abort"), "{shown}");
     assert!(shown.ends_with("exit status 2 = failed or rolled back\n"), "{shown}");
 }
@@ -63,5 +69,7 @@ fn first_sight_that_needs_a_mapping_says_what_is_missing() {
         ),
         "{shown}"
     );
-    assert!(shown.contains("1 Waits for   HTTPRoute public: backend legacy-shop carries traffic but belongs to no member"));
+    assert!(
+        shown.contains("1 Waits for   HTTPRoute public: backend legacy-shop carries traffic but belongs to no member")
+    );
 }

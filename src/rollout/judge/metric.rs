@@ -7,12 +7,9 @@ use crate::{
     api::{
         Analysis, Metric, Reason,
         analysis::MetricKind,
-        status::{Asked, MemberValue, MetricCheck, Verdict},
+        status::{MemberValue, MetricCheck, Verdict},
     },
-    rollout::{
-        distribution::weight,
-        input::{Sample, Sampled},
-    },
+    rollout::input::{Sample, Sampled},
 };
 
 /// One metric of one service in one round.
@@ -20,7 +17,6 @@ pub(super) struct Round<'a> {
     pub(super) analysis: &'a Analysis,
     pub(super) metric: &'a Metric,
     pub(super) canaries: &'a [String],
-    pub(super) asked: &'a Asked,
     pub(super) samples: &'a [&'a Sampled],
 }
 
@@ -158,10 +154,8 @@ impl Round<'_> {
     }
 
     fn primary_names(&self) -> Vec<String> {
-        let carrying = |sampled: &&&Sampled| {
-            !self.canaries.contains(&sampled.member) && weight(&self.asked.weights, &sampled.member) > 0
-        };
-        self.samples.iter().filter(carrying).map(|sampled| sampled.member.clone()).collect()
+        let others = self.samples.iter().filter(|sampled| !self.canaries.contains(&sampled.member));
+        others.map(|sampled| sampled.member.clone()).collect()
     }
 
     fn merged(&self, canary: bool) -> Result<Reading, String> {

@@ -28,9 +28,8 @@ pub(super) fn judge(run: &Run, asked: &Asked, analysis: &Analysis, measured: &Me
             let of = |sampled: &&Sampled| sampled.service == service.name && sampled.metric == metric.name;
             let samples: Vec<&Sampled> = measured.samples.iter().filter(of).collect();
             let before = previous(run, &service.name, &metric.name);
-            metrics.push(
-                Round { analysis, metric, canaries: &canaries, asked, samples: &samples }.check(&service.name, before),
-            );
+            metrics
+                .push(Round { analysis, metric, canaries: &canaries, samples: &samples }.check(&service.name, before));
         }
     }
     let received = received(asked, analysis, measured);

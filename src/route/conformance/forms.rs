@@ -1,5 +1,7 @@
 //! Every form of route, adopted and created. Texts that begin with `foreign` are not the hub's and must survive.
 
+#![allow(clippy::needless_pass_by_value)] // `json!` reads best as an argument
+
 use std::collections::BTreeMap;
 
 use serde_json::json;
@@ -48,8 +50,14 @@ impl Form {
                 &[HTTP_PROXY],
                 [75, 25, 0],
             ),
-            Self::new("HTTPProxy created", "externalName", json!({"contour": {"create": {"host": "shop.example.com"}}}), &[], [0; 3])
-                .with_host(),
+            Self::new(
+                "HTTPProxy created",
+                "externalName",
+                json!({"contour": {"create": {"host": "shop.example.com"}}}),
+                &[],
+                [0; 3],
+            )
+            .with_host(),
             Self::new(
                 "RouteGroup adopted with segments",
                 "externalName",
@@ -72,9 +80,22 @@ impl Form {
                 &[ROUTE_GROUP_PLAIN],
                 [100, 0, 0],
             ),
-            Self::new("RouteGroup created", "externalName", json!({"skipper": create("RouteGroup")}), &[], [0; 3]).with_host(),
-            Self::new("Ingress adopted with weights", "clusterIP", json!({"skipper": adopt("Ingress")}), &[INGRESS_WEIGHTS], [80, 20, 0]),
-            Self::new("Ingress adopted with one backend", "clusterIP", json!({"skipper": adopt("Ingress")}), &[INGRESS_PLAIN], [100, 0, 0]),
+            Self::new("RouteGroup created", "externalName", json!({"skipper": create("RouteGroup")}), &[], [0; 3])
+                .with_host(),
+            Self::new(
+                "Ingress adopted with weights",
+                "clusterIP",
+                json!({"skipper": adopt("Ingress")}),
+                &[INGRESS_WEIGHTS],
+                [80, 20, 0],
+            ),
+            Self::new(
+                "Ingress adopted with one backend",
+                "clusterIP",
+                json!({"skipper": adopt("Ingress")}),
+                &[INGRESS_PLAIN],
+                [100, 0, 0],
+            ),
             Self::new("Ingress created", "endpointSlice", json!({"skipper": create("Ingress")}), &[], [0; 3]),
             Self::new(
                 "Ingress per member adopted",
@@ -83,7 +104,13 @@ impl Form {
                 &[INGRESS_EU_1, INGRESS_EU_2],
                 [60, 40, 0],
             ),
-            Self::new("Ingress per member created", "externalName", json!({"skipper": create("IngressPerMember")}), &[], [0; 3]),
+            Self::new(
+                "Ingress per member created",
+                "externalName",
+                json!({"skipper": create("IngressPerMember")}),
+                &[],
+                [0; 3],
+            ),
         ]
     }
 
@@ -111,7 +138,8 @@ impl Form {
     }
 
     pub fn name_existing(&mut self, member: &str, service: &str) {
-        let (Backend::ExternalName(named) | Backend::ClusterIp(named) | Backend::EndpointSlice(named)) = &mut self.service.backend;
+        let (Backend::ExternalName(named) | Backend::ClusterIp(named) | Backend::EndpointSlice(named)) =
+            &mut self.service.backend;
         named.existing.insert(member.to_owned(), service.to_owned());
     }
 }

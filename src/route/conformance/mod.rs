@@ -1,6 +1,7 @@
 //! What every form of route must do, whatever its objects look like.
 
 mod forms;
+mod hostile;
 mod order;
 mod ownership;
 mod refusals;
@@ -14,7 +15,8 @@ use super::*;
 use crate::api::Reason;
 
 /// Splits among three members, in hundredths of the total.
-const SPLITS: [[u32; 3]; 8] = [[100, 0, 0], [99, 0, 1], [33, 33, 34], [50, 0, 50], [0, 50, 50], [1, 1, 98], [0, 0, 100], [0, 100, 0]];
+const SPLITS: [[u32; 3]; 8] =
+    [[100, 0, 0], [99, 0, 1], [33, 33, 34], [50, 0, 50], [0, 50, 50], [1, 1, 98], [0, 0, 100], [0, 100, 0]];
 
 #[test]
 fn a_form_shows_the_weights_it_was_given() {
@@ -67,7 +69,12 @@ fn what_others_wrote_into_the_objects_survives() {
         let foreign = world.foreign();
         for (sequence, split) in (1..).zip(SPLITS) {
             world.write(&distribution(split, 1), sequence);
-            assert!(foreign.is_subset(&world.foreign()), "{} {split:?}: {:?}", world.form.name, foreign.difference(&world.foreign()));
+            assert!(
+                foreign.is_subset(&world.foreign()),
+                "{} {split:?}: {:?}",
+                world.form.name,
+                foreign.difference(&world.foreign())
+            );
         }
     }
 }
@@ -121,7 +128,12 @@ fn a_route_that_was_never_written_is_released_without_a_write() {
     for form in Form::all() {
         for policy in [DeletionPolicy::Retain, DeletionPolicy::Revert] {
             let world = World::new(form.clone(), 100);
-            assert_eq!(release(&world.context(), &world.form.route, &world.objects, policy), Ok(vec![]), "{}", world.form.name);
+            assert_eq!(
+                release(&world.context(), &world.form.route, &world.objects, policy),
+                Ok(vec![]),
+                "{}",
+                world.form.name
+            );
         }
     }
 }
@@ -170,7 +182,8 @@ fn a_backend_of_no_member_is_asked_for_by_its_name() {
         let RouteSeen::Unusable(problem) = world.read() else { panic!("{}: {:?}", world.form.name, world.read()) };
         assert_eq!(problem.reason, Reason::AdoptionNeedsMapping, "{}: {problem:?}", world.form.name);
         assert!(problem.message.contains("backend legacy carries traffic"), "{problem:?}");
-        let rendered = render(&world.context(), &world.form.route, &world.objects, &distribution([50, 0, 50], 1), &world.mark(1));
+        let rendered =
+            render(&world.context(), &world.form.route, &world.objects, &distribution([50, 0, 50], 1), &world.mark(1));
         assert_eq!(rendered.map_err(|error| error.reason()), Err(Reason::AdoptionNeedsMapping), "{}", world.form.name);
     }
 }

@@ -10,7 +10,8 @@ fn is_covered(world: &World) -> bool {
     let segment = |object: &DynamicObject| Segment::find(&object.annotations()[PREDICATE]).unwrap();
     let mut segments: Vec<Segment> = world.objects.iter().flatten().map(segment).collect();
     segments.sort_by(|one, other| one.start.total_cmp(&other.start));
-    segments.iter().fold(0.0_f64, |reached, next| if next.start <= reached { reached.max(next.end) } else { reached }) >= 1.0
+    segments.iter().fold(0.0_f64, |reached, next| if next.start <= reached { reached.max(next.end) } else { reached })
+        >= 1.0
 }
 
 /// Members with segments of these weights, in this order; the others have no Ingress yet.
@@ -113,8 +114,15 @@ fn a_member_that_left_does_not_change_the_order_of_the_others() {
 #[test]
 fn a_gap_is_reported_with_its_place() {
     let mut world = World::new(Form::named("Ingress per member adopted"), 100);
-    world.objects[1].as_mut().unwrap().annotations_mut().insert(PREDICATE.to_owned(), "TrafficSegment(0.0, 0.3)".to_owned());
+    world.objects[1]
+        .as_mut()
+        .unwrap()
+        .annotations_mut()
+        .insert(PREDICATE.to_owned(), "TrafficSegment(0.0, 0.3)".to_owned());
     let RouteSeen::Unusable(problem) = world.read() else { panic!("{:?}", world.read()) };
     assert_eq!(problem.reason, Reason::RouteUnreadable);
-    assert!(problem.message.starts_with("public-*: no TrafficSegment of a declared member covers 30 to 40 of 100"), "{problem:?}");
+    assert!(
+        problem.message.starts_with("public-*: no TrafficSegment of a declared member covers 30 to 40 of 100"),
+        "{problem:?}"
+    );
 }

@@ -38,7 +38,10 @@ fn two_rollouts_share_an_object_by_its_rules() {
 
     assert_eq!((shop.weights(), shop.live().mark), (distribution([50, 0, 50], 1), Some(shop.mark(7))));
     assert_eq!((admin.weights(), admin.live().mark), (distribution([20, 80, 0], 1), Some(admin.mark(3))));
-    assert_eq!(shop.find("public").unwrap().annotations()[WRITE_ANNOTATION], "hub-1/uid-1/1/7/main hub-1/uid-2/1/3/admin");
+    assert_eq!(
+        shop.find("public").unwrap().annotations()[WRITE_ANNOTATION],
+        "hub-1/uid-1/1/7/main hub-1/uid-2/1/3/admin"
+    );
 
     shop.release(DeletionPolicy::Revert);
     admin.objects.clone_from(&shop.objects);
@@ -55,7 +58,10 @@ fn another_rollouts_claim_on_the_same_rule_is_seen_and_not_released() {
     second.objects.clone_from(&first.objects);
     assert_eq!(second.live().mark, Some(first.mark(7)));
     let entries = mark::entries(second.find("public").unwrap()).unwrap();
-    assert_eq!(mark::claim_conflict(&entries, "uid-2", &["main".to_owned()]).map(|entry| &entry.mark), Some(&first.mark(7)));
+    assert_eq!(
+        mark::claim_conflict(&entries, "uid-2", &["main".to_owned()]).map(|entry| &entry.mark),
+        Some(&first.mark(7))
+    );
     assert_eq!(mark::claim_conflict(&entries, "uid-2", &["admin".to_owned()]), None);
     assert_eq!(release(&second.context(), &second.form.route, &second.objects, DeletionPolicy::Revert), Ok(vec![]));
 }
@@ -63,12 +69,21 @@ fn another_rollouts_claim_on_the_same_rule_is_seen_and_not_released() {
 #[test]
 fn a_mark_that_cutover_did_not_write_is_refused() {
     let long = "h/u/1/1/r ".repeat(65);
-    for hostile in
-        ["x", "hub/uid/1/1", "hub/uid/-1/1/main", "hub/uid/1/99999999999999999999/main", "//1/1/main", &long, &"a".repeat(20_000)]
-    {
+    for hostile in [
+        "x",
+        "hub/uid/1/1",
+        "hub/uid/-1/1/main",
+        "hub/uid/1/99999999999999999999/main",
+        "//1/1/main",
+        &long,
+        &"a".repeat(20_000),
+    ] {
         let mut world = World::new(Form::named("HTTPRoute adopted"), 100);
         world.objects[0].as_mut().unwrap().annotations_mut().insert(WRITE_ANNOTATION.to_owned(), hostile.to_owned());
-        assert_eq!(problem(&world).message, "annotation cutover.dev/write of HTTPRoute public is not one that cutover wrote: remove it");
+        assert_eq!(
+            problem(&world).message,
+            "annotation cutover.dev/write of HTTPRoute public is not one that cutover wrote: remove it"
+        );
     }
 }
 
@@ -101,10 +116,12 @@ fn a_created_route_never_replaces_one_that_is_there() {
     let mut world = World::new(Form::named("HTTPRoute created"), 100);
     world.write(&distribution([50, 0, 50], 1), 1);
     world.objects[0].as_mut().unwrap().metadata.labels = Some(BTreeMap::new());
-    let expected =
-        "HTTPRoute shop exists and was not made by cutover: rename the service, or adopt the object by its name instead of `create`";
+    let expected = "HTTPRoute shop exists and was not made by cutover: rename the service, or adopt the object by its name instead of `create`";
     assert_eq!(problem(&world).message, expected);
-    assert!(render(&world.context(), &world.form.route, &world.objects, &distribution([0, 0, 100], 1), &world.mark(2)).is_err());
+    assert!(
+        render(&world.context(), &world.form.route, &world.objects, &distribution([0, 0, 100], 1), &world.mark(2))
+            .is_err()
+    );
 }
 
 fn managed(world: &mut World, entries: Value) {
@@ -114,12 +131,15 @@ fn managed(world: &mut World, entries: Value) {
 #[test]
 fn weights_that_a_gitops_tool_applies_are_refused_before_the_first_write_only() {
     let mut world = World::new(Form::named("HTTPRoute adopted"), 100);
-    let applied = json!([{"manager": "kustomize-controller", "operation": "Apply", "fieldsV1": {"f:spec": {"f:rules": {}}}}]);
+    let applied =
+        json!([{"manager": "kustomize-controller", "operation": "Apply", "fieldsV1": {"f:spec": {"f:rules": {}}}}]);
     managed(&mut world, applied.clone());
     let problem = problem(&world);
     assert_eq!(problem.reason, Reason::ManagedByOther);
     assert!(
-        problem.message.starts_with("spec.rules of HTTPRoute public is applied by kustomize-controller, which would undo every step"),
+        problem.message.starts_with(
+            "spec.rules of HTTPRoute public is applied by kustomize-controller, which would undo every step"
+        ),
         "{problem:?}"
     );
     managed(&mut world, json!([]));

@@ -26,10 +26,15 @@ fn skipper_weights_with_external_names_are_refused() {
     form.service.backend = Backend::default();
     let message = messages(&form).remove(0);
     assert!(
-        message.starts_with("service shop: form: Ingress with backend: externalName: Skipper ignores zalando.org/backend-weights"),
+        message.starts_with(
+            "service shop: form: Ingress with backend: externalName: Skipper ignores zalando.org/backend-weights"
+        ),
         "{message}"
     );
-    assert!(message.ends_with("say form: RouteGroup or form: IngressPerMember, or backend: {endpointSlice: {}}"), "{message}");
+    assert!(
+        message.ends_with("say form: RouteGroup or form: IngressPerMember, or backend: {endpointSlice: {}}"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -37,8 +42,20 @@ fn an_endpoint_that_the_kind_cannot_reach_is_refused() {
     // Form, endpoint of eu-3 (port, server name, Host) and the beginning of what is said.
     let host = "gw.eu-3.example.com";
     let table = [
-        ("HTTPRoute adopted", 8443, Some(host), HostHeader::Preserve, Some("tls.serverName: gw.eu-3.example.com: an HTTPRoute speaks TLS")),
-        ("HTTPRoute created", 8080, None, HostHeader::Endpoint, Some("hostHeader: Endpoint: an HTTPRoute has no portable Host header")),
+        (
+            "HTTPRoute adopted",
+            8443,
+            Some(host),
+            HostHeader::Preserve,
+            Some("tls.serverName: gw.eu-3.example.com: an HTTPRoute speaks TLS"),
+        ),
+        (
+            "HTTPRoute created",
+            8080,
+            None,
+            HostHeader::Endpoint,
+            Some("hostHeader: Endpoint: an HTTPRoute has no portable Host header"),
+        ),
         ("HTTPProxy adopted", 8443, Some(host), HostHeader::Preserve, None),
         ("HTTPProxy adopted", 8443, Some(host), HostHeader::Endpoint, None),
         (
@@ -88,13 +105,21 @@ fn an_endpoint_that_the_kind_cannot_reach_is_refused() {
     ];
     for (name, port, server_name, host_header, said) in table {
         let mut form = Form::named(name);
-        let endpoint = crate::backend::Reach { host: host.to_owned(), port, server_name: server_name.map(str::to_owned), host_header };
+        let endpoint = crate::backend::Reach {
+            host: host.to_owned(),
+            port,
+            server_name: server_name.map(str::to_owned),
+            host_header,
+        };
         form.endpoints.insert("eu-3".to_owned(), endpoint);
         let messages = messages(&form);
         match said {
             None => assert_eq!(messages, Vec::<String>::new(), "{name}"),
             Some(said) => {
-                assert!(messages[0].starts_with(&format!("MemberCluster eu-3, endpoint of service shop: {said}")), "{name}: {messages:?}")
+                assert!(
+                    messages[0].starts_with(&format!("MemberCluster eu-3, endpoint of service shop: {said}")),
+                    "{name}: {messages:?}"
+                );
             }
         }
     }
@@ -125,7 +150,10 @@ fn a_member_reached_by_tls_has_its_own_scheme_and_sni() {
     let mut world = World::new(world.form, 100);
     world.write(&distribution([50, 0, 50], 1), 1);
     let spec = &world.objects[0].as_ref().unwrap().data["spec"];
-    assert_eq!(spec["backends"][1], json!({"name": "shop-eu-3", "type": "network", "address": "https://gw.eu-3.example.com:8443"}));
+    assert_eq!(
+        spec["backends"][1],
+        json!({"name": "shop-eu-3", "type": "network", "address": "https://gw.eu-3.example.com:8443"})
+    );
     assert_eq!(
         spec["routes"][1],
         json!({"pathSubtree": "/", "predicates": ["TrafficSegment(0.5, 1.0)"], "filters": ["setRequestHeader(\"Host\", \"gw.eu-3.example.com\")"],
@@ -136,14 +164,18 @@ fn a_member_reached_by_tls_has_its_own_scheme_and_sni() {
 #[test]
 fn weights_that_need_rounding_are_refused_with_a_total_that_would_do() {
     let mut world = World::new(Form::named("HTTPRoute adopted"), 100);
-    let refs =
-        |world: &mut World, refs: Value| *world.objects[0].as_mut().unwrap().data.pointer_mut("/spec/rules/1/backendRefs").unwrap() = refs;
+    let refs = |world: &mut World, refs: Value| {
+        *world.objects[0].as_mut().unwrap().data.pointer_mut("/spec/rules/1/backendRefs").unwrap() = refs;
+    };
     refs(&mut world, json!([{"name": "shop-eu-1", "weight": 2}, {"name": "shop-eu-2"}]));
     let said = |world: &World| match world.read() {
         RouteSeen::Unusable(problem) => problem.message,
         other => panic!("{other:?}"),
     };
-    assert_eq!(said(&world), "HTTPRoute public: its weights do not fit into weightTotal: 100 without rounding: say weightTotal: 102");
+    assert_eq!(
+        said(&world),
+        "HTTPRoute public: its weights do not fit into weightTotal: 100 without rounding: say weightTotal: 102"
+    );
     world.total = 102;
     assert_eq!(world.weights(), distribution([68, 34, 0], 1));
     refs(&mut world, json!([{"name": "shop-eu-1", "weight": 0}, {"name": "shop-eu-2", "weight": 0}]));
@@ -155,7 +187,10 @@ fn weights_that_need_rounding_are_refused_with_a_total_that_would_do() {
     refs(&mut world, json!([{"name": "shop-eu-1", "weight": 1}, {"name": "shop-eu-1", "weight": 1}]));
     assert_eq!(said(&world), "HTTPRoute public: backend shop-eu-1 stands twice in one rule: keep one of them");
     refs(&mut world, json!([{"name": "shop-eu-1", "kind": "Backend", "group": "gateway.envoyproxy.io", "weight": 1}]));
-    assert!(said(&world).starts_with("HTTPRoute public: backend Backend/shop-eu-1 carries traffic but belongs to no member"));
+    assert!(
+        said(&world)
+            .starts_with("HTTPRoute public: backend Backend/shop-eu-1 carries traffic but belongs to no member")
+    );
 }
 
 #[test]
@@ -171,7 +206,10 @@ fn rules_are_found_by_name_by_place_or_as_the_only_one() {
     };
     assert_eq!(seen(json!(["#1"])), "eu-1 60 / eu-2 40");
     assert_eq!(seen(json!(["main"])), "eu-1 60 / eu-2 40");
-    assert_eq!(seen(json!([])), "HTTPRoute public: it has 2 rules: say which in rules, by name or as \"#0\" for the first");
+    assert_eq!(
+        seen(json!([])),
+        "HTTPRoute public: it has 2 rules: say which in rules, by name or as \"#0\" for the first"
+    );
     assert_eq!(seen(json!(["other"])), "HTTPRoute public: it has no rule other: correct rules");
     assert_eq!(seen(json!(["main", "#1"])), "HTTPRoute public: rule #1 is named twice: name it once");
 }
@@ -205,15 +243,23 @@ fn an_http_route_takes_sixteen_backends() {
     let mut form = Form::named("HTTPRoute created");
     let endpoint = form.endpoints["eu-1"].clone();
     form.endpoints = (0..20)
-        .map(|index| (format!("m-{index}"), crate::backend::Reach { host: format!("m-{index}.example.com"), ..endpoint.clone() }))
+        .map(|index| {
+            (format!("m-{index}"), crate::backend::Reach { host: format!("m-{index}.example.com"), ..endpoint.clone() })
+        })
         .collect();
     let mut world = World::new(form, 160);
-    let weights =
-        |count: u32| (0..20).map(|index| (format!("m-{index}"), if index < count { 160 / count } else { 0 })).collect::<Distribution>();
+    let weights = |count: u32| {
+        (0..20)
+            .map(|index| (format!("m-{index}"), if index < count { 160 / count } else { 0 }))
+            .collect::<Distribution>()
+    };
     world.write(&weights(16), 1);
     assert_eq!(world.weights().len(), 16);
     let error = render(&world.context(), &world.form.route, &world.objects, &weights(20), &world.mark(2)).unwrap_err();
-    assert_eq!(error.to_string(), "HTTPRoute shop: 20 backends in one rule, but the kind takes 16: move fewer members at once");
+    assert_eq!(
+        error.to_string(),
+        "HTTPRoute shop: 20 backends in one rule, but the kind takes 16: move fewer members at once"
+    );
 }
 
 #[test]
@@ -222,10 +268,19 @@ fn a_route_is_accepted_when_every_parent_took_this_generation() {
     let parent = |conditions: Value| json!({"parentRef": {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "public", "namespace": "infra"}, "conditions": conditions});
     let table = [
         (json!([]), Accepted::Pending),
-        (json!([parent(json!([condition("Accepted", "True", 1), condition("ResolvedRefs", "True", 1)]))]), Accepted::Yes),
+        (
+            json!([parent(json!([condition("Accepted", "True", 1), condition("ResolvedRefs", "True", 1)]))]),
+            Accepted::Yes,
+        ),
         (json!([parent(json!([condition("Accepted", "True", 1)]))]), Accepted::Pending),
-        (json!([parent(json!([condition("Accepted", "True", 0), condition("ResolvedRefs", "True", 1)]))]), Accepted::Pending),
-        (json!([parent(json!([condition("Accepted", "False", 0), condition("ResolvedRefs", "True", 1)]))]), Accepted::Pending),
+        (
+            json!([parent(json!([condition("Accepted", "True", 0), condition("ResolvedRefs", "True", 1)]))]),
+            Accepted::Pending,
+        ),
+        (
+            json!([parent(json!([condition("Accepted", "False", 0), condition("ResolvedRefs", "True", 1)]))]),
+            Accepted::Pending,
+        ),
         (
             json!([parent(json!([condition("Accepted", "True", 1), condition("ResolvedRefs", "False", 1)]))]),
             Accepted::No("ResolvedRefs Why: so".to_owned()),
@@ -253,5 +308,35 @@ fn a_proxy_is_accepted_when_this_generation_is_valid() {
         let mut world = World::new(Form::named("HTTPProxy adopted"), 100);
         world.objects[0].as_mut().unwrap().data["status"] = status;
         assert_eq!(world.live().accepted, accepted);
+    }
+}
+
+#[test]
+fn headers_that_the_user_sets_stay_beside_the_host() {
+    let mut form = Form::named("HTTPProxy adopted");
+    form.endpoints.get_mut("eu-1").unwrap().host_header = HostHeader::Endpoint;
+    let service = form.objects[0].data.pointer_mut("/spec/routes/0/services/0").unwrap();
+    service["protocol"] = "tls".into();
+    service["requestHeadersPolicy"] =
+        json!({"set": [{"name": "host", "value": "old"}, {"name": "x-team", "value": "shop"}], "remove": ["x-old"]});
+    let mut world = World::new(form, 100);
+    world.write(&distribution([50, 50, 0], 1), 1);
+    assert_eq!(
+        world.objects[0].as_ref().unwrap().data.pointer("/spec/routes/0/services/0"),
+        Some(&json!({"name": "shop-eu-1", "port": 8080, "weight": 50, "requestHeadersPolicy":
+            {"set": [{"name": "x-team", "value": "shop"}, {"name": "Host", "value": "gw.eu-1.example.com"}], "remove": ["x-old"]}}))
+    );
+}
+
+#[test]
+fn a_changed_port_reaches_every_created_route() {
+    for form in
+        Form::all().into_iter().filter(|form| form.objects.is_empty() && form.service.backend == Backend::default())
+    {
+        let mut world = World::new(form, 100);
+        world.write(&distribution([50, 0, 50], 1), 1);
+        world.form.endpoints.get_mut("eu-3").unwrap().port = 9090;
+        world.write(&distribution([50, 0, 50], 1), 2);
+        assert!(serde_json::to_string(&world.contents()).unwrap().contains("9090"), "{}", world.form.name);
     }
 }

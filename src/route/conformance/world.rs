@@ -18,7 +18,12 @@ pub struct World {
 /// A split among eu-1, eu-2 and eu-3; who has nothing is left out.
 pub fn distribution(split: [u32; 3], unit: u32) -> Distribution {
     let members = ["eu-1", "eu-2", "eu-3"].map(str::to_owned);
-    members.into_iter().zip(split).filter(|(_, weight)| *weight > 0).map(|(member, weight)| (member, weight * unit)).collect()
+    members
+        .into_iter()
+        .zip(split)
+        .filter(|(_, weight)| *weight > 0)
+        .map(|(member, weight)| (member, weight * unit))
+        .collect()
 }
 
 /// Parses a fixture.
@@ -75,12 +80,16 @@ impl World {
     }
 
     pub fn write(&mut self, weights: &Distribution, sequence: u64) {
-        self.render(weights, sequence).into_iter().for_each(|write| self.apply(write));
+        for write in self.render(weights, sequence) {
+            self.apply(write);
+        }
     }
 
     pub fn release(&mut self, policy: DeletionPolicy) {
         let writes = release(&self.context(), &self.form.route, &self.objects, policy).unwrap();
-        writes.into_iter().for_each(|write| self.apply(write));
+        for write in writes {
+            self.apply(write);
+        }
     }
 
     /// Does one write, as an API server would.
@@ -91,7 +100,11 @@ impl World {
                 (object.name_any(), Some(object))
             }
             Write::Replace(object) => {
-                assert_eq!(object.resource_version(), self.find(&object.name_any()).and_then(ResourceExt::resource_version), "a conflict");
+                assert_eq!(
+                    object.resource_version(),
+                    self.find(&object.name_any()).and_then(ResourceExt::resource_version),
+                    "a conflict"
+                );
                 (object.name_any(), Some(object))
             }
             Write::Delete { target, uid, .. } => {
@@ -115,7 +128,8 @@ impl World {
     /// The objects with one text in place of another.
     pub fn renamed(mut self, from: &str, to: &str) -> Self {
         let within = |text: &str| {
-            text.replace(&format!("\"{from}\""), &format!("\"{to}\"")).replace(&format!("\\\"{from}\\\""), &format!("\\\"{to}\\\""))
+            text.replace(&format!("\"{from}\""), &format!("\"{to}\""))
+                .replace(&format!("\\\"{from}\\\""), &format!("\\\"{to}\\\""))
         };
         for object in self.objects.iter_mut().flatten() {
             *object = serde_json::from_str(&within(&serde_json::to_string(object).unwrap())).unwrap();
@@ -126,7 +140,10 @@ impl World {
     /// All texts that begin with `foreign`, but for those that are only kept for `Revert`.
     pub fn foreign(&self) -> BTreeSet<String> {
         let mut objects = self.objects.clone();
-        objects.iter_mut().flatten().for_each(|object| drop(object.annotations_mut().remove(crate::api::ORIGINAL_ANNOTATION)));
+        objects
+            .iter_mut()
+            .flatten()
+            .for_each(|object| drop(object.annotations_mut().remove(crate::api::ORIGINAL_ANNOTATION)));
         let text = serde_json::to_string(&objects).unwrap();
         text.split(['"', '\\']).filter(|part| part.starts_with("foreign")).map(str::to_owned).collect()
     }

@@ -10,9 +10,7 @@ use std::{
 };
 
 use cutover::{
-    api::{
-        Distribution, FleetRolloutStatus, Phase, Reason, Verb, request::RequestState, status::Outcome,
-    },
+    api::{Distribution, FleetRolloutStatus, Phase, Reason, Verb, request::RequestState, status::Outcome},
     rollout::{Decision, same},
 };
 use jiff::Timestamp;
@@ -144,7 +142,17 @@ impl State {
     fn new(live: &[(&str, u32)]) -> Self {
         let world = World::new(spec(SPEC), live);
         let backup = world.status.clone();
-        Self { world, witness: Witness { proven: false, shown_since: None, went_back: None, promoted: None, failed: None, backup } }
+        Self {
+            world,
+            witness: Witness {
+                proven: false,
+                shown_since: None,
+                went_back: None,
+                promoted: None,
+                failed: None,
+                backup,
+            },
+        }
     }
 
     /// Applies a move, then passes until nothing changes, and checks every pass.
@@ -336,7 +344,11 @@ impl Checked<'_> {
         assert!(self.never_rises_in_a_rollback(), "I4: a canary rose in a rollback {}", context());
         assert!(self.dwells(), "I7: the dwell was shortened {}", context());
         assert!(self.waits(), "a wait for promotion opened by itself {}", context());
-        assert!(self.goes_back_for_a_reason(), "I9: ignorance or a shared incident was blamed on the canary {}", context());
+        assert!(
+            self.goes_back_for_a_reason(),
+            "I9: ignorance or a shared incident was blamed on the canary {}",
+            context()
+        );
         assert!(self.does_not_try_again(), "I4: a failed revision was tried again by itself {}", context());
         assert!(self.rests(), "I11: a rollout that is suspended or at rest wrote a route {}", context());
         assert!(self.wakes(), "a live run would never look again {}", context());
@@ -431,7 +443,8 @@ impl Checked<'_> {
 
     fn does_not_try_again(&self) -> bool {
         let number = |world: &World| world.status.run.as_ref().map_or(0, |run| run.number);
-        let retried = applied(self.before, self.after).iter().any(|(verb, _)| matches!(verb, Verb::Retry | Verb::Adopt));
+        let retried =
+            applied(self.before, self.after).iter().any(|(verb, _)| matches!(verb, Verb::Retry | Verb::Adopt));
         let began = self.after.status.run.as_ref().filter(|_| number(self.after) > number(self.before) && !retried);
         began.is_none_or(|run| self.witness.failed.as_ref() != Some(&run.revision))
     }
@@ -686,9 +699,8 @@ fn search_and_walk() -> Reached {
         result.map(|()| reached)
     };
     std::thread::scope(|threads| {
-        let walks = threads.spawn(|| {
-            guarded(&|reached| (0..300).take_while(|_| going_on()).for_each(|seed| walk(seed, 60, reached)))
-        });
+        let walks = threads
+            .spawn(|| guarded(&|reached| (0..300).take_while(|_| going_on()).for_each(|seed| walk(seed, 60, reached))));
         let explored = guarded(&|reached| explore(2, reached, &going_on));
         let walked = walks.join().expect("the thread caught every panic");
         let (Ok(mut reached), Ok(walked)) = (explored, walked) else { panic!("a rule was broken, see above") };

@@ -1,0 +1,55 @@
+//! The custom resource definitions as an API server is told of them.
+
+use kube::CustomResourceExt;
+use serde_json::Value;
+
+use super::{FleetRollout, MemberCluster, RolloutRequest};
+
+/// Every kind's definition, as JSON: `FleetRollout`, `MemberCluster`, `RolloutRequest`.
+///
+/// What the schema generator writes and an API server should not see is taken out: `nullable`, because an explicit null
+/// would else be kept and count as given in CEL's `has()`; and formats that an API server does not know.
+pub fn definitions() -> Result<Vec<Value>, serde_json::Error> {
+    [FleetRollout::crd(), MemberCluster::crd(), RolloutRequest::crd()]
+        .into_iter()
+        .map(|crd| {
+            let mut definition = serde_json::to_value(crd)?;
+            tidy(&mut definition);
+            Ok(definition)
+        })
+        .collect()
+}
+
+/// The schema of a definition's objects.
+#[must_use]
+pub fn schema(definition: &Value) -> &Value {
+    &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+}
+
+/// Takes `nullable` and unsigned formats out of every schema below.
+fn tidy(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|key, field| {
+                let unknown_format = key == "format" && field.as_str().is_some_and(|format| format.starts_with("uint"));
+                !(unknown_format || (key == "nullable" && field.is_boolean()))
+            });
+            fields.values_mut().for_each(tidy);
+        }
+        Value::Array(items) => items.iter_mut().for_each(tidy),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{definitions, schema};
+
+    #[test]
+    fn nothing_is_nullable_and_no_format_is_unknown_to_an_api_server() {
+        for definition in definitions().unwrap() {
+            let text = schema(&definition).to_string();
+            assert!(!text.contains("nullable") && !text.contains("\"uint"), "{}", definition["metadata"]["name"]);
+        }
+    }
+}

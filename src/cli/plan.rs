@@ -1,0 +1,194 @@
+//! `cutover plan`: the weight of every member at every step, before anything is moved.
+
+use std::path::PathBuf;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use serde_json::json;
+
+use super::{CliError, Exit, Format, Output, files};
+use crate::{
+    api::{Distribution, Duration, FleetRolloutSpec, status::PlannedStep},
+    rollout::{
+        distribution::weight,
+        plan::{least_time, plan},
+    },
+    validate::{Severity, declared_start, file, target},
+};
+
+/// Show the weights of every member at every step, the gates, and the least time it takes; offline.
+///
+/// The start is what `initialWeight` says, or --from. In a cluster the hub reads it from the live routes.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  cutover plan examples/first-rollout/rollout.yaml
+  cutover plan rollout.yaml --from eu-1=60,eu-2=40
+  cutover plan rollout.yaml -o json")]
+pub(super) struct Plan {
+    /// A file or folder with one FleetRollout or more; `-` is the standard input.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Where the way begins, instead of what `initialWeight` says.
+    #[arg(long, value_name = "MEMBER=WEIGHT,…", value_delimiter = ',', value_parser = member_weight)]
+    from: Vec<(String, u32)>,
+    /// How to print.
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Format,
+}
+
+fn member_weight(text: &str) -> Result<(String, u32), String> {
+    let (member, weight) = text.split_once('=').ok_or("write it as eu-1=50")?;
+    Ok((member.to_owned(), weight.parse().map_err(|_| "the weight must be a whole number")?))
+}
+
+/// One rollout's plan.
+struct Planned<'a> {
+    name: &'a str,
+    spec: &'a FleetRolloutSpec,
+    start: Distribution,
+    steps: Vec<PlannedStep>,
+}
+
+impl Plan {
+    pub(super) fn run(&self, out: &mut Output) -> Result<Exit, CliError> {
+        let mut rollouts = Vec::new();
+        for source in files::read(std::slice::from_ref(&self.file))? {
+            let report = file(&source.text);
+            if let Some(error) = report.problems.iter().find(|found| found.problem.severity == Severity::Error) {
+                let place = format!("{}:{}", source.name, error.line);
+                return Err(CliError::Said(format!(
+                    "{place}: {}\n(all mistakes: cutover validate {})",
+                    error.problem, source.name
+                )));
+            }
+            rollouts.extend(report.rollouts);
+        }
+        if rollouts.is_empty() {
+            return Err(CliError::Said(format!("{}: no FleetRollout in it", self.file.display())));
+        }
+        let planned = rollouts.iter().map(|(name, spec)| self.planned(name, spec)).collect::<Result<Vec<_>, _>>()?;
+        match self.output {
+            Format::Text => planned.iter().try_for_each(|planned| planned.text(out))?,
+            Format::Json => match planned.as_slice() {
+                [one] => out.json(&one.json())?,
+                many => out.json(&many.iter().map(Planned::json).collect::<Vec<_>>())?,
+            },
+        }
+        Ok(Exit::Done)
+    }
+
+    fn planned<'a>(&self, name: &'a str, spec: &'a FleetRolloutSpec) -> Result<Planned<'a>, CliError> {
+        let given = (!self.from.is_empty()).then(|| self.from.iter().cloned().collect());
+        let start: Distribution = given.or_else(|| declared_start(spec)).ok_or_else(|| {
+            CliError::Said(format!(
+                "{name}: where the way begins is not declared; say --from eu-1={}, or give spec.members an initialWeight",
+                spec.weight_total
+            ))
+        })?;
+        if let Some(member) = start.keys().find(|member| !spec.members.iter().any(|known| known.name == **member)) {
+            return Err(CliError::Said(format!(
+                "{name}: {member} is not in spec.members; list it, with weight 0 if it leaves"
+            )));
+        }
+        let steps = plan(&start, &target(spec), &spec.strategy, spec.weight_total)
+            .map_err(|why| CliError::Said(format!("{name}: {why}")))?;
+        Ok(Planned { name, spec, start, steps })
+    }
+}
+
+impl Planned<'_> {
+    fn json(&self) -> serde_json::Value {
+        let step = |step: &PlannedStep| {
+            let mut json = json!({
+                "stage": step.stage, "progress": step.progress, "weights": step.weights, "bake": step.bake,
+            });
+            if let Some(wait) = step.wait {
+                json["wait"] = json!(wait);
+            }
+            json
+        };
+        json!({
+            "rollout": self.name,
+            "start": self.start,
+            "steps": self.steps.iter().map(step).collect::<Vec<_>>(),
+            "leastTime": least_time(&self.steps, &self.spec.analysis),
+        })
+    }
+
+    fn text(&self, out: &mut Output) -> Result<(), CliError> {
+        let services: Vec<&str> = self.spec.services.iter().map(|service| service.name.as_str()).collect();
+        out.line(format!("{}: {} of {} in total", self.name, services.join(", "), self.spec.weight_total))?;
+        if self.steps.is_empty() {
+            return out.line("nobody gains weight: there is nothing to do");
+        }
+        for line in self.table().lines() {
+            out.line(line.trim_end())?;
+        }
+        out.line(format!("least time {}{}", least_time(&self.steps, &self.spec.analysis), self.people()))?;
+        if let Some(keep) = self.spec.strategy.keep_previous {
+            out.line(format!("then the way back stays open for {keep} (checks go on)"))?;
+        }
+        if let Some(deadline) = self.spec.strategy.progress_deadline {
+            out.line(format!("progress deadline {deadline}, waits not counted"))?;
+        }
+        Ok(())
+    }
+
+    fn people(&self) -> String {
+        let promotions =
+            self.steps.iter().filter(|step| step.wait == Some(crate::api::strategy::Wait::Promotion)).count();
+        match promotions {
+            0 => String::new(),
+            1 => ", and one promotion by a person".to_owned(),
+            many => format!(", and {many} promotions by a person"),
+        }
+    }
+
+    fn table(&self) -> Table {
+        let members: Vec<&str> = self.members();
+        let staged = self.steps.iter().any(|step| !step.stage.is_empty());
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        let head = ["STEP"]
+            .into_iter()
+            .chain(staged.then_some("STAGE"))
+            .chain(["PROGRESS"])
+            .chain(members.clone())
+            .chain(["GATES"]);
+        table.set_header(head);
+        let row = |step: String, stage: &str, progress: String, weights: &Distribution, gates: String| {
+            let cells = [step].into_iter().chain(staged.then(|| stage.to_owned())).chain([progress]);
+            cells
+                .chain(members.iter().map(|member| weight(weights, member).to_string()))
+                .chain([gates])
+                .collect::<Vec<_>>()
+        };
+        table.add_row(row("start".to_owned(), "", "0%".to_owned(), &self.start, String::new()));
+        for (i, step) in self.steps.iter().enumerate() {
+            table.add_row(row(
+                (i + 1).to_string(),
+                &step.stage,
+                step.progress.to_string(),
+                &step.weights,
+                gates(step, self.spec.analysis.settle),
+            ));
+        }
+        let numbers = if staged { 2 } else { 1 };
+        for (i, column) in table.column_iter_mut().enumerate() {
+            column.set_padding((0, 2));
+            if (numbers..=numbers + members.len()).contains(&i) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        table
+    }
+
+    /// In the order in which they are declared.
+    fn members(&self) -> Vec<&str> {
+        self.spec.members.iter().map(|member| member.name.as_str()).collect()
+    }
+}
+
+fn gates(step: &PlannedStep, settle: Duration) -> String {
+    let wait = step.wait.map(|wait| format!(", wait {wait}")).unwrap_or_default();
+    format!("settle {settle}, bake {}{wait}", step.bake)
+}

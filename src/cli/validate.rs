@@ -1,0 +1,98 @@
+//! `cutover validate`: every mistake in a file at once, with its line.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::{CliError, Exit, Format, Output, files};
+use crate::validate::{Found, Report, Severity, file};
+
+/// Widest line, in characters.
+const WIDTH: usize = 100;
+
+/// Check files offline: schema, rules and PromQL syntax; all mistakes at once, with their lines.
+///
+/// Fields that are not known are refused with a suggestion, and every null is refused: an API server drops both.
+/// Objects of other kinds are passed over. Exit status 0: no errors (warnings allowed); 1: errors.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  cutover validate examples/first-rollout       a folder: its .yaml, .yml and .json files
+  cutover validate rollout.yaml -o json
+  kustomize build . | cutover validate -")]
+pub(super) struct Validate {
+    /// Files or folders; `-` is the standard input.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// How to print.
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Format,
+}
+
+impl Validate {
+    pub(super) fn run(&self, out: &mut Output) -> Result<Exit, CliError> {
+        let sources = files::read(&self.files)?;
+        let reports: Vec<(String, Report)> =
+            sources.into_iter().map(|source| (source.name, file(&source.text))).collect();
+        match self.output {
+            Format::Text => text(&reports, out)?,
+            Format::Json => out.json(&as_json(&reports))?,
+        }
+        let problems = reports.iter().flat_map(|(_, report)| &report.problems);
+        Ok(if problems.clone().any(|found| found.problem.severity == Severity::Error) {
+            Exit::Error
+        } else {
+            Exit::Done
+        })
+    }
+}
+
+fn text(reports: &[(String, Report)], out: &mut Output) -> Result<(), CliError> {
+    for (file, report) in reports {
+        for Found { line, problem } in &report.problems {
+            out.line(wrapped(&format!("{file}:{line}: {problem}")))?;
+        }
+    }
+    let passed_over: Vec<&str> =
+        reports.iter().flat_map(|(_, report)| &report.passed_over).map(String::as_str).collect();
+    if !passed_over.is_empty() {
+        out.line(wrapped(&format!("not checked: {}", passed_over.join(", "))))?;
+    }
+    if reports.iter().all(|(_, report)| report.problems.is_empty()) {
+        let checked: usize = reports.iter().map(|(_, report)| report.checked).sum();
+        let objects = if checked == 1 { "object" } else { "objects" };
+        out.line(format!("{checked} {objects} checked, nothing wrong"))?;
+    }
+    Ok(())
+}
+
+fn as_json(reports: &[(String, Report)]) -> serde_json::Value {
+    let problems = reports.iter().flat_map(|(file, report)| report.problems.iter().map(move |found| (file, found)));
+    let problems: Vec<_> = problems
+        .map(|(file, Found { line, problem })| {
+            json!({
+                "file": file, "line": line, "severity": problem.severity, "path": problem.path,
+                "found": problem.found, "allowed": problem.allowed,
+            })
+        })
+        .collect();
+    json!({ "problems": problems })
+}
+
+/// Breaks a line at spaces so that it stays within the width; what follows is indented.
+fn wrapped(line: &str) -> String {
+    let mut text = String::new();
+    let mut column = 0;
+    for word in line.split(' ') {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > WIDTH {
+            text.push_str("\n    ");
+            column = 4;
+        } else if column > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += length;
+    }
+    text
+}

@@ -1,0 +1,45 @@
+//! Every rule about what a user declares that needs no cluster: pure, all problems at once, in a stable order.
+//!
+//! The hub calls [`rollout()`] and [`member()`] on what the API server took. The command line calls [`file()`], which also
+//! knows the shape (unknown fields, types, bounds) and the line of each field.
+
+mod analysis;
+mod file;
+mod members;
+mod metadata;
+mod problem;
+mod promql;
+mod request;
+mod routes;
+mod schema;
+mod section;
+mod strategy;
+mod suggestion;
+
+pub use file::{Found, Report, file};
+pub use problem::{Problem, Severity};
+pub use request::request;
+
+use crate::api::{Distribution, FleetRolloutSpec};
+
+pub use members::member;
+
+/// Everything that is wrong or doubtful about a rollout's spec; paths begin with `spec`.
+#[must_use]
+pub fn rollout(spec: &FleetRolloutSpec) -> Vec<Problem> {
+    section::rules(spec, &[])
+}
+
+/// The declared distribution.
+#[must_use]
+pub fn target(spec: &FleetRolloutSpec) -> Distribution {
+    spec.members.iter().map(|member| (member.name.clone(), member.weight)).collect()
+}
+
+/// The distribution before the first run, where the spec tells it.
+#[must_use]
+pub fn declared_start(spec: &FleetRolloutSpec) -> Option<Distribution> {
+    let declared = spec.members.iter().any(|member| member.initial_weight.is_some());
+    let initial = |member: &crate::api::MemberWeight| (member.name.clone(), member.initial_weight.unwrap_or(0));
+    declared.then(|| spec.members.iter().map(initial).collect())
+}

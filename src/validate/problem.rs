@@ -1,0 +1,57 @@
+//! One thing that is wrong, in words: which field, what stands there, what would be right.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// Longest part of a user's own text that a message repeats, in characters.
+const LONGEST_QUOTE: usize = 60;
+
+/// How bad a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Severity {
+    /// It cannot work as it is.
+    Error,
+    /// It works, but probably not as meant.
+    Warning,
+}
+
+/// One thing that is wrong or doubtful.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The field, such as `spec.strategy.steps[1].progress`.
+    pub path: String,
+    /// What stands there and why that is wrong.
+    pub found: String,
+    /// What would be right.
+    pub allowed: String,
+}
+
+impl Problem {
+    /// Something that cannot work.
+    pub fn error(path: impl Into<String>, found: impl Into<String>, allowed: impl Into<String>) -> Self {
+        Self { severity: Severity::Error, path: path.into(), found: found.into(), allowed: allowed.into() }
+    }
+
+    /// Something doubtful.
+    pub fn warning(path: impl Into<String>, found: impl Into<String>, allowed: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(path, found, allowed) }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.severity == Severity::Warning {
+            f.write_str("warning: ")?;
+        }
+        write!(f, "{}: {}; {}", self.path, self.found, self.allowed)
+    }
+}
+
+/// A user's text in quotes, shortened, with everything escaped that could hide or move other text.
+pub(super) fn quoted(text: &str) -> String {
+    let short: String = text.chars().take(LONGEST_QUOTE).collect();
+    if short.len() == text.len() { format!("{text:?}") } else { format!("{short:?}…") }
+}

@@ -1,0 +1,133 @@
+//! What is wrong with a declaration, in the words that a user reads. The messages are written by hand.
+
+use cutover::validate::file;
+
+use crate::bad_rollouts::{CASES, RIGHT};
+
+pub(crate) fn problems(text: &str) -> Vec<String> {
+    file(text).problems.iter().map(|found| format!("{}: {}", found.line, found.problem)).collect()
+}
+
+/// The problems after `from` became `to`.
+fn changed(from: &str, to: &str) -> Vec<String> {
+    assert!(RIGHT.contains(from), "{from}");
+    problems(&RIGHT.replacen(from, to, 1))
+}
+
+#[test]
+fn the_declaration_that_the_cases_change_is_right() {
+    assert_eq!(problems(RIGHT), Vec::<String>::new());
+}
+
+#[test]
+fn every_mistake_is_named_with_line_field_value_and_remedy() {
+    let wrong: Vec<String> = CASES
+        .iter()
+        .map(|(from, to, expected)| (changed(from, to), *expected, to))
+        .filter(|(found, expected, _)| found != expected)
+        .map(|(found, expected, to)| format!("{to}\n  found    {found:#?}\n  expected {expected:#?}"))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn nothing_declared_is_said_and_does_not_crash() {
+    let head = "apiVersion: cutover.dev/v1alpha1\nkind: FleetRollout\nmetadata: {name: shop}\n";
+    for (spec, expected) in [
+        ("", vec!["1: spec: missing; declare what is wanted"]),
+        (
+            "spec:\n",
+            vec![
+                "4: spec: has no value (null), which an API server drops without a word; give it one, or leave it out",
+            ],
+        ),
+        (
+            "spec: []\n",
+            vec![
+                "4: spec: a list is not allowed; write a mapping with analysis, deletionPolicy, members, paused, services, strategy, suspend, weightTotal",
+            ],
+        ),
+    ] {
+        assert_eq!(problems(&format!("{head}{spec}")), expected);
+    }
+    assert_eq!(problems(""), ["1: file: is empty; write at least one object"]);
+    assert_eq!(problems("{}"), ["1: kind: missing; give one of FleetRollout, MemberCluster, RolloutRequest"]);
+    assert_eq!(problems("- a\n- b\n"), ["1: kind: missing; give one of FleetRollout, MemberCluster, RolloutRequest"]);
+}
+
+#[test]
+fn all_mistakes_are_told_at_once_by_line() {
+    let text = RIGHT
+        .replace("progress: 50%", "progress: 5%")
+        .replace("analysis:", "anlysis:")
+        .replace("weight: 100}", "weight: 99}");
+    let text = text.replace("port: 80", "port: 0").replace("gatewayAPI: {name: public}", "gatewayAPI: {}");
+    let lines: Vec<String> =
+        problems(&text).iter().filter_map(|problem| problem.split(": ").nth(1).map(str::to_owned)).collect();
+    for path in [
+        "spec.services[0].port",
+        "spec.services[0].routes[0].gatewayAPI",
+        "spec.members",
+        "spec.strategy.steps[1].progress",
+        "spec.anlysis",
+    ] {
+        assert!(lines.iter().any(|line| line == path), "{path} is not in {lines:?}");
+    }
+}
+
+#[test]
+fn too_many_of_anything_is_one_problem_with_the_cap() {
+    let steps = "      - {progress: 10%}\n".repeat(10_000);
+    assert_eq!(
+        changed("      - {progress: 10%}\n", &steps)[0],
+        "15: spec.strategy.steps: 10002 entries given; at most 32 entries are allowed"
+    );
+    let members: String = (0..65).fold(String::new(), |list, i| list + &format!("    - {{name: m{i}, weight: 0}}\n"));
+    assert!(
+        changed("    - {name: eu-3, weight: 100}\n", &format!("{members}    - {{name: eu-3, weight: 100}}\n"))
+            .contains(&"11: spec.members: 67 entries given; at most 64 entries are allowed".to_owned())
+    );
+    let metrics = "      - {name: m, query: up, perMember: {max: 1}}\n".repeat(2000);
+    let said = changed("  analysis:\n    metrics:\n", &format!("  analysis:\n    metrics:\n{metrics}"));
+    assert!(
+        said.len() < 20
+            && said
+                .contains(&"20: spec.analysis.metrics: 2001 entries given; at most 16 entries are allowed".to_owned())
+    );
+}
+
+#[test]
+fn strange_text_is_shown_escaped_and_short() {
+    let said = changed("name: public}", "name: 7, \"\\u202Eevil\\n\": 1}");
+    assert!(said.iter().any(|line| line.contains("[\"\\u{202e}evil\\n\"]: unknown field")), "{said:?}");
+    let long = "x".repeat(65_536);
+    for line in changed("name: eu-3", &format!("name: {long}"))
+        .iter()
+        .chain(&changed("weight: 100}", &format!("weight: 100, {long}: 1}}")))
+    {
+        assert!(line.chars().count() < 400 && !line.contains('\n'), "{line}");
+    }
+}
+
+#[test]
+fn what_is_not_yaml_is_said_with_its_line() {
+    assert_eq!(
+        problems("a: 1\nb: [\n"),
+        [
+            "2: file: not readable as YAML (indentation, quotes, brackets, or a tag); correct it at or just before this line"
+        ]
+    );
+    assert_eq!(
+        changed("  members:\n", "  weightTotal: 100\n  weightTotal: 10\n  members:\n"),
+        ["12: file: a key is given twice; \"weightTotal\" may be there once"]
+    );
+    let deep = format!("a: {}", "[".repeat(200));
+    assert_eq!(problems(&deep).len(), 1);
+}
+
+#[test]
+fn objects_of_other_kinds_are_passed_over_by_name() {
+    let report = file("apiVersion: v1\nkind: Secret\nmetadata: {name: eu-1}\ndata: {token: }\n");
+    assert!(report.problems.is_empty());
+    assert_eq!(report.passed_over, ["Secret/eu-1"]);
+}

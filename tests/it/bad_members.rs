@@ -1,0 +1,113 @@
+//! Mistakes in members and requests, and the words for them, written by hand.
+
+use crate::bad_inputs::problems;
+
+const MEMBER: &str = "\
+apiVersion: cutover.dev/v1alpha1
+kind: MemberCluster
+metadata: {name: eu-3}
+spec:
+  kubeconfigSecretRef: {name: eu-3-kubeconfig, key: value}
+  endpoints:
+    - {host: eu-3.example.com, port: 443, tls: {serverName: eu-3.example.com}}
+  prometheus:
+    url: {address: https://prometheus.example.com, bearerTokenSecretRef: {name: token, key: token}}
+";
+
+#[test]
+fn members_that_cannot_be_reached_or_measured_are_refused() {
+    assert_eq!(problems(MEMBER), Vec::<String>::new());
+    for (from, to, expected) in [
+        (
+            "host: eu-3.example.com",
+            "host: 10.0.0.1",
+            "7: spec.endpoints[0].host: \"10.0.0.1\" is an address; give the DNS name of the member's gateway",
+        ),
+        (
+            "host: eu-3.example.com",
+            "host: localhost",
+            "7: spec.endpoints[0].host: \"localhost\" leads into the hub cluster; give the DNS name of the member's gateway",
+        ),
+        (
+            "host: eu-3.example.com",
+            "host: shop.other.svc.cluster.local",
+            "7: spec.endpoints[0].host: \"shop.other.svc.cluster.local\" leads into the hub cluster; give the DNS name of the member's gateway",
+        ),
+        (
+            "host: eu-3.example.com",
+            "host: 'https://eu-3.example.com'",
+            "7: spec.endpoints[0].host: \"https://eu-3.example.com\" is not a DNS name; write lower-case letters, digits, \"-\" and dots, without a dot at the end",
+        ),
+        (
+            "host: eu-3.example.com",
+            "host: '{{ svc }}.example.com'",
+            "7: spec.endpoints[0].host: variable \"svc\" is not known; known are {{ service }}, {{ namespace }}",
+        ),
+        (
+            "  prometheus:\n",
+            "    - {host: other.example.com, port: 80}\n  prometheus:\n",
+            "8: spec.endpoints[1]: is the second one without a service, the default; spec.endpoints[0] is the first; leave one of them",
+        ),
+        (
+            "https://prometheus",
+            "http://prometheus",
+            "9: spec.prometheus.url.address: would send credentials in the clear; use https",
+        ),
+        (
+            "https://prometheus",
+            "https://me:secret@prometheus",
+            "9: spec.prometheus.url.address: carries credentials; put them in a Secret and name it in basicAuthSecretRef",
+        ),
+        (
+            "url: {address",
+            "service: {namespace: a, name: b, port: 1}\n    url: {address",
+            "8: spec.prometheus: service and url are both given; give exactly one of service, url",
+        ),
+        (
+            "{name: eu-3}",
+            "{name: EU.3}",
+            "3: metadata.name: \"EU.3\" is not a name that is allowed; write lower-case letters, digits and \"-\", at most 61 characters",
+        ),
+        (
+            "{name: eu-3}",
+            "{name: eu-3, namespace: shop}",
+            "3: metadata.namespace: a MemberCluster is in no namespace; leave namespace out",
+        ),
+    ] {
+        assert!(MEMBER.contains(from), "{from}");
+        assert_eq!(problems(&MEMBER.replacen(from, to, 1)), [expected]);
+    }
+}
+
+#[test]
+fn a_measured_service_needs_the_members_kubeconfig() {
+    let text = MEMBER.replace("  kubeconfigSecretRef: {name: eu-3-kubeconfig, key: value}\n", "");
+    let text = text.replace(
+        "url: {address: https://prometheus.example.com, bearerTokenSecretRef: {name: token, key: token}}",
+        "service: {namespace: a, name: b, port: 1}",
+    );
+    assert_eq!(
+        problems(&text),
+        [
+            "8: spec.prometheus.service: is reached through the member's API server, but there is no kubeconfigSecretRef; \
+          give spec.kubeconfigSecretRef, or use spec.prometheus.url"
+        ]
+    );
+}
+
+#[test]
+fn requests_name_a_step_with_promote_and_only_then() {
+    let request = |verb: &str, step: &str| {
+        problems(&format!(
+            "apiVersion: cutover.dev/v1alpha1\nkind: RolloutRequest\nmetadata: {{generateName: shop-}}\n\
+             spec:\n  rollout: {{name: shop, uid: u}}\n  verb: {verb}\n  run: 1\n  requestedBy: me\n{step}"
+        ))
+    };
+    assert_eq!(request("Promote", "  step: 1\n"), Vec::<String>::new());
+    assert_eq!(request("Promote", ""), ["4: spec.step: missing; say which step's wait Promote shall open"]);
+    assert_eq!(request("Abort", "  step: 1\n"), ["9: spec.step: Abort is not about a step; leave step out"]);
+    assert_eq!(
+        request("Stop", ""),
+        ["6: spec.verb: \"Stop\" is not allowed; write one of Abort, Rollback, Pause, Resume, Promote, Retry, Adopt"]
+    );
+}

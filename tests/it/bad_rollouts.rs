@@ -1,0 +1,298 @@
+//! One mistake at a time in a rollout, and the words for it, written by hand.
+
+/// A rollout that is right; each case changes one thing in it.
+pub(crate) const RIGHT: &str = "\
+apiVersion: cutover.dev/v1alpha1
+kind: FleetRollout
+metadata: {name: shop, namespace: shop}
+spec:
+  services:
+    - name: storefront
+      port: 80
+      backend: {externalName: {}}
+      routes:
+        - gatewayAPI: {name: public}
+  members:
+    - {name: eu-1, weight: 0, initialWeight: 100}
+    - {name: eu-3, weight: 100}
+  strategy:
+    steps:
+      - {progress: 10%}
+      - {progress: 50%}
+      - {progress: 100%}
+  analysis:
+    metrics:
+      - name: errors
+        ratio:
+          numerator: 'sum(increase(http_requests_total{service=\"{{ service }}\",code=~\"5..\"}[{{ window }}]))'
+          denominator: 'sum(increase(http_requests_total{service=\"{{ service }}\"}[{{ window }}]))'
+        max: 1
+";
+
+/// What is changed, to what, and every problem that is then named, with its line.
+pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
+    // Steps.
+    (
+        "      - {progress: 10%}\n      - {progress: 50%}\n      - {progress: 100%}\n",
+        "      []\n",
+        &["15: spec.strategy.steps: 0 entries given; write at least 1 entry, or leave it out for the default"],
+    ),
+    (
+        "progress: 50%",
+        "progress: 5%",
+        &["17: spec.strategy.steps[1].progress: 5 is not more than the step before it (10); steps rise"],
+    ),
+    (
+        "progress: 50%",
+        "progress: 10%",
+        &["17: spec.strategy.steps[1].progress: 10 is not more than the step before it (10); steps rise"],
+    ),
+    (
+        "      - {progress: 100%}\n",
+        "",
+        &["17: spec.strategy.steps[1].progress: the last step goes only 50% of the way; the last step must be 100%"],
+    ),
+    (
+        "progress: 10%",
+        "progress: 0%",
+        &["16: spec.strategy.steps[0].progress: \"0%\" is not allowed; write a percentage, such as 25% or 12.5%"],
+    ),
+    (
+        "progress: 10%",
+        "progress: 10",
+        &["16: spec.strategy.steps[0].progress: 10 is not allowed; write a percentage, such as 25% or 12.5%"],
+    ),
+    (
+        "{progress: 10%}",
+        "{progress: 10%, wait: forever}",
+        &["16: spec.strategy.steps[0].wait: \"forever\" is not allowed; write Promotion, or a time such as 10m"],
+    ),
+    (
+        "{progress: 10%}",
+        "{progress: 10%, wait: }",
+        &[
+            "16: spec.strategy.steps[0].wait: has no value (null), which an API server drops without a word; give it one, or leave it out",
+        ],
+    ),
+    (
+        "progress: 10%",
+        "progress: 0.5%",
+        &[
+            "16: spec.strategy.steps[0].progress: 0.5% of the way leaves \"eu-3\" at 0 of 100; scale the weights to weightTotal 200, or take a larger step",
+        ],
+    ),
+    // Weights and members.
+    ("weight: 100}", "weight: 99}", &["11: spec.members: the weights sum to 99; make them sum to weightTotal, 100"]),
+    ("weight: 100}", "weight: 0}", &["11: spec.members: the weights sum to 0; make them sum to weightTotal, 100"]),
+    (
+        "weight: 100}",
+        "weight: 1.5}",
+        &["13: spec.members[1].weight: 1.5 is not allowed; write a whole number from 0 to 10000"],
+    ),
+    (
+        "weight: 100}",
+        "weight: -1}",
+        &["13: spec.members[1].weight: -1 is not allowed; write a whole number from 0 to 10000"],
+    ),
+    ("weight: 100}", "weight: .nan}", &["13: spec.members[1].weight: is not a finite number; write a plain number"]),
+    (
+        "initialWeight: 100}",
+        "initialWeight: 90}",
+        &["11: spec.members: the initial weights sum to 90; make them sum to weightTotal, 100"],
+    ),
+    ("name: eu-3", "name: eu-1", &["13: spec.members[1].name: \"eu-1\" is there twice; each may be there once"]),
+    (
+        "name: eu-3",
+        "name: EU_3",
+        &[
+            "13: spec.members[1].name: \"EU_3\" is not allowed; write a name of lower-case letters, digits and \"-\" of at most 61 characters",
+        ],
+    ),
+    (
+        "  members:\n    - {name: eu-1, weight: 0, initialWeight: 100}\n    - {name: eu-3, weight: 100}\n",
+        "",
+        &["4: spec.members: missing; give a list"],
+    ),
+    // Stages.
+    (
+        "  strategy:\n",
+        "  strategy:\n    stages: [{name: first, members: [eu-2]}]\n",
+        &[
+            "15: spec.strategy.stages[0].members[0]: \"eu-2\" is not in spec.members; did you mean eu-3?",
+            "15: spec.strategy.stages: \"eu-3\" gains weight but is in no stage; add it to one",
+        ],
+    ),
+    (
+        "  strategy:\n",
+        "  strategy:\n    stages: [{name: a, members: [eu-3]}, {name: b, members: [eu-3]}]\n",
+        &["15: spec.strategy.stages[1].members[0]: \"eu-3\" is named more than once; leave it in one stage"],
+    ),
+    // Unknown and missing.
+    (
+        "  analysis:",
+        "  anlysis:",
+        &[
+            "4: spec.analysis: missing; give a mapping with failures, interval, lag, metrics, settle, share, unknown",
+            "19: spec.anlysis: unknown field; did you mean analysis?",
+        ],
+    ),
+    (
+        "progress: 10%",
+        "stepWeight: 5, progress: 10%",
+        &["16: spec.strategy.steps[0].stepWeight: unknown field; known here: bake, progress, wait"],
+    ),
+    ("kind: FleetRollout", "kind: FleetRolout", &["2: kind: \"FleetRolout\" is not known; did you mean FleetRollout?"]),
+    (
+        "cutover.dev/v1alpha1",
+        "cutover.dev/v1",
+        &["1: apiVersion: \"cutover.dev/v1\" is not known; write cutover.dev/v1alpha1"],
+    ),
+    (
+        "metadata: {name: shop, namespace: shop}",
+        "metadata: {namespace: shop}",
+        &["3: metadata.name: missing; give the object a name"],
+    ),
+    // Services and routes.
+    (
+        "port: 80",
+        "port: 70000",
+        &["7: spec.services[0].port: 70000 is not allowed; write a whole number from 1 to 65535"],
+    ),
+    (
+        "gatewayAPI: {name: public}",
+        "gatewayAPI: {name: public}\n          contour: {name: public}",
+        &[
+            "10: spec.services[0].routes[0]: gatewayAPI and contour are both given; give exactly one of gatewayAPI, contour, skipper",
+        ],
+    ),
+    (
+        "gatewayAPI: {name: public}",
+        "nginx: {name: public}",
+        &[
+            "10: spec.services[0].routes[0].nginx: unknown field; known here: contour, gatewayAPI, skipper",
+            "10: spec.services[0].routes[0]: nothing is chosen; give exactly one of gatewayAPI, contour, skipper",
+        ],
+    ),
+    (
+        "gatewayAPI: {name: public}",
+        "skipper: {form: Ingress, name: shop}",
+        &[
+            "10: spec.services[0].routes[0]: skipper Ingress weights are ignored for ExternalName members (all traffic would go to one of them); \
+             use the RouteGroup form or backend kind EndpointSlice",
+        ],
+    ),
+    (
+        "        - gatewayAPI: {name: public}\n",
+        "        - gatewayAPI: {name: public}\n        - gatewayAPI: {name: public, rules: [main]}\n",
+        &[
+            "11: spec.services[0].routes[1]: HTTPRoute \"public\" already holds the weights of spec.services[0].routes[0]; name other rules, or another route",
+        ],
+    ),
+    (
+        "{externalName: {}}",
+        "{clusterIP: {existing: {eu-1: old, eu-3: old}}}",
+        &[
+            "8: spec.services[0].backend.clusterIP.existing.eu-3: \"old\" already leads to \"eu-1\"; weights would have no effect; give each member a Service of its own",
+        ],
+    ),
+    (
+        "{externalName: {}}",
+        "{externalName: {existing: {eu-33: old}}}",
+        &[
+            "8: spec.services[0].backend.externalName.existing.eu-33: \"eu-33\" is not in spec.members; did you mean eu-3?",
+        ],
+    ),
+    // Analysis.
+    (
+        "  analysis:\n",
+        "  analysis:\n    interval: 5s\n",
+        &[
+            "20: warning: spec.analysis.interval: 5s is shorter than most scrape intervals; a check may see the same samples again; 10s or more is usual",
+        ],
+    ),
+    (
+        "  analysis:\n",
+        "  analysis:\n    interval: 2h\n",
+        &[
+            "14: warning: spec.strategy.bake: 5m is shorter than the 2h window of metric \"errors\"; old traffic would be judged, so each bake takes 2h; say so",
+            "20: spec.analysis.interval: 2h is not allowed; write a time from 1s to 1h",
+        ],
+    ),
+    (
+        "  analysis:\n",
+        "  analysis:\n    interval: -5m\n",
+        &["20: spec.analysis.interval: \"-5m\" is not allowed; write a time in whole h, m, s or ms, such as 1h30m"],
+    ),
+    (
+        "  strategy:\n",
+        "  strategy:\n    bake: 10s\n",
+        &[
+            "15: warning: spec.strategy.bake: 10s is shorter than the 1m window of metric \"errors\"; old traffic would be judged, so each bake takes 1m; say so",
+        ],
+    ),
+    (
+        "  strategy:\n",
+        "  strategy:\n    progressDeadline: 10m\n",
+        &[
+            "15: spec.strategy.progressDeadline: 10m is less than the 16m30s that settle and bake of the steps take; give it more than 16m30s, or leave it out",
+        ],
+    ),
+    (
+        "  analysis:\n",
+        "  analysis:\n    failures: {limit: 5, within: 3}\n",
+        &[
+            "20: spec.analysis.failures.limit: 5 failures among the last 3 checks cannot happen; at most 3, or a larger within",
+        ],
+    ),
+    (
+        "        max: 1\n",
+        "",
+        &["21: spec.analysis.metrics[0]: has no limit, so it would never fail; give max, min or perMember"],
+    ),
+    (
+        "        max: 1\n",
+        "        min: 5\n        max: 1\n",
+        &["25: spec.analysis.metrics[0].min: 5 is more than max (1); min is at most max"],
+    ),
+    (
+        "        max: 1\n",
+        "        max: 1e400\n",
+        &["25: spec.analysis.metrics[0].max: is not a finite number; write a plain number"],
+    ),
+    (
+        "        max: 1\n",
+        "        max: 1000\n",
+        &["25: spec.analysis.metrics[0].max: 1000 is no share; a ratio is judged in percent, from 0 to 100"],
+    ),
+    (
+        "        max: 1\n",
+        "        max: 1\n        guard: {max: 0.5}\n",
+        &[
+            "26: warning: spec.analysis.metrics[0].guard.max: 0.5 is stricter than the metric's own max (1); one check beyond a guard rolls back; make it the worse limit",
+        ],
+    ),
+    (
+        "        max: 1\n",
+        "        max: 1\n        query: up\n",
+        &["21: spec.analysis.metrics[0]: ratio and query are both given; give exactly one of ratio, histogram, query"],
+    ),
+    (
+        "denominator: 'sum(increase(http_requests_total",
+        "denominator: 'sum(increase(requests_total",
+        &[
+            "23: warning: spec.analysis.metrics[0].ratio.numerator: counts \"http_requests_total\", but the denominator counts \"requests_total\"; a share is meant to be of the same series",
+        ],
+    ),
+    (
+        "code=~\"5..\"}[{{ window }}]",
+        "code=~\"5..\"}[{{ windw }}]",
+        &["23: spec.analysis.metrics[0].ratio.numerator: variable \"windw\" is not known; did you mean {{ window }}?"],
+    ),
+    (
+        "code=~\"5..\"}[{{ window }}]",
+        "code=~\"5..\"}[5m]",
+        &[
+            "23: warning: spec.analysis.metrics[0].ratio.numerator: covers a fixed time, so samples of earlier weights may be judged; use [{{ window }}]",
+        ],
+    ),
+];

@@ -1,0 +1,111 @@
+//! What is installed: least roles that are bound, kustomizations that forget nothing, a hub that may do little.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use cutover::yaml;
+use serde_json::{Value, json};
+
+fn read(path: &str) -> Vec<Value> {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+    yaml::documents(&text).unwrap().into_iter().map(|document| document.value).collect()
+}
+
+fn strings(value: &Value) -> BTreeSet<&str> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+#[test]
+fn every_manifest_is_in_its_kustomization() {
+    let for_members = "member.yaml";
+    for folder in ["config/crd", "config/rbac", "config/admission", "deploy"] {
+        let kustomization = read(&format!("{folder}/kustomization.yaml"));
+        let listed = strings(&kustomization[0]["resources"]);
+        let names = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap();
+        for name in names.map(|entry| entry.unwrap().file_name().into_string().unwrap()) {
+            let manifest = name.ends_with(".yaml") && name != "kustomization.yaml" && name != for_members;
+            assert!(!manifest || listed.contains(name.as_str()), "{folder}/kustomization.yaml forgets {name}");
+        }
+        assert!(!listed.contains(for_members), "the members' role is not for the hub cluster");
+    }
+}
+
+#[test]
+fn every_role_is_bound_to_an_account_that_is_there() {
+    for file in ["config/rbac/hub.yaml", "config/rbac/member.yaml"] {
+        let documents = read(file);
+        let of_kind = |kind: &str| documents.iter().filter(|found| found["kind"] == kind).collect::<Vec<_>>();
+        for (role, binding) in [("ClusterRole", "ClusterRoleBinding"), ("Role", "RoleBinding")] {
+            assert!(!of_kind(role).is_empty(), "{file}: no {role}");
+            for found in of_kind(role) {
+                let name = &found["metadata"]["name"];
+                let namespace = &found["metadata"]["namespace"];
+                let binds = |bound: &&&Value| {
+                    bound["roleRef"]["name"] == *name
+                        && bound["roleRef"]["kind"] == role
+                        && bound["metadata"]["namespace"] == *namespace
+                };
+                let bindings = of_kind(binding);
+                let bound = bindings.iter().find(binds).unwrap_or_else(|| panic!("{file}: {role} {name} is not bound"));
+                let subject = &bound["subjects"][0];
+                let is_it = |account: &&Value| {
+                    account["metadata"]["name"] == subject["name"]
+                        && account["metadata"]["namespace"] == subject["namespace"]
+                };
+                assert!(of_kind("ServiceAccount").into_iter().any(|account| is_it(&account)), "{file}: {subject}");
+            }
+        }
+    }
+}
+
+fn rules(file: &str, kind: &str) -> Vec<Value> {
+    let roles = read(file).into_iter().filter(|found| found["kind"] == kind);
+    roles.flat_map(|role| role["rules"].as_array().cloned().unwrap_or_default()).collect()
+}
+
+#[test]
+fn no_role_is_wider_than_it_must_be() {
+    for file in ["config/rbac/hub.yaml", "config/rbac/member.yaml", "config/rbac/people.yaml"] {
+        for rule in [rules(file, "ClusterRole"), rules(file, "Role")].concat() {
+            assert!(!rule.to_string().contains('*'), "{file}: {rule}");
+        }
+        for rule in rules(file, "ClusterRole") {
+            assert!(!strings(&rule["resources"]).contains("secrets"), "{file}: {rule}");
+        }
+    }
+    for rule in [rules("config/rbac/member.yaml", "ClusterRole"), rules("config/rbac/member.yaml", "Role")].concat() {
+        assert_eq!(rule["verbs"], json!(["get"]), "the hub writes nothing in a member: {rule}");
+        assert!(rule["resourceNames"].is_array(), "only what is named: {rule}");
+    }
+}
+
+#[test]
+fn nobody_but_the_hub_may_write_a_status() {
+    for rule in rules("config/rbac/people.yaml", "ClusterRole") {
+        assert!(strings(&rule["resources"]).iter().all(|resource| !resource.contains("/status")), "{rule}");
+    }
+}
+
+#[test]
+fn the_hub_runs_as_its_account_with_nothing_to_spare() {
+    let [deployment] = read("deploy/hub.yaml").try_into().unwrap();
+    let pod = &deployment["spec"]["template"]["spec"];
+    let container = &pod["containers"][0];
+    assert_eq!(pod["serviceAccountName"], "cutover-hub");
+    assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
+    assert_eq!(pod["securityContext"]["seccompProfile"]["type"], "RuntimeDefault");
+    assert_eq!(container["securityContext"]["readOnlyRootFilesystem"], true);
+    assert_eq!(container["securityContext"]["allowPrivilegeEscalation"], false);
+    assert_eq!(container["securityContext"]["capabilities"]["drop"], json!(["ALL"]));
+    for probe in ["livenessProbe", "readinessProbe"] {
+        assert!(container[probe]["httpGet"]["path"].is_string(), "{probe}");
+    }
+}
+
+#[test]
+fn the_documents_explain_every_reason() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operations.md")).unwrap();
+    for reason in cutover::api::Reason::ALL {
+        let row = format!("| `{reason}` | {} |", reason.meaning());
+        assert!(page.contains(&row), "docs/operations.md lacks the row\n{row}");
+    }
+}

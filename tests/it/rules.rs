@@ -1,0 +1,136 @@
+//! The CEL rules of the definitions, evaluated as an API server would after defaulting.
+
+use cutover::api::crd::{definitions, schema};
+use kube::core::cel::Validator;
+use serde_json::{Value, json};
+
+fn object(spec: &Value) -> Value {
+    json!({"apiVersion": "cutover.dev/v1alpha1", "metadata": {"name": "shop"}, "spec": spec})
+}
+
+fn said(kind: usize, spec: &Value, old: Option<&Value>) -> Vec<String> {
+    let definitions = definitions().unwrap();
+    let answer = Validator::new().validate(schema(&definitions[kind]), &object(spec), old.map(object).as_ref());
+    answer.err().map(|errors| errors.into_vec().into_iter().map(|error| error.message).collect()).unwrap_or_default()
+}
+
+fn rollout() -> Value {
+    json!({
+        "services": [{"name": "storefront", "port": 80, "routes": [{"gatewayAPI": {"name": "public"}}]}],
+        "members": [{"name": "eu-1", "weight": 0, "initialWeight": 100}, {"name": "eu-3", "weight": 100}],
+        "analysis": {"metrics": [{"name": "m", "ratio": {"numerator": "a", "denominator": "b"}, "max": 1}]},
+    })
+}
+
+/// The rollout with the value at a pointer replaced.
+fn with(pointer: &str, value: Value) -> Value {
+    let mut spec = rollout();
+    let (parent, key) = pointer.rsplit_once('/').unwrap();
+    match spec.pointer_mut(parent).unwrap() {
+        Value::Array(items) => items[key.parse::<usize>().unwrap()] = value,
+        other => other[key] = value,
+    }
+    spec
+}
+
+#[test]
+fn a_right_rollout_passes_every_rule() {
+    assert_eq!(said(0, &rollout(), None), Vec::<String>::new());
+    let staged = json!({"stages": [{"name": "a", "members": ["eu-3"]}], "steps": [{"progress": "0.5%"}, {"progress": "12.25%"}, {"progress": "100%"}]});
+    assert_eq!(said(0, &with("/strategy", staged), None), Vec::<String>::new());
+}
+
+#[test]
+fn each_rule_of_a_rollout_refuses_what_it_is_about() {
+    let steps = |progress: &[&str]| progress.iter().map(|p| json!({"progress": p})).collect::<Value>();
+    let metric = |change: Value| {
+        let mut metric = json!({"name": "m", "ratio": {"numerator": "a", "denominator": "b"}, "max": 1});
+        for (key, value) in change.as_object().unwrap() {
+            metric[key] = value.clone();
+        }
+        with("/analysis/metrics/0", metric)
+    };
+    for (spec, message) in [
+        (with("/members/1/weight", json!(99)), "spec.members: the weights must sum to weightTotal"),
+        (with("/members/0/initialWeight", json!(90)), "spec.members: the initial weights must sum to weightTotal"),
+        (
+            with("/services/0/name", json!("x".repeat(61))),
+            "spec.services: service and member name together at most 62 characters",
+        ),
+        (
+            with("/strategy", json!({"stages": [{"name": "a", "members": ["eu-2"]}]})),
+            "spec.strategy.stages: every member must be listed in spec.members",
+        ),
+        (
+            with("/strategy", json!({"steps": steps(&["10%", "5%", "100%"])})),
+            "spec.strategy.steps: steps rise; each progress must be more than the one before it",
+        ),
+        (
+            with("/strategy", json!({"steps": steps(&["9%", "9%", "100%"])})),
+            "spec.strategy.steps: steps rise; each progress must be more than the one before it",
+        ),
+        (with("/strategy", json!({"steps": steps(&["9%", "50%"])})), "spec.strategy.steps: the last step must be 100%"),
+        (with("/analysis/interval", json!("2h")), "spec.analysis.interval: from 1s to 1h"),
+        (with("/analysis/interval", json!("500ms")), "spec.analysis.interval: from 1s to 1h"),
+        (with("/analysis/failures", json!({"limit": 5, "within": 3})), "limit must not be more than within"),
+        (metric(json!({"query": "up"})), "a metric has exactly one of ratio, histogram and query"),
+        (metric(json!({"min": 2})), "min must not be more than max"),
+        (metric(json!({"window": "25h"})), "window: from 1s to 24h"),
+        (metric(json!({"guard": {}})), "a guard needs max or min"),
+        (metric(json!({"guard": {"min": 2, "max": 1}})), "min must not be more than max"),
+        (metric(json!({"perMember": {}})), "perMember needs max or min"),
+        (
+            with("/analysis/metrics/0", json!({"name": "m", "query": "up"})),
+            "a metric needs a limit: max, min, or perMember",
+        ),
+        (
+            with("/analysis/metrics/0", json!({"name": "m", "query": "up", "max": 1})),
+            "a query is judged per member only; put its limits under perMember",
+        ),
+        (
+            with("/services/0/routes/0/gatewayAPI", json!({})),
+            "name an HTTPRoute to adopt, or say create; one of the two",
+        ),
+        (
+            with("/services/0/routes/0", json!({"contour": {}})),
+            "name an HTTPProxy to adopt, or say create; one of the two",
+        ),
+        (
+            with("/services/0/routes/0", json!({"skipper": {}})),
+            "name an object to adopt, or say create; one of the two",
+        ),
+    ] {
+        assert!(said(0, &spec, None).contains(&message.to_owned()), "{message}: {:?} {spec}", said(0, &spec, None));
+    }
+}
+
+#[test]
+fn each_rule_of_a_member_refuses_what_it_is_about() {
+    let member = |endpoints: Value, prometheus: Value, allowed: Value| {
+        said(1, &json!({"endpoints": endpoints, "prometheus": prometheus, "allowedNamespaces": allowed}), None)
+    };
+    let (one, url) = (json!({"host": "a.example.com", "port": 443}), json!({"url": {"address": "https://p"}}));
+    let named = json!({"name": "s", "key": "k"});
+    assert_eq!(member(json!([one]), url.clone(), json!({"from": "Names", "names": ["shop"]})), Vec::<String>::new());
+    assert_eq!(
+        member(json!([one]), json!({"service": {"namespace": "m", "name": "p", "port": 1}}), json!({})),
+        [
+            "spec.prometheus.service is reached through the member's API server and needs kubeconfigSecretRef; or give prometheus.url"
+        ]
+    );
+    assert_eq!(
+        member(json!([one, one]), url.clone(), json!({})),
+        ["spec.endpoints: at most one endpoint without service, the default"]
+    );
+    assert_eq!(member(json!([one]), url, json!({"from": "Names"})), ["names is given with from: Names, and only then"]);
+    let both = json!({"url": {"address": "https://p", "bearerTokenSecretRef": named, "basicAuthSecretRef": named}});
+    assert_eq!(member(json!([one]), both, json!({})), ["bearerTokenSecretRef or basicAuthSecretRef, not both"]);
+}
+
+#[test]
+fn a_request_cannot_be_changed() {
+    let request =
+        |run: u32| json!({"rollout": {"name": "shop", "uid": "u"}, "verb": "Abort", "run": run, "requestedBy": "me"});
+    assert_eq!(said(2, &request(1), Some(&request(1))), Vec::<String>::new());
+    assert_eq!(said(2, &request(2), Some(&request(1))), ["spec: a request cannot be changed; make a new one"]);
+}
