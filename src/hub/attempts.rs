@@ -50,6 +50,11 @@ impl Attempts {
         }
     }
 
+    /// Forgets a try: the next one may come at once.
+    pub(super) fn forget(&mut self, action: &Action) {
+        self.0.remove(&About::of(action));
+    }
+
     /// A route as it was seen, with what went wrong at the last write.
     pub(super) fn told(&self, key: &RouteKey, mut seen: RouteSeen) -> RouteSeen {
         if let RouteSeen::Live(live) = &mut seen {

@@ -18,7 +18,7 @@ use crate::{
     backend,
     rollout::{
         Action, RouteKey,
-        input::{Mark, Problem},
+        input::{Mark, Problem, RouteSeen},
     },
     route::{self, RouteError, Write},
 };
@@ -46,6 +46,9 @@ impl Execution<'_> {
                 memory.rehearsed(&self.subject.status, route, &result);
             }
             memory.attempts.ended(action, &result, Instant::now());
+            if result.is_ok() && self.made(action) {
+                memory.attempts.forget(action);
+            }
             self.tell(action, &result);
         }
     }
@@ -142,6 +145,11 @@ impl Execution<'_> {
             self.hub.calls.write(write, earnest).await?;
         }
         Ok(())
+    }
+
+    /// The route was not there before: nobody fights about it, and the next write need not wait.
+    fn made(&self, action: &Action) -> bool {
+        matches!(action, Action::WriteRoute { route, .. } if self.sight.seen.routes.get(route) == Some(&RouteSeen::ToCreate))
     }
 
     fn run(&self) -> u64 {

@@ -3,7 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::{addresses::Addresses, attempts::Attempts, calls::CallError, measuring::Measuring, probes::Probes};
-use crate::{api::FleetRolloutStatus, rollout::RouteKey};
+use crate::{
+    api::{FleetRollout, FleetRolloutStatus, Reason},
+    rollout::{RouteKey, input::Problem},
+    validate::{self, Severity},
+};
 
 /// What one task remembers.
 #[derive(Default)]
@@ -15,6 +19,13 @@ pub(super) struct Memory {
     /// Number of the last transition that was announced; nothing before the first pass.
     pub(super) announced: Option<u64>,
     rehearsed: Rehearsed,
+    judged: Option<Judged>,
+}
+
+/// What the rules say of one generation of the spec; they read every query, so they are asked once.
+struct Judged {
+    generation: Option<i64>,
+    problem: Option<Problem>,
 }
 
 /// The dry runs of one run's first write.
@@ -30,6 +41,14 @@ impl Memory {
         self.measuring.collect();
         self.probes.collect();
         self.addresses.collect();
+    }
+
+    /// The first rule that the spec breaks.
+    pub(super) fn refused(&mut self, rollout: &FleetRollout) -> Option<Problem> {
+        let generation = rollout.metadata.generation;
+        let judged = self.judged.take().filter(|judged| judged.generation == generation);
+        let judged = judged.unwrap_or_else(|| Judged { generation, problem: broken_rule(rollout) });
+        self.judged.insert(judged).problem.clone()
     }
 
     /// The dry runs of the present run.
@@ -49,6 +68,12 @@ impl Memory {
         };
         self.rehearsed.results.insert(route.clone(), result);
     }
+}
+
+fn broken_rule(rollout: &FleetRollout) -> Option<Problem> {
+    let problems = validate::rollout(&rollout.spec);
+    let error = problems.into_iter().find(|problem| problem.severity == Severity::Error)?;
+    Some(Problem::new(Reason::InvalidSpec, error.to_string()))
 }
 
 fn run(status: &FleetRolloutStatus) -> u64 {

@@ -12,7 +12,7 @@ use super::{
     subject::{Placed, Subject},
 };
 use crate::{
-    api::{Reason, Route},
+    api::{FleetRollout, Reason, Route},
     backend,
     rollout::{
         Observation, RouteKey,
@@ -35,7 +35,7 @@ pub(super) struct Sight {
 }
 
 /// Looks at everything that the subject names.
-pub(super) fn observe(hub: &Hub, subject: &Subject, memory: &mut Memory) -> Sight {
+pub(super) fn observe(hub: &Hub, rollout: &FleetRollout, subject: &Subject, memory: &mut Memory) -> Sight {
     let mut sight = Sight::default();
     for placed in &subject.services {
         for route in &placed.spec.routes {
@@ -45,7 +45,7 @@ pub(super) fn observe(hub: &Hub, subject: &Subject, memory: &mut Memory) -> Sigh
             see_backend(hub, subject, placed, member, memory, &mut sight);
         }
     }
-    sight.seen.refused = refused(subject);
+    sight.seen.refused = refused(rollout, subject, memory);
     sight.seen.members.clone_from(&subject.members);
     sight.seen.endpoints = memory.probes.endpoints();
     sight.seen.rehearsals = memory.rehearsals(&subject.status);
@@ -82,7 +82,11 @@ pub(super) fn requests(hub: &Hub, subject: &Subject) -> Vec<Request> {
 }
 
 /// What makes the declaration unfit to start a run: the first problem.
-fn refused(subject: &Subject) -> Option<Problem> {
+fn refused(rollout: &FleetRollout, subject: &Subject, memory: &mut Memory) -> Option<Problem> {
+    memory.refused(rollout).or_else(|| combinations(subject))
+}
+
+fn combinations(subject: &Subject) -> Option<Problem> {
     subject.declared.iter().find_map(|placed| {
         let context = subject.context(placed);
         placed.spec.routes.iter().find_map(|route| route::problems(&context, route).into_iter().next())

@@ -45,7 +45,7 @@ pub(super) async fn pass(
     memory.collect();
     let subject = Subject::new(&hub.id, rollout, &hub.registry);
     memory.announced.get_or_insert(subject.status.announced);
-    let sight = observe::observe(hub, &subject, memory);
+    let sight = observe::observe(hub, rollout, &subject, memory);
     let decision = decide(hub, rollout, &subject, &sight, memory, wake);
     let (ready, blocked) = due_now(&decision.actions, memory);
 

@@ -58,11 +58,19 @@ pub struct Options {
 #[derive(Debug, thiserror::Error)]
 pub enum HubError {
     /// Neither a kubeconfig nor a service account is there.
-    #[error("how to reach the hub cluster is not known: {0}; give --kubeconfig, or run in a cluster")]
-    Config(#[from] kube::config::InferConfigError),
-    /// The kubeconfig that was given cannot be used.
-    #[error("--kubeconfig: {0}")]
-    Kubeconfig(#[from] kube::config::KubeconfigError),
+    #[error("no usable kubeconfig in KUBECONFIG and no service account; give --kubeconfig, or run in a cluster")]
+    NoConfig,
+    /// The kubeconfig that was given cannot be read.
+    #[error("--kubeconfig {file}: {error}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// The kubeconfig that was given is none. What is wrong is not told: the words of its parser show what is around it.
+    #[error("--kubeconfig {0} is not a usable kubeconfig; see kubectl config view --kubeconfig")]
+    NoKubeconfig(String),
     /// The client for the hub cluster cannot be made of its configuration.
     #[error("the hub cluster's configuration cannot be used: {0}")]
     Client(#[source] Box<kube::Error>),
@@ -110,12 +118,20 @@ pub async fn run(options: Options) -> Result<(), HubError> {
 /// How the hub cluster is reached.
 async fn configuration(kubeconfig: Option<&Path>) -> Result<Config, HubError> {
     let mut config = match kubeconfig {
-        None => Config::infer().await?,
-        Some(file) => Config::from_custom_kubeconfig(Kubeconfig::read_from(file)?, &KubeConfigOptions::default()).await?,
+        None => Config::infer().await.map_err(|_| HubError::NoConfig)?,
+        Some(file) => from_file(file).await?,
     };
     // Every call has a deadline and is decided anew; a client that repeats would do what was decided long ago.
     config.default_retry = false;
     Ok(config)
+}
+
+async fn from_file(path: &Path) -> Result<Config, HubError> {
+    let file = path.display().to_string();
+    std::fs::metadata(path).map_err(|error| HubError::Unreadable { file: file.clone(), error })?;
+    let unusable = |_| HubError::NoKubeconfig(file.clone());
+    let kubeconfig = Kubeconfig::read_from(path).map_err(unusable)?;
+    Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.map_err(unusable)
 }
 
 /// The parts of a running process.

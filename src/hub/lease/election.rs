@@ -13,7 +13,7 @@ use super::{
 use crate::{api::FIELD_MANAGER, clock};
 
 /// The Lease's name, in the hub's own namespace.
-const NAME: &str = "cutover";
+const NAME: &str = "cutover-hub";
 
 /// One process's part in the election.
 pub(in crate::hub) struct Election {
