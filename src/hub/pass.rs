@@ -16,7 +16,7 @@ use super::{
     subject::Subject,
 };
 use crate::{
-    api::{FINALIZER, FleetRollout},
+    api::{FINALIZER, FleetRollout, FleetRolloutStatus},
     clock,
     rollout::{self, Action, Decision, Input},
 };
@@ -56,13 +56,18 @@ pub(super) async fn pass(
     let untold = publish(hub, &stored, memory).await;
     cleanup::old_requests(hub, &subject).await;
 
-    if !ready.is_empty() {
+    if !ready.is_empty() || live_run(&decision.status) != live_run(&subject.status) {
         return Ok(Ended::Again);
     }
     let later = untold.then(|| Instant::now() + TELL_AGAIN);
     let probes = memory.probes.go_on(hub, &subject, &sight, &rollout.spec.analysis, wake);
     let addresses = memory.addresses.go_on(hub, &subject, wake);
     Ok(Ended::Rest([decision.wake.map(instant), blocked, later, probes, addresses].into_iter().flatten().min()))
+}
+
+/// The run that is live: what is looked at and probed depends on it.
+fn live_run(status: &FleetRolloutStatus) -> Option<u64> {
+    status.run.as_ref().filter(|run| run.outcome.is_none()).map(|run| run.number)
 }
 
 /// Asks the core, and sends for the measurements that it wants.

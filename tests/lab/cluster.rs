@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{
     Api, Client, Config,
-    api::{DynamicObject, Patch, PatchParams, TypeMeta},
+    api::{DynamicObject, Patch, PatchParams, PostParams, TypeMeta},
     config::{KubeConfigOptions, Kubeconfig},
     core::GroupVersionKind,
     runtime::{conditions, wait::await_condition},
@@ -68,6 +68,17 @@ impl Cluster {
         for object in serde_yaml::from_multiple::<Value>(yaml)? {
             // An allocator or an admission plugin may not be ready right after the start.
             eventually("apply", seconds(20), async || self.apply_one(namespace, &object).await).await?;
+        }
+        Ok(())
+    }
+
+    /// Creates every object of a YAML text as a person with `kubectl create` does: its fields belong to no applier.
+    pub async fn create(&self, namespace: &str, yaml: &str) -> Result<()> {
+        for object in serde_yaml::from_multiple::<DynamicObject>(yaml)? {
+            let kind = object.types.as_ref().context("an object without a kind")?;
+            let api = self.api(&kind.api_version, &kind.kind, namespace).await?;
+            let parameters = PostParams { field_manager: Some("kubectl-create".to_owned()), ..PostParams::default() };
+            api.create(&parameters, &object).await.with_context(|| kind.kind.clone())?;
         }
         Ok(())
     }

@@ -1,59 +1,84 @@
 //! The hub process: a `cutover hub` of its own, as a user of the hub's cluster without rights but those its roles give.
 
-use crate::{apiserver::HUB_USER, lab::Lab, process::Process};
-use anyhow::Result;
+use crate::{
+    apiserver::HUB_USER,
+    cluster::Cluster,
+    process::Process,
+    wait::{answers, eventually, seconds},
+};
+use anyhow::{Context, Result};
 use rustix::process::Signal;
-use std::path::PathBuf;
-use tokio::process::Command;
+use std::path::{Path, PathBuf};
+use tokio::{process::Command, sync::Mutex};
 
 /// Ends with the value.
 pub struct Hub {
-    pub log: PathBuf,
     kubeconfig: PathBuf,
-    args: Vec<String>,
-    process: Process,
+    log: PathBuf,
+    port: u16,
+    process: Mutex<Option<Process>>,
 }
 
 impl Hub {
-    /// `name` names its log; `args` come after `cutover hub --kubeconfig FILE`.
-    pub fn start(lab: &Lab, name: &str, args: &[&str]) -> Result<Self> {
-        let kubeconfig = lab.hub.kubeconfig_file(HUB_USER)?;
-        let log = lab.folder.join(format!("logs/hub-{name}.log"));
-        let args: Vec<String> = args.iter().map(ToString::to_string).collect();
-        let process = Process::spawn("hub", command(&kubeconfig, &args), &log)?;
-        Ok(Self { log, kubeconfig, args, process })
+    /// `name` names its log; it answers for itself on `port`. `open` starts it.
+    pub fn new(hub: &Cluster, folder: &Path, name: &str, port: u16) -> Result<Self> {
+        let log = folder.join(format!("logs/hub-{name}.log"));
+        Ok(Self { kubeconfig: hub.kubeconfig_file(HUB_USER)?, log, port, process: Mutex::default() })
+    }
+
+    /// Starts it (again) and waits until it is ready.
+    pub async fn open(&self) -> Result<()> {
+        *self.process.lock().await = Some(Process::spawn("hub", self.command(), &self.log)?);
+        let url = format!("http://127.0.0.1:{}/readyz", self.port);
+        eventually("the hub process", seconds(30), async || {
+            self.check().await?;
+            answers(&url).await
+        })
+        .await
     }
 
     /// SIGKILL.
-    pub async fn kill(&mut self) -> Result<()> {
-        self.process.kill().await
+    pub async fn kill(&self) -> Result<()> {
+        match self.process.lock().await.take() {
+            Some(mut process) => process.kill().await,
+            None => Ok(()),
+        }
     }
 
-    /// SIGKILL if it still runs, then the same again.
-    pub async fn restart(&mut self) -> Result<()> {
-        self.kill().await?;
-        self.process = Process::spawn("hub", command(&self.kubeconfig, &self.args), &self.log)?;
-        Ok(())
+    /// SIGTERM, then waits until it has ended by itself: its Lease is free.
+    pub async fn stop(&self) -> Result<()> {
+        let process = self.process.lock().await.take();
+        let mut process = process.context("the hub process was stopped")?;
+        process.signal(Signal::TERM)?;
+        eventually("the end of the hub process", seconds(15), async || process.has_ended()).await
     }
 
     /// SIGSTOP: it holds its connections and does nothing.
-    pub fn pause(&self) -> Result<()> {
-        self.process.signal(Signal::STOP)
+    pub async fn pause(&self) -> Result<()> {
+        self.signal(Signal::STOP).await
     }
 
     /// SIGCONT: it wakes and knows nothing of the time that passed.
-    pub fn resume(&self) -> Result<()> {
-        self.process.signal(Signal::CONT)
+    pub async fn resume(&self) -> Result<()> {
+        self.signal(Signal::CONT).await
     }
 
     /// An error with the end of its log if it has ended by itself.
-    pub fn check(&mut self) -> Result<()> {
-        self.process.check()
+    pub async fn check(&self) -> Result<()> {
+        self.process.lock().await.as_mut().context("the hub process was stopped")?.check()
     }
-}
 
-fn command(kubeconfig: &std::path::Path, args: &[String]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_cutover"));
-    command.arg("hub").arg("--kubeconfig").arg(kubeconfig).args(args);
-    command
+    async fn signal(&self, signal: Signal) -> Result<()> {
+        self.process.lock().await.as_ref().context("the hub process was stopped")?.signal(signal)
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cutover"));
+        command
+            .env("KUBECONFIG", &self.kubeconfig)
+            .env("RUST_LOG", "cutover=debug")
+            .args(["hub", "--allow-addresses", "10.77.0.0/24"])
+            .arg(format!("--listen=127.0.0.1:{}", self.port));
+        command
+    }
 }

@@ -5,7 +5,9 @@ use crate::{
     cluster::Cluster,
     contour::Contour,
     dns::Dns,
+    fleet,
     gateway::Gateway,
+    hub::Hub,
     parts::Parts,
     pki::Pki,
     process::Process,
@@ -24,6 +26,8 @@ use std::{
 
 pub const MEMBERS: [&str; 3] = ["eu-1", "eu-2", "eu-3"];
 const HUB: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+/// Where the shared hub process answers for itself.
+const HUB_PORT: u16 = 8201;
 
 /// The hub, Skipper, Envoy, the members. Not loopback, which the hub process and the Service proxy refuse.
 pub const ADDRESSES: [Ipv4Addr; 6] = [
@@ -50,6 +54,8 @@ pub struct Lab {
     pub members: BTreeMap<&'static str, Member>,
     pub skipper: Skipper,
     pub contour: Contour,
+    /// The `cutover hub` that all tests share.
+    pub process: Hub,
     _etcd: Process,
 }
 
@@ -77,9 +83,12 @@ impl Lab {
         let ca = pki.ca_file();
         let (skipper, contour) =
             tokio::try_join!(Skipper::start(&parts, folder, &hub, &ca), Contour::start(&parts, folder, &hub),)?;
-        println!("lab: everything is up after {:.1?}", since.elapsed());
         let members = MEMBERS.into_iter().zip(members).collect();
-        Ok(Self { folder: folder.to_owned(), pki, dns, hub, members, skipper, contour, _etcd: etcd })
+        fleet::install(&hub, &members, &pki).await.context("cutover cannot be installed")?;
+        let process = Hub::new(&hub, folder, "shared", HUB_PORT)?;
+        process.open().await?;
+        println!("lab: everything is up after {:.1?}", since.elapsed());
+        Ok(Self { folder: folder.to_owned(), pki, dns, hub, members, skipper, contour, process, _etcd: etcd })
     }
 
     pub fn member(&self, name: &str) -> &Member {

@@ -1,5 +1,6 @@
 //! Clients: requests at a bounded rate for a bounded time, half of them on connections of their own.
 
+use crate::wait::eventually;
 use anyhow::{Context, Result};
 use http::{Request, StatusCode, header};
 use http_body_util::{BodyExt, Empty};
@@ -17,7 +18,7 @@ use std::{
 use tokio::{
     net::TcpStream,
     task::JoinSet,
-    time::{Instant, MissedTickBehavior, interval, timeout},
+    time::{Instant, MissedTickBehavior, interval, sleep_until, timeout},
 };
 
 /// Even workers keep their connection, odd ones open a new one for each request.
@@ -80,6 +81,27 @@ impl Load {
 
     pub fn so_far(&self) -> Totals {
         self.shared.totals.lock().unwrap().clone()
+    }
+
+    /// Waits until so many more requests were sent.
+    pub async fn sends(&self, count: u64) -> Result<()> {
+        let goal = self.so_far().sent + count;
+        eventually("the load", Duration::from_secs(60), async || {
+            let sent = self.so_far().sent;
+            anyhow::ensure!(sent >= goal, "{sent} of {goal} requests were sent");
+            Ok(())
+        })
+        .await
+    }
+
+    /// Waits until the load went on for so long, at least at half its rate.
+    pub async fn goes_on_for(&self, time: Duration) -> Result<()> {
+        let (begin, before) = (Instant::now(), self.so_far().sent);
+        sleep_until(begin + time).await;
+        let wanted = u64::from(self.shared.plan.rate) * time.as_secs() / 2;
+        let sent = self.so_far().sent - before;
+        anyhow::ensure!(sent >= wanted, "{sent} requests were sent in {time:?}, at least {wanted} are needed");
+        Ok(())
     }
 
     /// Waits until the plan's limit or time is reached.

@@ -42,6 +42,11 @@ impl Process {
         self.child.kill().await.with_context(|| format!("cannot kill {}", self.name))
     }
 
+    /// An error as long as it runs.
+    pub fn has_ended(&mut self) -> Result<()> {
+        self.child.try_wait()?.map(drop).with_context(|| format!("{} still runs", self.name))
+    }
+
     /// An error with the end of its log if it has ended by itself.
     pub fn check(&mut self) -> Result<()> {
         match self.child.try_wait()? {

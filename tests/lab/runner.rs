@@ -6,7 +6,7 @@ use futures::{StreamExt, future::LocalBoxFuture, stream};
 use std::{
     fs,
     ops::Deref,
-    path::PathBuf,
+    path::Path,
     process::ExitCode,
     sync::Arc,
     time::{Duration, Instant},
@@ -78,13 +78,21 @@ fn namespace(test: &str) -> String {
     test.replace('_', "-")
 }
 
-/// The ends of the logs that carry this test's namespace in their names (its hub processes), and of the data planes.
+/// What the hub processes said of this test's namespace last, and the ends of the data planes' logs.
 fn logs(lab: &Lab, test: &str) -> String {
     let folder = lab.folder.join("logs");
-    let shared = ["skipper.log", "contour.log", "envoy.log"].map(|name| (folder.join(name), 4));
-    let own = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let own = own.filter(|path| path.to_string_lossy().contains(&namespace(test))).map(|path| (path, 15));
-    let ends =
-        own.chain(shared).map(|(path, lines): (PathBuf, usize)| format!("{}:\n{}", path.display(), tail(&path, lines)));
-    ends.collect::<Vec<_>>().join("\n")
+    let planes = ["skipper.log", "contour.log", "envoy.log"].map(|name| folder.join(name));
+    let planes = planes.iter().map(|path| format!("{}:\n{}", path.display(), tail(path, 2)));
+    let hubs = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let hubs = hubs.filter(|path| path.to_string_lossy().contains("/hub-"));
+    let said = hubs.map(|path| format!("{}:\n{}", path.display(), about(&path, &namespace(test), 15)));
+    said.chain(planes).collect::<Vec<_>>().join("\n")
+}
+
+/// The last lines of a log that contain a word, each cut to a length that can be read.
+fn about(log: &Path, word: &str, lines: usize) -> String {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let said: Vec<String> =
+        text.lines().filter(|line| line.contains(word)).map(|line| line.chars().take(600).collect()).collect();
+    said[said.len().saturating_sub(lines)..].join("\n")
 }

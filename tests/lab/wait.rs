@@ -1,22 +1,21 @@
 //! Waiting for a condition, never for a time.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use std::time::Duration;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout_at};
 
 /// Tries `attempt` every 50 ms until it succeeds; after `within`, its last error says why it did not.
 pub async fn eventually<T>(what: &str, within: Duration, mut attempt: impl AsyncFnMut() -> Result<T>) -> Result<T> {
     let deadline = Instant::now() + within;
-    loop {
-        match tokio::time::timeout_at(deadline, attempt()).await {
-            Ok(Ok(value)) => return Ok(value),
-            Ok(Err(error)) if Instant::now() >= deadline => {
-                return Err(error).with_context(|| format!("{what}: not within {within:?}"));
-            }
-            Ok(Err(_)) => sleep(Duration::from_millis(50)).await,
-            Err(_) => anyhow::bail!("{what}: no answer within {within:?}"),
+    let mut last = anyhow!("no answer");
+    while let Ok(outcome) = timeout_at(deadline, attempt()).await {
+        match outcome {
+            Ok(value) => return Ok(value),
+            Err(error) => last = error,
         }
+        sleep(Duration::from_millis(50)).await;
     }
+    Err(last).with_context(|| format!("{what}: not within {within:?}"))
 }
 
 /// One GET; anything but a success is an error.

@@ -5,8 +5,9 @@ use crate::runner::Test;
 mod contour;
 mod hand_made;
 mod harness;
+mod promotion;
 mod skipper;
 
 pub fn all() -> Vec<Test> {
-    [skipper::TESTS, contour::TESTS, harness::TESTS].concat()
+    [skipper::TESTS, contour::TESTS, harness::TESTS, promotion::TESTS].concat()
 }

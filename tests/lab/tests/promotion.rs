@@ -1,0 +1,163 @@
+//! A full promotion from eu-1 to eu-3 on every data plane: what was asked is what the members received.
+
+use super::hand_made::external_name;
+use crate::{
+    history::History,
+    load::{Load, Plan, get},
+    rollout::{PATIENCE, Rollout, declaration, promoted_steps, to_eu_3},
+    runner::{Scene, Test},
+    shares::assert_shares,
+    shown::shown,
+    wait::{eventually, seconds},
+};
+use anyhow::{Result, ensure};
+use cutover::api::{Phase, Verb};
+use serde_json::{Value, json};
+use std::{net::SocketAddr, time::Duration};
+
+pub const TESTS: &[Test] = &[
+    Test { name: "promotion_by_http_route", exclusive: false, run: |scene| Box::pin(http_route(scene)) },
+    Test { name: "promotion_by_http_proxy", exclusive: false, run: |scene| Box::pin(http_proxy(scene)) },
+    Test { name: "promotion_by_route_group", exclusive: false, run: |scene| Box::pin(route_group(scene)) },
+    Test { name: "promotion_by_ingress_per_member", exclusive: false, run: |scene| Box::pin(ingresses(scene)) },
+    Test { name: "promotion_by_weighted_ingress", exclusive: false, run: |scene| Box::pin(ingress(scene)) },
+];
+
+/// Weight of eu-3 at each step.
+const STEPS: [u32; 4] = [10, 30, 60, 100];
+const POINTS: f64 = 5.0;
+/// Load goes on so long before the first write and after the last.
+const AROUND: Duration = seconds(5);
+const RATE: u32 = 500;
+
+/// Which route is promoted, and where its requests go.
+struct Plane {
+    to: SocketAddr,
+    /// The rollout's service but for name and port.
+    service: Value,
+    /// API version, kind and name of the object whose history tells.
+    watched: (&'static str, &'static str, String),
+}
+
+/// An adopted `HTTPRoute` that knows eu-1 only.
+async fn http_route(scene: Scene) -> Result<()> {
+    let name = &scene.namespace;
+    external_name(&scene, &format!("{name}-eu-1"), "eu-1").await?;
+    scene.hub.create(name, &format!("\
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {{name: public}}
+spec:
+  parentRefs: [{{namespace: projectcontour, name: public}}]
+  hostnames: [{name}.example.com]
+  rules: [{{backendRefs: [{{name: {name}-eu-1, port: 80}}]}}]
+")).await?;
+    let service = json!({"routes": [{"gatewayAPI": {"name": "public"}}]});
+    let watched = ("gateway.networking.k8s.io/v1", "HTTPRoute", "public".to_owned());
+    promote(&scene, Plane { to: scene.contour.address, service, watched }).await
+}
+
+/// An adopted `HTTPProxy` that already says how Envoy checks eu-3's certificate; that survives.
+async fn http_proxy(scene: Scene) -> Result<()> {
+    let name = &scene.namespace;
+    external_name(&scene, &format!("{name}-eu-1"), "eu-1").await?;
+    let ca = json!(scene.pki.ca);
+    scene.hub.create(name, &format!("\
+apiVersion: v1
+kind: Secret
+metadata: {{name: lab-ca}}
+stringData: {{ca.crt: {ca}}}
+---
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {{name: public}}
+spec:
+  virtualhost: {{fqdn: {name}.example.com}}
+  routes:
+  - services:
+    - {{name: {name}-eu-1, port: 80, weight: 100}}
+    - {{name: {name}-eu-3, port: 443, weight: 0, protocol: tls, validation: {{caSecret: lab-ca, subjectName: eu-3.lab}}}}
+")).await?;
+    let service = json!({"routes": [{"contour": {"name": "public"}}]});
+    let watched = ("projectcontour.io/v1", "HTTPProxy", "public".to_owned());
+    promote(&scene, Plane { to: scene.contour.address, service, watched }).await
+}
+
+/// A `RouteGroup` that the hub makes; Skipper checks eu-3's certificate for the name in the backend's address.
+async fn route_group(scene: Scene) -> Result<()> {
+    let service = json!({"routes": [{"skipper": {"create": hosts(&scene)}}]});
+    let watched = ("zalando.org/v1", "RouteGroup", scene.namespace.clone());
+    promote(&scene, Plane { to: scene.skipper.address, service, watched }).await
+}
+
+async fn ingresses(scene: Scene) -> Result<()> {
+    let service = json!({"routes": [{"skipper": {"form": "IngressPerMember", "create": hosts(&scene)}}]});
+    let watched = ("networking.k8s.io/v1", "Ingress", format!("{}-eu-3", scene.namespace));
+    promote(&scene, Plane { to: scene.skipper.address, service, watched }).await
+}
+
+async fn ingress(scene: Scene) -> Result<()> {
+    let route = json!({"skipper": {"form": "Ingress", "create": hosts(&scene)}});
+    let service = json!({"backend": {"endpointSlice": {}}, "routes": [route]});
+    let watched = ("networking.k8s.io/v1", "Ingress", scene.namespace.clone());
+    promote(&scene, Plane { to: scene.skipper.address, service, watched }).await
+}
+
+fn hosts(scene: &Scene) -> Value {
+    json!({"hosts": [format!("{}.example.com", scene.namespace)]})
+}
+
+async fn promote(scene: &Scene, plane: Plane) -> Result<()> {
+    let name = &scene.namespace;
+    let mut declared = declaration(name, &Value::Null);
+    json_patch::merge(&mut declared["spec"]["services"][0], &plane.service);
+    declared["spec"]["strategy"]["steps"] = promoted_steps(&STEPS);
+    let (api_version, kind, object) = plane.watched;
+    let history = History::start(scene.hub.api(api_version, kind, name).await?, &object).await?;
+    let rollout = Rollout::declare(scene, &declared).await?;
+    rollout.phase(Phase::Initialized).await?;
+    let load = steady_load(scene, plane.to).await?;
+
+    load.goes_on_for(AROUND).await?;
+    rollout.edit(json!({"members": to_eu_3()})).await?;
+    for (step, weight) in (1..).zip(STEPS) {
+        rollout.at_step(step).await?;
+        judge(scene, &load, weight).await?;
+        rollout.phase(Phase::WaitingPromotion).await?;
+        rollout.ask(Verb::Promote).await?;
+    }
+    rollout.phase(Phase::Succeeded).await?;
+    load.goes_on_for(AROUND).await?;
+    load.stop().await.assert_all_ok()?;
+    assert_rises(&history, name)
+}
+
+/// Requests to the service's public name, from the moment on at which it answers.
+pub async fn steady_load(scene: &Scene, to: SocketAddr) -> Result<Load> {
+    let host = format!("{}.example.com", scene.namespace);
+    eventually("the route", PATIENCE, async || {
+        let status = get(to, &host, "/").await?;
+        ensure!(status == 200, "{status}");
+        Ok(())
+    })
+    .await?;
+    Ok(Load::start(Plan { rate: RATE, within: Duration::from_mins(5), ..Plan::new(to, &host, u64::MAX) }))
+}
+
+/// From now on 2,000 requests are counted at the members: eu-3 has its weight, eu-1 the rest.
+async fn judge(scene: &Scene, load: &Load, weight: u32) -> Result<()> {
+    let before = scene.received(&scene.namespace);
+    load.sends(2_100).await?;
+    let after = scene.received(&scene.namespace);
+    assert_shares(&before, &after, &[("eu-1", 100 - weight), ("eu-3", weight)], POINTS)
+}
+
+/// Every state that anybody could have seen: eu-3 goes through the steps and nothing else.
+fn assert_rises(history: &History, service: &str) -> Result<()> {
+    let states = history.entries().into_iter().filter_map(|entry| Some(shown(&entry.object?, service)));
+    let mut weights: Vec<u32> = states.map(|shown| shown.get("eu-3").copied().unwrap_or_default()).collect();
+    weights.dedup();
+    let expected: Vec<u32> = std::iter::once(0).chain(STEPS).skip_while(|weight| weights.first() != Some(weight)).collect();
+    ensure!(weights == expected, "eu-3 had the weights {weights:?}");
+    Ok(())
+}
