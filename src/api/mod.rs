@@ -22,7 +22,7 @@ pub use reason::Reason;
 pub use request::{RolloutRequest, RolloutRequestSpec, Verb};
 pub use rollout::{DeletionPolicy, FleetRollout, FleetRolloutSpec, MemberWeight};
 pub use service::{Backend, Route, ServiceSpec};
-pub use status::FleetRolloutStatus;
+pub use status::{FleetRolloutStatus, Phase};
 pub use strategy::Strategy;
 
 /// Weight of each member, by name; the weights sum to the rollout's total. Ordered, so that every answer is reproducible.

@@ -92,7 +92,10 @@ pub struct CreateGatewayApi {
     #[schemars(length(min = 1, max = 16), inner(length(min = 1, max = 253)))]
     pub hosts: Vec<String>,
     /// Gateways to attach to, as `namespace/name`.
-    #[schemars(length(min = 1, max = 8), inner(length(min = 3, max = 317), regex(pattern = "^[a-z0-9.-]+/[a-z0-9.-]+$")))]
+    #[schemars(
+        length(min = 1, max = 8),
+        inner(length(min = 3, max = 317), regex(pattern = "^[a-z0-9.-]+/[a-z0-9.-]+$"))
+    )]
     pub gateways: Vec<String>,
 }
 

@@ -202,7 +202,7 @@ pub struct Run {
     /// Time in which nothing but checks stood in the way, against `progressDeadline`.
     #[serde(default)]
     pub deadline_used: Duration,
-    /// Members that cannot serve: EndpointDown.
+    /// Members that cannot serve: `EndpointDown`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dead: Vec<String>,
     /// The last check.

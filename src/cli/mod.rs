@@ -7,13 +7,33 @@ use std::{ffi::OsString, process::ExitCode};
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
+mod access;
+mod adoption;
+mod cluster;
 mod crd;
+mod direct;
 mod files;
+mod get;
+mod hub;
+mod hub_life;
+mod live;
+mod member;
 mod output;
 mod plan;
+mod sentences;
+mod text;
 mod validate;
+mod verbs;
+mod view;
+mod wait;
+mod why;
+
+#[cfg(test)]
+mod fixtures;
 
 pub use output::{CliError, Exit, Output};
+
+use crate::api::Verb;
 
 /// Moves production traffic between whole Kubernetes clusters, step by step, on evidence.
 #[derive(Debug, Parser)]
@@ -33,7 +53,29 @@ struct Cli {
 enum Command {
     Validate(validate::Validate),
     Plan(plan::Plan),
+    Hub(hub::Hub),
     Crd(crd::Crd),
+    Get(get::Get),
+    Why(why::Why),
+    Wait(wait::Wait),
+    /// Open the wait of the present step.
+    #[command(after_help = "Example:\n  cutover promote shop -n shop --reason 'dashboards look good'")]
+    Promote(verbs::Ask),
+    /// Advance no further; checks and rollback go on.
+    #[command(after_help = "Example:\n  cutover pause shop -n shop --reason 'traffic peak'")]
+    Pause(verbs::Ask),
+    /// End a pause.
+    #[command(after_help = "Example:\n  cutover resume shop -n shop")]
+    Resume(verbs::Ask),
+    Abort(verbs::Abort),
+    /// Try again what failed or is held.
+    #[command(after_help = "Example:\n  cutover retry shop -n shop")]
+    Retry(verbs::Ask),
+    /// Back to the way back, also out of a soak.
+    #[command(after_help = "Example:\n  cutover rollback shop -n shop --reason 'complaints'")]
+    Rollback(verbs::Ask),
+    Adopt(verbs::Adopt),
+    Member(member::Member),
     /// Print the completions of a shell.
     #[command(after_help = "Example:\n  source <(cutover completions bash)")]
     Completions {
@@ -47,7 +89,19 @@ impl Command {
         match self {
             Self::Validate(validate) => validate.run(out),
             Self::Plan(plan) => plan.run(out),
+            Self::Hub(hub) => hub.run(out),
             Self::Crd(crd) => crd.run(out),
+            Self::Get(get) => get.run(out),
+            Self::Why(why) => why.run(out),
+            Self::Wait(wait) => wait.run(out),
+            Self::Promote(ask) => ask.run(Verb::Promote, out),
+            Self::Pause(ask) => ask.run(Verb::Pause, out),
+            Self::Resume(ask) => ask.run(Verb::Resume, out),
+            Self::Abort(abort) => abort.run(out),
+            Self::Retry(ask) => ask.run(Verb::Retry, out),
+            Self::Rollback(ask) => ask.run(Verb::Rollback, out),
+            Self::Adopt(adopt) => adopt.run(out),
+            Self::Member(member) => member.run(out),
             Self::Completions { shell } => completions(shell, out),
         }
     }

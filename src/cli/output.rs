@@ -67,20 +67,22 @@ pub struct Output {
     to: Box<dyn Write>,
     errors: Box<dyn Write>,
     colour: bool,
+    terminal: bool,
 }
 
 impl Output {
     /// The standard streams; in colour on a terminal unless `NO_COLOR` is set.
     #[must_use]
     pub fn standard() -> Self {
-        let colour = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
-        Self { to: Box::new(io::stdout()), errors: Box::new(io::stderr()), colour }
+        let terminal = io::stdout().is_terminal();
+        let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
+        Self { to: Box::new(io::stdout()), errors: Box::new(io::stderr()), colour, terminal }
     }
 
     /// Any other place, without colour.
     #[must_use]
     pub fn to(to: impl Write + 'static) -> Self {
-        Self { to: Box::new(to), errors: Box::new(io::sink()), colour: false }
+        Self { to: Box::new(to), errors: Box::new(io::sink()), colour: false, terminal: false }
     }
 
     /// Whether colours are welcome; they only repeat what the words say.
@@ -97,6 +99,11 @@ impl Output {
     /// Prints one line.
     pub fn line(&mut self, line: impl AsRef<str>) -> Result<(), CliError> {
         Ok(writeln!(self.to, "{}", line.as_ref())?)
+    }
+
+    /// Begins anew at the top of a terminal's screen; elsewhere what was printed stays.
+    pub fn clear(&mut self) -> Result<(), CliError> {
+        if self.terminal { self.text("\u{1b}[H\u{1b}[2J") } else { Ok(()) }
     }
 
     /// Prints a value as indented JSON.

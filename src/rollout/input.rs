@@ -33,6 +33,8 @@ pub struct Input<'a> {
     pub seen: &'a Observation,
     /// Number of the last transition that this process announced.
     pub announced: u64,
+    /// The `at` of the last measurements that this process asked for.
+    pub measured_at: Option<Timestamp>,
 }
 
 /// A request that has no answer yet.

@@ -2,24 +2,82 @@
 //!
 //! Everything here is total, synchronous and deterministic: no clock, no I/O, no logging, no randomness.
 
-pub mod input;
+mod checks;
 pub mod decision;
+mod deletion;
 pub mod distribution;
+mod edits;
+mod gates;
+mod health;
+pub mod input;
+mod judge;
+pub mod merge;
+mod pass;
 pub mod plan;
+mod report;
+mod requests;
+mod revision;
+mod run;
+mod sight;
 
+pub use checks::due;
 pub use decision::{Action, Decision};
 pub use input::{Input, Observation, RouteKey};
+pub use revision::{declared, revision, same};
 
-use crate::api::FleetRolloutStatus;
+use crate::api::{FleetRolloutSpec, FleetRolloutStatus, Phase, Reason, ServiceSpec};
+use pass::{Pass, Standing};
 
-/// Decides what to do next.
+/// Decides what to do next. Total and deterministic: the same input gives the same decision, byte for byte.
+///
+/// # Guarantees
+/// The weights that it asks for always sum to the total, and a canary's weight rises only on a recorded pass at the
+/// weight before it (or, for the first step, on good probes).
 #[must_use]
 pub fn decide(input: &Input<'_>) -> Decision {
-    Decision { status: FleetRolloutStatus::clone(input.status), actions: Vec::new(), wake: None }
+    let mut pass = Pass::new(input);
+    let standing = flow(&mut pass);
+    report::write(&mut pass, &standing);
+    pass.finish()
 }
 
-/// The measurements that are due at `now`, if any.
+/// All control flow of a decision: the first thing that stands in the way decides where the rollout stands.
+fn flow(pass: &mut Pass<'_>) -> Standing {
+    if pass.input.deleting {
+        return deletion::proceed(pass);
+    }
+    if pass.input.spec.suspend {
+        pass.hands_off = true;
+        return Standing::new(
+            Phase::Paused,
+            Reason::Suspended,
+            "spec.suspend is true: nothing is written, rollback included",
+        );
+    }
+    pass.want_finalizer();
+    requests::adopt(pass);
+    if let Some(problem) = sight::ownership(pass) {
+        return requests::refuse_all(pass, Standing::held(problem));
+    }
+    sight::take_over(pass);
+    if let Some(problem) = sight::first_sight(pass) {
+        return requests::refuse_all(pass, Standing::initializing(problem));
+    }
+    sight::confirm(pass);
+    edits::obey_or_put_back(pass);
+    requests::apply(pass);
+    health::watch(pass);
+    checks::consume(pass);
+    let standing = run::advance(pass);
+    pass.ask_for_intended();
+    standing
+}
+
+/// The services that a pass is about: those that the live run began with, else the declared ones.
 #[must_use]
-pub fn due(_input: &Input<'_>) -> Option<input::Wanted> {
-    None
+pub fn services<'a>(spec: &'a FleetRolloutSpec, status: &'a FleetRolloutStatus) -> &'a [ServiceSpec] {
+    match &status.run {
+        Some(run) if run.outcome.is_none() => &run.pinned.services,
+        _ => &spec.services,
+    }
 }

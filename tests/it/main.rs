@@ -6,6 +6,8 @@ mod bad_inputs;
 mod bad_members;
 mod bad_rollouts;
 mod command;
+mod core;
 mod crds;
 mod examples;
 mod rules;
+mod tidy;

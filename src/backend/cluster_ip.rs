@@ -1,0 +1,44 @@
+//! Services that are there already. They are looked at and never changed.
+
+use kube::core::DynamicObject;
+use serde_json::Value;
+
+use super::name;
+use crate::api::{Backend, Reason};
+use crate::rollout::input::Problem;
+use crate::route::Context;
+
+/// The Service is there, has the port of the routes, and is of a type that can carry weights.
+pub(super) fn check(context: &Context<'_>, member: &str, service: Option<&DynamicObject>) -> Result<(), Problem> {
+    let backend = format!("Service {}", name(context.service, member));
+    let Some(service) = service else {
+        let message = format!("{backend} for member {member} does not exist: make it, or correct spec.services[].backend.<kind>.existing");
+        return Err(Problem::new(Reason::BackendNotReady, message));
+    };
+    if matches!(context.service.backend, Backend::ClusterIp(_)) && text(&service.data, "/spec/type") == "ExternalName" {
+        let message =
+            format!("{backend} is of type ExternalName, for which some data planes ignore weights: say backend: {{externalName: {{}}}}");
+        return Err(Problem::new(Reason::CannotCarryWeights, message));
+    }
+    check_port(&backend, &service.data, context.service.port)
+}
+
+fn check_port(backend: &str, service: &Value, wanted: u16) -> Result<(), Problem> {
+    let ports = service.pointer("/spec/ports").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let is_tcp = |port: &Value| matches!(text(port, "/protocol"), "" | "TCP");
+    let number = |port: &Value| port.get("port").and_then(Value::as_u64);
+    if ports.iter().any(|port| number(port) == Some(u64::from(wanted)) && is_tcp(port)) {
+        return Ok(());
+    }
+    let has: Vec<String> =
+        ports.iter().take(8).map(|port| format!("{}/{}", number(port).unwrap_or_default(), text(port, "/protocol"))).collect();
+    let has = if has.is_empty() { "none".to_owned() } else { has.join(", ") };
+    Err(Problem::new(
+        Reason::BackendNotReady,
+        format!("{backend} has no TCP port {wanted} (it has {has}): add it, or correct spec.services[].port"),
+    ))
+}
+
+fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}

@@ -1,0 +1,85 @@
+//! What a person must be allowed to do, and which part of it is missing.
+
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
+};
+use kube::{Api, api::PostParams};
+
+use super::cluster::Cluster;
+use crate::api::GROUP;
+
+/// One right in the group of cutover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Need {
+    resource: &'static str,
+    verb: &'static str,
+}
+
+const fn need(verb: &'static str, resource: &'static str) -> Need {
+    Need { resource, verb }
+}
+
+/// To read.
+pub(super) const READ: &[Need] = &[
+    need("get", "fleetrollouts"),
+    need("list", "fleetrollouts"),
+    need("watch", "fleetrollouts"),
+    need("list", "memberclusters"),
+];
+
+/// To ask for something, too.
+pub(super) const ASK: &[Need] = &[
+    need("get", "fleetrollouts"),
+    need("create", "rolloutrequests"),
+    need("list", "rolloutrequests"),
+    need("watch", "rolloutrequests"),
+];
+
+/// All rights that are missing, at once, in words; empty if none is known to be.
+pub(super) async fn missing(cluster: &Cluster, needs: &[Need]) -> String {
+    let answers = futures::future::join_all(needs.iter().map(|need| is_allowed(cluster, *need))).await;
+    let denied = needs.iter().zip(answers).filter(|(_, allowed)| !allowed).map(|(need, _)| *need);
+    describe(&denied.collect::<Vec<_>>(), &cluster.namespace)
+}
+
+fn describe(denied: &[Need], namespace: &str) -> String {
+    if denied.is_empty() {
+        return String::new();
+    }
+    let verbs: Vec<String> = denied.iter().map(|need| format!("{} {}", need.verb, need.resource)).collect();
+    format!(
+        "\nyou lack, in namespace {namespace}: {} (group {GROUP})\nask for the ClusterRole cutover-viewer or cutover-operator",
+        verbs.join(", ")
+    )
+}
+
+/// Unknown counts as allowed: only what the server denies is called missing.
+async fn is_allowed(cluster: &Cluster, need: Need) -> bool {
+    let attributes = ResourceAttributes {
+        group: Some(GROUP.to_owned()),
+        resource: Some(need.resource.to_owned()),
+        verb: Some(need.verb.to_owned()),
+        namespace: (need.resource != "memberclusters").then(|| cluster.namespace.clone()),
+        ..ResourceAttributes::default()
+    };
+    let spec = SelfSubjectAccessReviewSpec { resource_attributes: Some(attributes), ..Default::default() };
+    let review = SelfSubjectAccessReview { spec, ..SelfSubjectAccessReview::default() };
+    let api: Api<SelfSubjectAccessReview> = Api::all(cluster.client.clone());
+    let answer = api.create(&PostParams::default(), &review).await;
+    answer.ok().and_then(|review| review.status).is_none_or(|status| status.allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_missing_rights_are_named_at_once() {
+        assert_eq!(
+            describe(ASK, "shop"),
+            "\nyou lack, in namespace shop: get fleetrollouts, create rolloutrequests, list rolloutrequests, watch \
+             rolloutrequests (group cutover.dev)\nask for the ClusterRole cutover-viewer or cutover-operator"
+        );
+        assert_eq!(describe(&[], "shop"), "");
+    }
+}

@@ -1,0 +1,194 @@
+//! The hub cluster as a person's command sees it: which one, what is read there, and in which words it fails.
+
+use std::{future::Future, time::Duration};
+
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::{Api, Client, Config, Error, api::ListParams, config::KubeConfigOptions, runtime::watcher};
+
+use super::{
+    CliError,
+    access::{self, Need},
+    hub_life::{self, HubLife},
+    text,
+    view::View,
+};
+use crate::api::{FleetRollout, MemberCluster};
+
+/// A person waits: each call to the API server ends within this time.
+pub(super) const DEADLINE: Duration = Duration::from_secs(5);
+
+/// Which cluster is the hub, and which namespace of it.
+#[derive(Debug, clap::Args)]
+pub(super) struct Connection {
+    /// Context of the kubeconfig that leads to the hub cluster; default: the current one.
+    #[arg(long)]
+    context: Option<String>,
+    /// Namespace of the rollout; default: that of the context.
+    #[arg(long, short)]
+    namespace: Option<String>,
+    /// Namespace in which the hub runs, where its Lease tells that it lives.
+    #[arg(long, default_value = hub_life::NAMESPACE)]
+    hub_namespace: String,
+}
+
+/// A hub cluster that was found.
+#[derive(Clone)]
+pub(super) struct Cluster {
+    pub(super) client: Client,
+    pub(super) namespace: String,
+    server: String,
+    hub_namespace: String,
+}
+
+impl Connection {
+    /// Runs a verb's work against the cluster.
+    pub(super) fn run<T, W>(self, work: impl FnOnce(Cluster) -> W) -> Result<T, CliError>
+    where
+        W: Future<Output = Result<T, CliError>>,
+    {
+        block_on(async { work(self.connect().await?).await })
+    }
+
+    async fn connect(self) -> Result<Cluster, CliError> {
+        let config = config(self.context).await?;
+        let server = config.cluster_url.to_string();
+        let namespace = self.namespace.unwrap_or_else(|| config.default_namespace.clone());
+        let client = Client::try_from(config).map_err(|error| unusable(&error))?;
+        Ok(Cluster { client, namespace, server, hub_namespace: self.hub_namespace })
+    }
+}
+
+/// Runs asynchronous work to its end.
+pub(super) fn block_on<T>(work: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(work)
+}
+
+/// The kubeconfig of the person who asks, or the Pod's own account. Its commands and files are that person's.
+pub(super) async fn config(context: Option<String>) -> Result<Config, CliError> {
+    let found = match context {
+        None => Config::infer().await.map_err(|error| unusable(&error)),
+        Some(context) => {
+            let options = KubeConfigOptions { context: Some(context), ..KubeConfigOptions::default() };
+            Config::from_kubeconfig(&options).await.map_err(|error| unusable(&error))
+        }
+    };
+    let mut config = found?;
+    config.connect_timeout = Some(DEADLINE);
+    config.default_retry = false;
+    Ok(config)
+}
+
+fn unusable(error: &dyn std::error::Error) -> CliError {
+    CliError::Said(format!("no hub cluster: {}\nset KUBECONFIG, or name a context with --context", chain(error)))
+}
+
+impl Cluster {
+    /// The objects of one kind in the namespace.
+    pub(super) fn api<K>(&self) -> Api<K>
+    where
+        K: kube::Resource<Scope = kube::core::NamespaceResourceScope, DynamicType = ()>,
+    {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// One call, with its deadline, its failure in words.
+    pub(super) async fn call<T>(
+        &self,
+        needs: &[Need],
+        call: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, CliError> {
+        match tokio::time::timeout(DEADLINE, call).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => Err(self.explain(needs, &error).await),
+            Err(_) => Err(CliError::Said(format!(
+                "the API server {} did not answer within {} s\nis it the right cluster? see --context and KUBECONFIG",
+                self.server,
+                DEADLINE.as_secs()
+            ))),
+        }
+    }
+
+    /// A failure in words: what, where, and what would be right.
+    pub(super) async fn explain(&self, needs: &[Need], error: &Error) -> CliError {
+        let server = &self.server;
+        let said = match error {
+            Error::Api(status) if status.code == 404 => {
+                let name = status.details.as_ref().map(|details| details.name.as_str()).unwrap_or_default();
+                if name.is_empty() { KINDS_MISSING.to_owned() } else { text::escape(&status.message) }
+            }
+            Error::Api(status) if status.code == 401 => format!("{server} does not know these credentials; log in again"),
+            Error::Api(status) if status.code == 403 => {
+                let missing = tokio::time::timeout(DEADLINE, access::missing(self, needs)).await.unwrap_or_default();
+                format!("{}{missing}", text::escape(&status.message))
+            }
+            Error::Api(status) => text::escape(&status.message),
+            other => format!(
+                "cannot talk to the API server {server}: {}\nis it the right cluster? see --context and KUBECONFIG",
+                chain(other)
+            ),
+        };
+        CliError::Said(said)
+    }
+
+    /// A watch that failed, in words.
+    pub(super) async fn lost_sight(&self, needs: &[Need], error: watcher::Error) -> CliError {
+        use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
+        match error {
+            InitialListFailed(error) | WatchStartFailed(error) | WatchFailed(error) => self.explain(needs, &error).await,
+            other => CliError::Said(other.to_string()),
+        }
+    }
+
+    /// The rollout of that name.
+    pub(super) async fn rollout(&self, name: &str) -> Result<FleetRollout, CliError> {
+        self.call(access::READ, self.api::<FleetRollout>().get(name)).await
+    }
+
+    /// Every member that is declared.
+    pub(super) async fn members(&self) -> Result<Vec<MemberCluster>, CliError> {
+        let api: Api<MemberCluster> = Api::all(self.client.clone());
+        Ok(self.call(access::READ, api.list(&ListParams::default())).await?.items)
+    }
+
+    /// Whether the hub lives. That it cannot be known is an answer too.
+    pub(super) async fn hub_life(&self) -> HubLife {
+        let api: Api<Lease> = Api::namespaced(self.client.clone(), &self.hub_namespace);
+        match self.call(&[], api.get_opt(hub_life::LEASE)).await {
+            Ok(lease) => HubLife::of(lease.as_ref(), Timestamp::now()),
+            Err(why) => HubLife::NotKnown(why.to_string().lines().next().unwrap_or_default().to_owned()),
+        }
+    }
+
+    /// All that is shown of one rollout.
+    pub(super) async fn view(&self, rollout: FleetRollout) -> Result<View, CliError> {
+        let (members, hub) = tokio::join!(self.members(), self.hub_life());
+        Ok(View::new(rollout, members?, hub, Timestamp::now()))
+    }
+}
+
+const KINDS_MISSING: &str =
+    "the kinds of cutover are not installed in this cluster\ninstall them: cutover crd | kubectl apply --server-side -f -";
+
+/// What an API server or the way to it says, in words.
+pub(super) fn words(error: &Error) -> String {
+    match error {
+        Error::Api(status) => text::escape(&status.message),
+        other => chain(other),
+    }
+}
+
+/// An error with its causes, each once.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let cause_words = cause.to_string();
+        if !words.contains(&cause_words) {
+            words = format!("{words}: {cause_words}");
+        }
+        next = cause.source();
+    }
+    text::escape(&words)
+}

@@ -1,0 +1,95 @@
+//! `cutover abort --direct`: the way back written with a person's own credentials, for a hub that is dead.
+
+use kube::{
+    ResourceExt,
+    api::{DeleteParams, PostParams, Preconditions},
+    core::DynamicObject,
+};
+
+use super::{CliError, Exit, Output, cluster::Cluster, live, text::{escape, shares}, view::View};
+use crate::{
+    api::{Distribution, Route},
+    rollout::input::Mark,
+    route::{self, Target, Write},
+};
+
+/// Field manager of what a person writes past the hub, so that the hub can name it.
+const FIELD_MANAGER: &str = "cutover-direct";
+/// A write that meets a newer object is tried again with it, so often.
+const TRIES: usize = 3;
+
+/// Writes the way back to every route; goes on past errors, and fails if there was one.
+pub(super) async fn go_back(cluster: &Cluster, view: &View, out: &mut Output) -> Result<Exit, CliError> {
+    let Some(run) = view.live() else {
+        return Err(CliError::Said(format!("rollout {} has no run that is going on; nothing was written", view.name())));
+    };
+    let owner = live::Owner::of(cluster, view).await?;
+    // The hub knows this sequence as its own: it finds lowered canaries and the request, not a restored backup.
+    let mark = Mark { hub: owner.hub.clone(), rollout: owner.uid.clone(), run: run.number, sequence: view.status.sequence };
+    let mut failed = false;
+    for place in live::places(view)? {
+        for route in &place.service.routes {
+            let context = owner.context(&place);
+            let key = route::key(&place.service, route);
+            match bring(cluster, &context, route, &run.way_back, &mark).await {
+                Ok(()) => out.line(format!("{key}: {}", shares(&run.way_back, view.total())))?,
+                Err(error) => {
+                    failed = true;
+                    out.line(escape(&format!("{key}: NOT WRITTEN: {error}")))?;
+                }
+            }
+        }
+    }
+    Ok(if failed { Exit::Error } else { Exit::Done })
+}
+
+async fn bring(
+    cluster: &Cluster,
+    context: &route::Context<'_>,
+    route: &Route,
+    weights: &Distribution,
+    mark: &Mark,
+) -> Result<(), CliError> {
+    let mut last = Ok(());
+    for _ in 0..TRIES {
+        let objects = live::objects(cluster, context, route).await?;
+        let writes = route::render(context, route, &objects, weights, mark);
+        let writes = writes.map_err(|error| CliError::Said(error.to_string()))?;
+        last = write_all(cluster, &route::targets(context, route), writes).await;
+        if last.is_ok() {
+            break;
+        }
+    }
+    last
+}
+
+async fn write_all(cluster: &Cluster, targets: &[Target], writes: Vec<Write>) -> Result<(), CliError> {
+    for write in writes {
+        match write {
+            Write::Create(object) => {
+                let target = target_of(targets, &object)?;
+                cluster.call(&[], live::api(&cluster.client, target).create(&params(), &object)).await?;
+            }
+            Write::Replace(object) => {
+                let target = target_of(targets, &object)?;
+                cluster.call(&[], live::api(&cluster.client, target).replace(&target.name, &params(), &object)).await?;
+            }
+            Write::Delete { target, uid, resource_version } => {
+                let preconditions = Preconditions { uid: Some(uid), resource_version: Some(resource_version) };
+                let only_that = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+                cluster.call(&[], live::api(&cluster.client, &target).delete(&target.name, &only_that)).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn params() -> PostParams {
+    PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
+}
+
+fn target_of<'t>(targets: &'t [Target], object: &DynamicObject) -> Result<&'t Target, CliError> {
+    let name = object.name_any();
+    let found = targets.iter().find(|target| target.name == name);
+    found.ok_or_else(|| CliError::Said(format!("{name} is not an object of this route")))
+}

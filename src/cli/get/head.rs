@@ -1,0 +1,51 @@
+//! What comes first: which state, since when; users; what is next; the way back. Pure.
+
+use crate::cli::{
+    sentences,
+    text::{WIDTH, age, day_and_clock, escape, wrap},
+    view::View,
+};
+
+/// Width of the labels.
+const INDENT: usize = 12;
+
+pub(super) fn render(view: &View) -> String {
+    let mut text = format!("{}, {}\n", day_and_clock(view.now), view.hub);
+    text.push_str(&line(&title(view), 4));
+    let labelled = [
+        ("users", view.live().map(|_| sentences::users(view))),
+        ("step", sentences::progress(view)),
+        ("next", Some(sentences::next(view))),
+        ("rollback", view.live().map(|_| sentences::rollback(view))),
+        ("run", sentences::run(view)),
+    ];
+    for (label, sentence) in labelled {
+        if let Some(sentence) = sentence {
+            text.push_str(&line(&format!("  {label:<10}{}", escape(&sentence)), INDENT));
+        }
+    }
+    text
+}
+
+/// `shop/shop   HELD 2h14m at step 2/4   MetricsUnknown: eu-3: no series`.
+fn title(view: &View) -> String {
+    let status = &view.status;
+    let mut title = format!("{}/{}   {}", view.namespace(), view.name(), sentences::state(status.phase));
+    if let Some(since) = status.since {
+        title.push_str(&format!(" {}", age(since, view.now)));
+    }
+    if view.live().is_some() {
+        title.push_str(&format!(" at step {}", status.summary.step));
+    }
+    if view.is_behind() {
+        title.push_str("   the hub has not seen the newest declaration yet");
+    }
+    if status.since.is_some() {
+        title.push_str(&format!("   {}: {}", status.reason, status.message));
+    }
+    escape(&title)
+}
+
+fn line(text: &str, indent: usize) -> String {
+    format!("{}\n", wrap(text, WIDTH, indent))
+}

@@ -1,0 +1,155 @@
+use super::render;
+use crate::cli::{Exit, fixtures, hub_life::HubLife, text::WIDTH, view::View};
+
+const HEAD_OF_RUN: &str = "  run       7 of rev 3f9c, began Fri 2026-01-02 23:40:00 UTC; deadline clock at 1h7m of 4h; last
+            check 21s ago
+";
+
+#[test]
+fn a_run_in_progress_shows_asked_applied_received_and_verdicts() {
+    let view = fixtures::view(&fixtures::status("Progressing", "Baking", "step 2: 6m of bake 10m left", &fixtures::run()));
+    let expected = format!(
+        "\
+Sat 2026-01-03 03:01:00 UTC, hub alive 4 s ago
+shop/shop   PROGRESSING 2h14m at step 2/4   Baking: step 2: 6m of bake 10m left
+  users     endpoint of eu-3 answers; primary members at most: errors 0.07, p99 0.21
+  step      25% of the way: eu-3 is asked 12.5 % of all traffic (end: 50.0 %)
+  next      6m of bake left, then promotion of step 2, then step 3/4: eu-1 25.0 %, eu-2 50.0 %, eu-3
+            25.0 %
+  rollback  READY: back to eu-1 50.0 %, eu-2 50.0 %
+{HEAD_OF_RUN}
+                      ASKED  APPLIED  RECEIVED  ERRORS<=1  P99<=0.5   SAMPLES  VERDICT
+├─ storefront  HTTPRoute/public   confirmed 00:41:07
+│  ├─ eu-1  leaving    37.5     37.5      37.4       0.07      0.21     91204  not judged
+│  ├─ eu-2  stays      50.0     50.0      50.1          ?         ?         ?  not judged
+│  └─ eu-3  canary     12.5     12.5      12.5       0.06       0.2     29911  Pass
+└─ gates  bake 4m/10m   promotion (step 2) not asked yet
+more: cutover why shop -n shop
+"
+    );
+    assert_eq!(render(&view, false), expected);
+    assert_eq!(view.exit(), Exit::Progressing);
+}
+
+fn lines(view: &View, wanted: &[&str]) {
+    let shown = render(view, false);
+    for line in wanted {
+        assert!(shown.contains(line), "{line:?} is not in\n{shown}");
+    }
+    assert!(shown.lines().all(|line| line.chars().count() <= WIDTH), "{shown}");
+}
+
+#[test]
+fn held_on_missing_metrics_says_which_and_since_when() {
+    let view = fixtures::held();
+    lines(
+        &view,
+        &[
+            "shop/shop   HELD 2h14m at step 2/4   MetricsUnknown: eu-3: storefront: errors, p99: 503 from the",
+            "  next      no more MetricsUnknown, then 6m of bake left, then promotion of step 2, then step 3/4:",
+            "         ?          ?         ?         ?  UNKNOWN 2h14m\n",
+        ],
+    );
+    assert_eq!(view.exit(), Exit::Held);
+}
+
+#[test]
+fn waiting_for_a_person_names_the_promotion() {
+    let view = fixtures::waiting();
+    lines(
+        &view,
+        &[
+            "shop/shop   WAITING FOR PROMOTION 2h14m at step 2/4   WaitingForPromotion: step 2 passed and waits",
+            "  next      promotion of step 2, then step 3/4: eu-1 25.0 %, eu-2 50.0 %, eu-3 25.0 %\n",
+            "└─ gates  bake 10m/10m   promotion (step 2) asked since 00:47:00\n",
+        ],
+    );
+    assert_eq!(view.exit(), Exit::Held);
+}
+
+#[test]
+fn a_failed_run_shows_no_way_back_but_what_to_do() {
+    let view = fixtures::failed();
+    lines(
+        &view,
+        &[
+            "shop/shop   FAILED, rolled back 2h14m   GuardBreached: errors 31 % (guard 20); not tried again",
+            "  next      nothing until another distribution is declared, or cutover retry\n",
+            "7 of rev 3f9c, failed, began",
+        ],
+    );
+    assert!(!render(&view, false).contains("rollback"));
+    assert_eq!(view.exit(), Exit::Failed);
+}
+
+#[test]
+fn a_soak_keeps_the_way_back_open() {
+    let view = fixtures::soaking();
+    lines(
+        &view,
+        &[
+            "shop/shop   SOAKING 2h14m at step 4/4   KeepingPrevious: ",
+            "  next      success when the way back has stayed open for 24h (since Sat 2026-01-03 00:47:00 UTC)\n",
+            "  rollback  READY: back to eu-1 50.0 %, eu-2 50.0 %\n",
+            "└─ gates  none\n",
+        ],
+    );
+    assert_eq!(view.exit(), Exit::Progressing);
+}
+
+#[test]
+fn first_sight_that_needs_a_mapping_waits_for_a_person() {
+    let view = fixtures::needs_mapping();
+    lines(
+        &view,
+        &[
+            "shop/shop   INITIALIZING 60s   AdoptionNeedsMapping: HTTPRoute public: backend legacy-shop carries",
+            "  next      what is missing must be put right\n",
+        ],
+    );
+    assert_eq!(view.exit(), Exit::Held);
+}
+
+#[test]
+fn a_silent_hub_and_a_lost_primary_member_are_said() {
+    let mut view = fixtures::waiting();
+    view.hub = HubLife::Silent(crate::api::Duration::from_secs(720));
+    lines(&view, &["HUB SILENT for 12m", "  rollback  BY HAND: cutover abort shop --direct; back to eu-1 50.0 %"]);
+    view.status.run.as_mut().unwrap().dead.push("eu-1".to_owned());
+    lines(&view, &["  rollback  AT RISK: eu-1 cannot serve; back to eu-1 50.0 %"]);
+}
+
+#[test]
+fn an_unconfirmed_write_is_not_shown_as_applied() {
+    let mut view = fixtures::waiting();
+    let asked = view.status.asked.as_mut().unwrap();
+    (asked.sequence, asked.confirmed_at) = (10, None);
+    lines(&view, &["├─ storefront  HTTPRoute/public   NOT CONFIRMED, asked 00:41:06\n", "every route confirms the write"]);
+}
+
+#[test]
+fn texts_from_objects_cannot_steer_the_terminal() {
+    let mut view = fixtures::held();
+    view.status.message = "a\u{1b}[2J\u{202e}b".to_owned();
+    lines(&view, &["MetricsUnknown: a\\u{1b}[2J\\u{202e}b"]);
+}
+
+#[test]
+fn many_metrics_leave_the_table_within_its_width() {
+    let mut view = fixtures::waiting();
+    let metric = view.rollout.spec.analysis.metrics[0].clone();
+    view.rollout.spec.analysis.metrics = vec![metric; 16];
+    lines(&view, &["14 more metrics: -o wide\n"]);
+    assert_eq!(render(&view, true).matches("ERRORS<=1").count(), 16);
+}
+
+#[test]
+fn the_list_has_a_row_for_each_rollout() {
+    let view = fixtures::waiting();
+    assert_eq!(
+        super::list::render(&[view.rollout], true, false, view.now),
+        "NAMESPACE   NAME   PHASE              STEP   WEIGHTS                      VERDICT   REASON                SINCE\n\
+         shop        shop   WaitingPromotion   2/4    eu-1:375 eu-2:500 eu-3:125   Pass      WaitingForPromotion   2h14m\n"
+    );
+    assert_eq!(super::list::render(&[], true, false, view.now), "no rollouts\n");
+}

@@ -1,0 +1,136 @@
+//! The table of services, routes and members: asked, applied, received, and what was measured. Pure.
+
+use crate::{
+    api::{
+        Metric,
+        status::{MemberValue, RouteStatus},
+    },
+    cli::{
+        sentences,
+        text::{WIDTH, clock, cut, escape, number, share},
+        view::{View, weight},
+    },
+};
+
+/// Columns of the widest first cell; longer names are cut.
+const NAMES: usize = 34;
+/// Columns of ASKED, APPLIED, RECEIVED, SAMPLES and VERDICT with the spaces between them.
+const FIXED: usize = 7 + 9 + 10 + 10 + 16;
+
+pub(super) fn render(view: &View, wide: bool) -> String {
+    let members: Vec<String> = view.shown_members().into_iter().map(|member| label(view, member)).collect();
+    let names = members.iter().map(|label| label.chars().count() + 7).max().unwrap_or(0).clamp(12, NAMES);
+    let all: Vec<&Metric> = view.rollout.spec.analysis.metrics.iter().collect();
+    let room = if wide { usize::MAX } else { WIDTH.saturating_sub(names + FIXED) };
+    let metrics = fitting(&all, room);
+    let mut text = if view.status.routes.is_empty() { String::new() } else { header(names, metrics) };
+    let mut seen = "";
+    for route in &view.status.routes {
+        text.push_str(&route_line(view, route));
+        // What members counted belongs to the service; under its further routes it would only be said again.
+        let measured = if route.service == seen { &[] } else { metrics };
+        for (index, member) in view.shown_members().into_iter().enumerate() {
+            let branch = if index + 1 == members.len() { "└─" } else { "├─" };
+            let name = format!("│  {branch} {}", label(view, member));
+            text.push_str(&member_line(view, route, member, &cut(&name, names), names, measured, route.service != seen));
+        }
+        seen = &route.service;
+    }
+    text.push_str(&format!("└─ gates  {}\n", sentences::gates(view).unwrap_or_else(|| "none".to_owned())));
+    if metrics.len() < all.len() {
+        text.push_str(&format!("{} more metrics: -o wide\n", all.len() - metrics.len()));
+    }
+    text
+}
+
+/// As many metrics as find room.
+fn fitting<'m>(metrics: &'m [&'m Metric], room: usize) -> &'m [&'m Metric] {
+    let mut used = 0_usize;
+    let fits = |metric: &&&Metric| {
+        used = used.saturating_add(width(metric));
+        used <= room
+    };
+    &metrics[..metrics.iter().take_while(fits).count()]
+}
+
+fn label(view: &View, member: &str) -> String {
+    let part = view.part(member).map(|part| format!("  {}", part.word())).unwrap_or_default();
+    format!("{}{part}", escape(member))
+}
+
+/// `errors<=1`: the limit over all canaries, else the one on each of them.
+fn title(metric: &Metric) -> String {
+    let each = metric.per_member.unwrap_or_default();
+    let limit = match (metric.max.or(each.max), metric.min.or(each.min)) {
+        (Some(max), None) => format!("<={}", number(max)),
+        (None, Some(min)) => format!(">={}", number(min)),
+        (Some(max), Some(min)) => format!("={}..{}", number(min), number(max)),
+        (None, None) => String::new(),
+    };
+    format!("{}{limit}", cut(&escape(&metric.name), 16).to_uppercase())
+}
+
+fn width(metric: &Metric) -> usize {
+    title(metric).chars().count().max(6) + 2
+}
+
+fn header(names: usize, metrics: &[&Metric]) -> String {
+    let mut text = format!("{:names$}{:>7}{:>9}{:>10}", "", "ASKED", "APPLIED", "RECEIVED");
+    for metric in metrics {
+        text.push_str(&format!("{:>1$}", title(metric), width(metric)));
+    }
+    text.push_str(&format!("{:>10}  VERDICT\n", "SAMPLES"));
+    text
+}
+
+/// `├─ storefront  HTTPRoute/public   confirmed 00:41:07`.
+fn route_line(view: &View, route: &RouteStatus) -> String {
+    let missing = view.unconfirmed().filter(|asked| route.sequence < asked.sequence);
+    let state = match missing {
+        Some(asked) => format!("NOT CONFIRMED, asked {}", clock(asked.at)),
+        None => format!("confirmed {}", clock(route.at)),
+    };
+    format!("{}\n", cut(&escape(&format!("├─ {}  {}   {state}", route.service, route.route)), WIDTH))
+}
+
+fn member_line(
+    view: &View,
+    route: &RouteStatus,
+    member: &str,
+    name: &str,
+    names: usize,
+    metrics: &[&Metric],
+    with_counts: bool,
+) -> String {
+    let total = view.total();
+    let asked = view.asked().map_or(0, |asked| weight(asked, member));
+    let mut text = format!("{name:<names$}{:>7}{:>9}", share(asked, total), share(weight(&route.applied, member), total));
+    if with_counts {
+        text.push_str(&format!("{:>10}", received(view, &route.service, member)));
+        for metric in metrics {
+            let value = measured(view, &route.service, &metric.name, member).and_then(|found| found.value);
+            text.push_str(&format!("{:>1$}", value.map_or("?".to_owned(), number), width(metric)));
+        }
+        let samples = samples(view, &route.service, member).map_or("?".to_owned(), number);
+        text.push_str(&format!("{samples:>10}  {}", sentences::verdict(view, &route.service, member)));
+    }
+    format!("{}\n", text.trim_end())
+}
+
+fn received(view: &View, service: &str, member: &str) -> String {
+    let known = view.check().and_then(|check| check.received.get(service)?.get(member).copied());
+    known.map_or("?".to_owned(), |share| format!("{share:.1}"))
+}
+
+fn measured<'v>(view: &'v View, service: &str, metric: &str, member: &str) -> Option<&'v MemberValue> {
+    let check = view.check()?;
+    let found = check.metrics.iter().find(|found| found.service == service && found.metric == metric)?;
+    found.members.iter().find(|value| value.member == member)
+}
+
+/// The most requests that any metric of the service counted there.
+fn samples(view: &View, service: &str, member: &str) -> Option<f64> {
+    let metrics = view.check()?.metrics.iter().filter(|metric| metric.service == service);
+    let values = metrics.flat_map(|metric| &metric.members).filter(|value| value.member == member);
+    values.filter_map(|value| value.samples).reduce(f64::max)
+}

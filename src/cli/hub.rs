@@ -1,0 +1,54 @@
+//! `cutover hub`: the process that moves traffic.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use ipnet::IpNet;
+
+use super::{CliError, Exit, Output};
+use crate::{
+    http, hub,
+    telemetry::{self, LogFormat},
+};
+
+/// Run the hub: the process that moves traffic. It ends gracefully on SIGTERM and SIGINT.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  cutover hub                                           in the hub cluster, with its service account
+  cutover hub --kubeconfig hub.kubeconfig --leader-election=false
+  cutover hub --allow-addresses 127.0.0.0/8             members on this machine, to try things out
+
+RUST_LOG=cutover=debug says more.")]
+pub(super) struct Hub {
+    /// The kubeconfig of the hub cluster; left out: KUBECONFIG, else the pod's service account.
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// The hub's own namespace: its Lease, and the Secrets of members.
+    #[arg(long, env = "POD_NAMESPACE", default_value = "cutover-system", value_name = "NAME")]
+    namespace: String,
+    /// Ask for the Lease before acting; needed wherever a second hub process may start.
+    #[arg(long, default_value_t = true, action = clap::ArgAction::Set, value_name = "true|false")]
+    leader_election: bool,
+    /// Addresses that members may have although they are loopback, link-local or the hub's own; repeatable.
+    #[arg(long, value_name = "CIDR")]
+    allow_addresses: Vec<IpNet>,
+    /// Where /healthz, /readyz and /metrics are answered.
+    #[arg(long, default_value = "0.0.0.0:8080", value_name = "ADDRESS")]
+    listen: SocketAddr,
+    /// How log lines are written.
+    #[arg(long, value_enum, default_value_t)]
+    log_format: LogFormat,
+}
+
+impl Hub {
+    pub(super) fn run(self, _: &mut Output) -> Result<Exit, CliError> {
+        let Self { kubeconfig, namespace, leader_election, allow_addresses, listen, log_format } = self;
+        telemetry::init(log_format);
+        http::install_crypto();
+        let options = hub::Options { kubeconfig, namespace, leader_election, allow_addresses, listen };
+        let runtime = tokio::runtime::Runtime::new().map_err(|error| CliError::Said(error.to_string()))?;
+        let ended = runtime.block_on(hub::run(options));
+        // Background work waits for nothing: its deadlines are longer than a stop may take.
+        runtime.shutdown_background();
+        ended.map(|()| Exit::Done).map_err(|error| CliError::Said(error.to_string()))
+    }
+}

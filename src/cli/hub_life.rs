@@ -1,0 +1,81 @@
+//! Whether the hub lives, read from its Lease.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
+
+use super::text;
+use crate::api::Duration;
+
+/// Name of the hub's Lease.
+pub(super) const LEASE: &str = "cutover-hub";
+/// Where the hub is installed, unless something else is said.
+pub(super) const NAMESPACE: &str = "cutover-system";
+
+/// What the hub's Lease tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum HubLife {
+    /// It was renewed so long ago, which is soon enough.
+    Alive(Duration),
+    /// It ended; so long ago it was renewed last.
+    Silent(Duration),
+    /// There is no Lease, or nobody holds it.
+    Absent,
+    /// The Lease cannot be read; why.
+    NotKnown(String),
+}
+
+impl HubLife {
+    /// What a Lease says at `now`.
+    pub(super) fn of(lease: Option<&Lease>, now: Timestamp) -> Self {
+        let Some(spec) = lease.and_then(|lease| lease.spec.as_ref()) else { return Self::Absent };
+        let held = spec.holder_identity.as_ref().is_some_and(|holder| !holder.is_empty());
+        let (true, Some(renewed)) = (held, &spec.renew_time) else { return Self::Absent };
+        let ago = text::between(renewed.0, now);
+        let lasts = u64::try_from(spec.lease_duration_seconds.unwrap_or(0)).unwrap_or(0);
+        if ago <= Duration::from_secs(lasts) { Self::Alive(ago) } else { Self::Silent(ago) }
+    }
+
+    /// Nothing moves and nothing rolls back: there is no sign of a hub.
+    pub(super) const fn is_silent(&self) -> bool {
+        match self {
+            Self::Silent(_) | Self::Absent => true,
+            Self::Alive(_) | Self::NotKnown(_) => false,
+        }
+    }
+}
+
+impl fmt::Display for HubLife {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Alive(ago) => write!(f, "hub alive {} s ago", ago.as_millis() / 1000),
+            Self::Silent(ago) => {
+                write!(f, "HUB SILENT for {}: nothing moves, nothing rolls back", Duration::from_secs(ago.as_millis() / 1000))
+            }
+            Self::Absent => write!(f, "NO HUB holds Lease {LEASE} (or it runs without leader election)"),
+            Self::NotKnown(why) => write!(f, "hub not known: {why}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lease(holder: &str, renewed: &str) -> Lease {
+        let spec = serde_json::json!({"holderIdentity": holder, "leaseDurationSeconds": 15, "renewTime": renewed});
+        serde_json::from_value(serde_json::json!({"spec": spec})).unwrap()
+    }
+
+    #[test]
+    fn a_lease_that_ended_or_has_no_holder_is_no_sign_of_life() {
+        let now = "2026-01-03T00:00:20Z".parse().unwrap();
+        let of = |holder, renewed| HubLife::of(Some(&lease(holder, renewed)), now).to_string();
+        assert_eq!(of("hub-1", "2026-01-03T00:00:16.000000Z"), "hub alive 4 s ago");
+        assert_eq!(of("hub-1", "2026-01-03T00:00:00.000000Z"), "HUB SILENT for 20s: nothing moves, nothing rolls back");
+        let none = "NO HUB holds Lease cutover-hub (or it runs without leader election)";
+        assert_eq!(of("", "2026-01-03T00:00:16.000000Z"), none);
+        assert_eq!(HubLife::of(None, now).to_string(), none);
+    }
+}

@@ -1,0 +1,92 @@
+//! The live routes of a rollout, read with the credentials of the person who asks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::api::core::v1::Namespace;
+use kube::{Api, Client, ResourceExt, core::DynamicObject};
+
+use super::{CliError, cluster::Cluster, view::View};
+use crate::{
+    api::{Route, ServiceSpec},
+    backend::{self, Reach},
+    route::{self, Target},
+};
+
+/// Whose routes they are.
+pub(super) struct Owner {
+    namespace: String,
+    name: String,
+    pub(super) uid: String,
+    pub(super) hub: String,
+    total: u32,
+}
+
+/// One service, and where its members are.
+pub(super) struct Place {
+    pub(super) service: ServiceSpec,
+    endpoints: BTreeMap<String, Reach>,
+}
+
+impl Owner {
+    /// The rollout, and which hub cluster this is.
+    pub(super) async fn of(cluster: &Cluster, view: &View) -> Result<Self, CliError> {
+        let namespaces: Api<Namespace> = Api::all(cluster.client.clone());
+        let system = cluster.call(&[], namespaces.get("kube-system")).await?;
+        Ok(Self {
+            namespace: view.namespace(),
+            name: view.name(),
+            uid: view.rollout.uid().unwrap_or_default(),
+            hub: system.uid().unwrap_or_default(),
+            total: view.total(),
+        })
+    }
+
+    /// What the functions of [`route`] work with.
+    pub(super) fn context<'a>(&'a self, place: &'a Place) -> route::Context<'a> {
+        route::Context {
+            namespace: &self.namespace,
+            rollout: &self.name,
+            uid: &self.uid,
+            hub: &self.hub,
+            service: &place.service,
+            total: self.total,
+            endpoints: &place.endpoints,
+        }
+    }
+}
+
+/// The services: those of the live run, else the declared ones; with the endpoints of every member that is named.
+pub(super) fn places(view: &View) -> Result<Vec<Place>, CliError> {
+    let services = view.live().map_or(&view.rollout.spec.services, |run| &run.pinned.services);
+    let declared = view.rollout.spec.members.iter().map(|member| member.name.as_str());
+    let names: BTreeSet<&str> = declared.chain(view.shown_members()).collect();
+    let place = |service: &ServiceSpec| {
+        let reach = |name: &str| {
+            let member = view.member(name).ok_or_else(|| CliError::Said(format!("membercluster {name} does not exist")))?;
+            let reach = backend::reach(&member.spec, &view.namespace(), &service.name);
+            reach.map_err(|problem| CliError::Said(format!("membercluster {name}: {}", problem.message)))
+        };
+        let endpoints = names.iter().map(|name| Ok(((*name).to_owned(), reach(name)?)));
+        Ok(Place { service: service.clone(), endpoints: endpoints.collect::<Result<_, CliError>>()? })
+    };
+    services.iter().map(place).collect()
+}
+
+/// The objects of one route, in the order of its targets; what is not there is `None`.
+pub(super) async fn objects(
+    cluster: &Cluster,
+    context: &route::Context<'_>,
+    route: &Route,
+) -> Result<Vec<Option<DynamicObject>>, CliError> {
+    let mut objects = Vec::new();
+    for target in route::targets(context, route) {
+        let found = cluster.call(&[], api(&cluster.client, &target).get_opt(&target.name)).await?;
+        objects.push(found);
+    }
+    Ok(objects)
+}
+
+/// Where objects of a target's kind are read and written.
+pub(super) fn api(client: &Client, target: &Target) -> Api<DynamicObject> {
+    Api::namespaced_with(client.clone(), &target.namespace, &target.resource)
+}

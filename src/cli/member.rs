@@ -1,0 +1,286 @@
+//! `cutover member kubeconfig`: the Secret by which the hub reaches a member, from a ServiceAccount of that member.
+
+use k8s_openapi::{
+    ByteString,
+    api::{
+        authentication::v1::{TokenRequest, TokenRequestSpec},
+        core::v1::{Secret, ServiceAccount},
+    },
+};
+use kube::{
+    Api, Client,
+    api::{Patch, PatchParams, PostParams},
+    config::{Cluster as KubeCluster, Kubeconfig},
+    core::ObjectMeta,
+};
+use serde_json::{Value, json};
+
+use super::{CliError, Exit, Output, cluster, hub_life, text};
+use crate::{
+    api::{Duration, FIELD_MANAGER},
+    yaml,
+};
+
+/// Prepare a member cluster for the hub.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  cutover member kubeconfig eu-3 --context eu-3 --service-account cutover/cutover-hub --apply")]
+pub(super) struct Member {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Kubeconfig(Kube),
+}
+
+/// Make the Secret with a member's kubeconfig from a ServiceAccount of the member.
+///
+/// The token is asked for with TokenRequest: it is bound to the ServiceAccount, ends with it, and expires; run the same
+/// command again with --apply to renew it, the hub takes the new one without a restart. A token that never expires needs
+/// the token controller of the member, and nothing would remind you of it: that is not made here.
+#[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("destination").required(true).args(["apply", "output"])))]
+#[command(after_help = "Examples:
+  kubectl --context eu-3 apply -f config/rbac/member.yaml
+  cutover member kubeconfig eu-3 --context eu-3 --service-account cutover/cutover-hub --apply
+  cutover member kubeconfig eu-3 --context eu-3 --service-account cutover/cutover-hub -o yaml | kubeseal
+
+MemberCluster eu-3 then says kubeconfigSecretRef: {name: eu-3, key: kubeconfig}.")]
+struct Kube {
+    /// Name of the MemberCluster; the Secret is named so, too.
+    name: String,
+    /// Your kubeconfig's context that leads to the member.
+    #[arg(long)]
+    context: String,
+    /// The ServiceAccount of the member, as NAMESPACE/NAME.
+    #[arg(long, value_parser = account)]
+    service_account: Account,
+    /// How long the token shall live; the member's API server may shorten it.
+    #[arg(long, default_value = "8760h")]
+    lifetime: Duration,
+    /// Where the hub reaches the member's API server, if not where you do.
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+    /// Put the Secret into the hub cluster.
+    #[arg(long)]
+    apply: bool,
+    /// Your kubeconfig's context that leads to the hub cluster; default: the current one.
+    #[arg(long, requires = "apply")]
+    hub_context: Option<String>,
+    /// Namespace of the hub, where the Secret belongs.
+    #[arg(long, default_value = hub_life::NAMESPACE)]
+    hub_namespace: String,
+    /// Print the Secret, token included.
+    #[arg(long, short)]
+    output: Option<Shape>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Shape {
+    /// A manifest.
+    Yaml,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Account {
+    namespace: String,
+    name: String,
+}
+
+fn account(text: &str) -> Result<Account, String> {
+    match text.split_once('/') {
+        Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() && !name.contains('/') => {
+            Ok(Account { namespace: namespace.to_owned(), name: name.to_owned() })
+        }
+        _ => Err("write NAMESPACE/NAME".to_owned()),
+    }
+}
+
+impl Member {
+    pub(super) fn run(self, out: &mut Output) -> Result<Exit, CliError> {
+        let Command::Kubeconfig(kube) = self.command;
+        cluster::block_on(kube.run(out))
+    }
+}
+
+impl Kube {
+    async fn run(self, out: &mut Output) -> Result<Exit, CliError> {
+        let place = place(&self.context, self.server.clone())?;
+        let (token, expires) = token(&self).await?;
+        let kubeconfig = yaml::print(&kubeconfig(&self.name, &place, &token)).map_err(|error| said(&error))?;
+        let secret = secret(&self.name, &self.hub_namespace, kubeconfig);
+        if self.output == Some(Shape::Yaml) {
+            out.text(&yaml::print(&secret).map_err(|error| said(&error))?)?;
+        }
+        if self.apply {
+            apply(&self, &secret).await?;
+            let (name, namespace) = (&self.name, &self.hub_namespace);
+            out.line(format!("Secret {namespace}/{name} applied; its token expires {}", text::day_and_clock(expires)))?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+fn said(error: &dyn std::fmt::Display) -> CliError {
+    CliError::Said(error.to_string())
+}
+
+/// Where a member's API server is, in the only form that the hub takes.
+#[derive(Debug, PartialEq, Eq)]
+struct Place {
+    server: String,
+    /// PEM, in base64.
+    authority: String,
+    server_name: Option<String>,
+}
+
+fn place(context: &str, server: Option<String>) -> Result<Place, CliError> {
+    let config = Kubeconfig::read().map_err(|error| said(&format!("cannot read your kubeconfig: {error}")))?;
+    let found = config.contexts.iter().find(|known| known.name == context).and_then(|known| known.context.as_ref());
+    let wanted = found.ok_or_else(|| said(&format!("your kubeconfig has no context {context:?}")))?;
+    let named = config.clusters.into_iter().find(|known| known.name == wanted.cluster).and_then(|known| known.cluster);
+    let cluster = named.ok_or_else(|| said(&format!("context {context}: no cluster {:?}", wanted.cluster)))?;
+    let place = place_of(cluster, server, |path| std::fs::read(path)).map_err(|why| said(&format!("context {context}: {why}")))?;
+    Ok(place)
+}
+
+fn place_of(
+    cluster: KubeCluster,
+    server: Option<String>,
+    read: impl FnOnce(&str) -> std::io::Result<Vec<u8>>,
+) -> Result<Place, String> {
+    let server = server.or(cluster.server).unwrap_or_default();
+    if !server.starts_with("https://") {
+        return Err(format!("server {server:?} is not https, which the hub refuses"));
+    }
+    let authority = match (cluster.certificate_authority_data, cluster.certificate_authority) {
+        (Some(data), _) => data,
+        (None, Some(path)) => base64(read(&path).map_err(|error| format!("certificate-authority {path}: {error}"))?),
+        (None, None) => return Err("no certificate-authority-data, which the hub needs".to_owned()),
+    };
+    Ok(Place { server, authority, server_name: cluster.tls_server_name })
+}
+
+fn base64(bytes: Vec<u8>) -> String {
+    json!(ByteString(bytes)).as_str().unwrap_or_default().to_owned()
+}
+
+/// A token of the ServiceAccount and when it expires.
+async fn token(kube: &Kube) -> Result<(String, jiff::Timestamp), CliError> {
+    let member = client(Some(kube.context.clone())).await?;
+    let Account { namespace, name } = &kube.service_account;
+    let accounts: Api<ServiceAccount> = Api::namespaced(member, namespace);
+    let seconds = i64::try_from(kube.lifetime.as_millis() / 1000).unwrap_or(i64::MAX);
+    let spec = TokenRequestSpec { expiration_seconds: Some(seconds), ..TokenRequestSpec::default() };
+    let wanted = TokenRequest { spec, ..TokenRequest::default() };
+    let made = deadline(accounts.create_token_request(name, &PostParams::default(), &wanted)).await;
+    let made = made.map_err(|why| said(&format!("no token of ServiceAccount {namespace}/{name} in context {}: {why}", kube.context)))?;
+    let status = made.status.ok_or_else(|| said(&"the member's API server made no token"))?;
+    Ok((status.token, status.expiration_timestamp.0))
+}
+
+async fn client(context: Option<String>) -> Result<Client, CliError> {
+    Client::try_from(cluster::config(context).await?).map_err(|error| said(&error))
+}
+
+/// The kubeconfig that the hub's restricted reader takes: one cluster, one user, one context, everything inline.
+fn kubeconfig(name: &str, place: &Place, token: &str) -> Value {
+    let mut cluster = json!({"server": place.server, "certificate-authority-data": place.authority});
+    if let Some(server_name) = &place.server_name {
+        cluster["tls-server-name"] = json!(server_name);
+    }
+    json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": cluster}],
+        "users": [{"name": name, "user": {"token": token}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+        "current-context": name
+    })
+}
+
+fn secret(name: &str, namespace: &str, kubeconfig: String) -> Secret {
+    Secret {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            namespace: Some(namespace.to_owned()),
+            ..ObjectMeta::default()
+        },
+        type_: Some("Opaque".to_owned()),
+        data: Some([("kubeconfig".to_owned(), ByteString(kubeconfig.into_bytes()))].into()),
+        ..Secret::default()
+    }
+}
+
+async fn apply(kube: &Kube, secret: &Secret) -> Result<(), CliError> {
+    let secrets: Api<Secret> = Api::namespaced(client(kube.hub_context.clone()).await?, &kube.hub_namespace);
+    let params = PatchParams::apply(FIELD_MANAGER).force();
+    let applied = deadline(secrets.patch(&kube.name, &params, &Patch::Apply(secret))).await;
+    applied.map(|_| ()).map_err(|why| said(&format!("cannot apply Secret {}/{}: {why}", kube.hub_namespace, kube.name)))
+}
+
+async fn deadline<T>(call: impl Future<Output = Result<T, kube::Error>>) -> Result<T, String> {
+    match tokio::time::timeout(cluster::DEADLINE, call).await {
+        Ok(answer) => answer.map_err(|error| cluster::words(&error)),
+        Err(_) => Err(format!("no answer within {} s", cluster::DEADLINE.as_secs())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cluster(text: &str) -> KubeCluster {
+        serde_json::from_str(text).unwrap()
+    }
+
+    fn unread(_: &str) -> std::io::Result<Vec<u8>> {
+        Err(std::io::Error::other("must not be read"))
+    }
+
+    #[test]
+    fn the_kubeconfig_has_what_the_restricted_reader_takes_and_nothing_else() {
+        let context = cluster(
+            r#"{"server": "https://eu-3:6443", "certificate-authority-data": "Q0E=", "tls-server-name": "kubernetes",
+                "proxy-url": "http://proxy"}"#,
+        );
+        let place = place_of(context, None, unread).unwrap();
+        let expected = json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "eu-3",
+            "clusters": [{"name": "eu-3", "cluster": {
+                "server": "https://eu-3:6443", "certificate-authority-data": "Q0E=", "tls-server-name": "kubernetes"
+            }}],
+            "users": [{"name": "eu-3", "user": {"token": "t"}}],
+            "contexts": [{"name": "eu-3", "context": {"cluster": "eu-3", "user": "eu-3"}}]
+        });
+        assert_eq!(kubeconfig("eu-3", &place, "t"), expected);
+    }
+
+    #[test]
+    fn a_certificate_file_of_the_person_is_put_in_itself() {
+        let context = cluster(r#"{"server": "https://eu-3:6443", "certificate-authority": "/pki/ca.pem"}"#);
+        let place = place_of(context, Some("https://10.0.0.3:6443".to_owned()), |path| {
+            assert_eq!(path, "/pki/ca.pem");
+            Ok(b"CA".to_vec())
+        });
+        let server = "https://10.0.0.3:6443".to_owned();
+        assert_eq!(place, Ok(Place { server, authority: "Q0E=".to_owned(), server_name: None }));
+    }
+
+    #[test]
+    fn what_the_hub_would_refuse_is_not_made() {
+        let plain = place_of(cluster(r#"{"server": "http://eu-3:8080"}"#), None, unread);
+        assert_eq!(plain, Err("server \"http://eu-3:8080\" is not https, which the hub refuses".to_owned()));
+        let bare = place_of(cluster(r#"{"server": "https://eu-3"}"#), None, unread);
+        assert_eq!(bare, Err("no certificate-authority-data, which the hub needs".to_owned()));
+    }
+
+    #[test]
+    fn a_service_account_has_a_namespace_and_a_name() {
+        assert!(account("cutover/hub").is_ok());
+        for wrong in ["hub", "/hub", "cutover/", "a/b/c"] {
+            assert!(account(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The verbs on a rollout: each is a request that the hub answers.
+
+use std::time::Instant;
+
+use futures::TryStreamExt;
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use kube::{Api, ResourceExt, api::PostParams, core::ObjectMeta, runtime::watcher};
+
+use super::{
+    CliError, Exit, Output, access, adoption,
+    cluster::{Cluster, Connection},
+    direct,
+    text::escape,
+};
+use crate::api::{
+    Duration, FleetRollout, RolloutRequest, RolloutRequestSpec, Verb,
+    request::{RequestState, RolloutRef},
+};
+
+/// Longest reason that a request takes, in characters.
+const LONGEST_REASON: usize = 256;
+
+/// What every verb takes.
+#[derive(Debug, clap::Args)]
+pub(super) struct Ask {
+    /// The rollout.
+    name: String,
+    /// Why, for the record.
+    #[arg(long, value_parser = reason)]
+    reason: Option<String>,
+    /// Do not wait for the hub's answer.
+    #[arg(long)]
+    no_wait: bool,
+    /// Longest time to wait for the hub's answer.
+    #[arg(long, default_value = "10s", conflicts_with = "no_wait")]
+    timeout: Duration,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// Back to the way back, now.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  cutover abort shop -n shop --reason 'checkout fails'
+  cutover abort shop -n shop --direct     also patch the routes with your own credentials, if the hub is gone")]
+pub(super) struct Abort {
+    #[command(flatten)]
+    ask: Ask,
+    /// Write the routes with your own credentials as well; for a hub that is dead.
+    #[arg(long)]
+    direct: bool,
+}
+
+/// Take the live weights as the primary.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  cutover adopt shop -n shop --dry-run     what would be taken over
+  cutover adopt shop -n shop")]
+pub(super) struct Adopt {
+    #[command(flatten)]
+    ask: Ask,
+    /// Ask nothing; show what would be taken over, and what the first write would change.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+fn reason(text: &str) -> Result<String, String> {
+    let length = text.chars().count();
+    if length <= LONGEST_REASON { Ok(text.to_owned()) } else { Err(format!("{length} characters; at most {LONGEST_REASON}")) }
+}
+
+impl Ask {
+    pub(super) fn run(self, verb: Verb, out: &mut Output) -> Result<Exit, CliError> {
+        let Self { name, reason, no_wait, timeout, connection } = self;
+        connection.run(async |cluster| {
+            let request = ask(&cluster, &cluster.rollout(&name).await?, verb, reason).await?;
+            if no_wait {
+                out.line(format!("asked: rolloutrequest {}", request.name_any()))?;
+                return Ok(Exit::Progressing);
+            }
+            answer(&cluster, &request, timeout, out).await
+        })
+    }
+}
+
+impl Abort {
+    pub(super) fn run(self, out: &mut Output) -> Result<Exit, CliError> {
+        let Self { ask: request, direct: by_hand } = self;
+        if !by_hand {
+            return request.run(Verb::Abort, out);
+        }
+        let Ask { name, reason, connection, .. } = request;
+        connection.run(async |cluster| {
+            let rollout = cluster.rollout(&name).await?;
+            // Who may write routes but not ask the hub must still be able to save the users.
+            match ask(&cluster, &rollout, Verb::Abort, reason).await {
+                Ok(request) => out.line(format!("asked: rolloutrequest {}, for the hub when it is back", request.name_any()))?,
+                Err(error) => out.line(format!("not asked, so the hub will see a foreign edit: {error}"))?,
+            }
+            direct::go_back(&cluster, &cluster.view(rollout).await?, out).await
+        })
+    }
+}
+
+impl Adopt {
+    pub(super) fn run(self, out: &mut Output) -> Result<Exit, CliError> {
+        let Self { ask, dry_run } = self;
+        if !dry_run {
+            return ask.run(Verb::Adopt, out);
+        }
+        let Ask { name, connection, .. } = ask;
+        connection.run(async |cluster| {
+            let view = cluster.view(cluster.rollout(&name).await?).await?;
+            adoption::rehearse(&cluster, &view, out).await
+        })
+    }
+}
+
+/// Makes the request, in the name of the person whose credentials these are.
+async fn ask(
+    cluster: &Cluster,
+    rollout: &FleetRollout,
+    verb: Verb,
+    reason: Option<String>,
+) -> Result<RolloutRequest, CliError> {
+    let who: Api<SelfSubjectReview> = Api::all(cluster.client.clone());
+    let review = cluster.call(&[], who.create(&PostParams::default(), &SelfSubjectReview::default())).await?;
+    let user = review.status.and_then(|status| status.user_info).and_then(|user| user.username);
+    let user = user.ok_or_else(|| CliError::Said("the API server does not say who you are".to_owned()))?;
+    let request = request(rollout, verb, reason, user);
+    cluster.call(access::ASK, cluster.api().create(&PostParams::default(), &request)).await
+}
+
+/// The request, for the run and step that are live now.
+fn request(rollout: &FleetRollout, verb: Verb, reason: Option<String>, requested_by: String) -> RolloutRequest {
+    let run = rollout.status.as_ref().and_then(|status| status.run.as_ref());
+    let name = rollout.name_any();
+    let spec = RolloutRequestSpec {
+        rollout: RolloutRef { name: name.clone(), uid: rollout.uid().unwrap_or_default() },
+        verb,
+        run: run.map_or(0, |run| run.number),
+        step: run.map(|run| run.step).filter(|step| verb == Verb::Promote && *step > 0),
+        reason,
+        requested_by,
+    };
+    let prefix = format!("{name}-{}-", verb.to_string().to_lowercase());
+    let metadata = ObjectMeta { generate_name: Some(prefix), namespace: rollout.namespace(), ..ObjectMeta::default() };
+    RolloutRequest { metadata, spec, status: None }
+}
+
+/// Waits for the hub's answer and prints it.
+async fn answer(
+    cluster: &Cluster,
+    request: &RolloutRequest,
+    timeout: Duration,
+    out: &mut Output,
+) -> Result<Exit, CliError> {
+    let asked = Instant::now();
+    let name = request.name_any();
+    let Ok(answered) = tokio::time::timeout(timeout.to_std(), answered(cluster, &name)).await else {
+        let hub = cluster.hub_life().await;
+        out.line(format!("no answer within {timeout} ({hub}); the request stays: rolloutrequest {name}"))?;
+        return Ok(Exit::Progressing);
+    };
+    let status = answered?.status.unwrap_or_default();
+    let state = status.state.map(|state| format!("{state:?}")).unwrap_or_default();
+    let reason = escape(&status.reason.unwrap_or_default());
+    out.line(format!("{state}: {reason} ({:.1} s)", asked.elapsed().as_secs_f64()))?;
+    Ok(match status.state {
+        Some(RequestState::Applied) => Exit::Done,
+        Some(RequestState::Refused | RequestState::Expired) | None => Exit::Error,
+    })
+}
+
+async fn answered(cluster: &Cluster, name: &str) -> Result<RolloutRequest, CliError> {
+    let mut changes = Box::pin(watcher::watch_object(cluster.api::<RolloutRequest>(), name));
+    loop {
+        let next = match changes.try_next().await {
+            Ok(next) => next.flatten(),
+            Err(error) => return Err(cluster.lost_sight(access::ASK, error).await),
+        };
+        let Some(request) = next else {
+            return Err(CliError::Said(format!("rolloutrequest {name} was deleted before it was answered")));
+        };
+        if request.status.as_ref().is_some_and(|status| status.state.is_some()) {
+            return Ok(request);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::fixtures;
+
+    #[test]
+    fn a_request_is_for_the_run_and_step_that_are_live() {
+        let request = request(&fixtures::waiting().rollout, Verb::Promote, Some("go".to_owned()), "ada".to_owned());
+        assert_eq!(request.metadata.generate_name.as_deref(), Some("shop-promote-"));
+        let expected = serde_json::json!({
+            "rollout": {"name": "shop", "uid": "u-1"}, "verb": "Promote", "run": 7, "step": 2, "reason": "go",
+            "requestedBy": "ada"
+        });
+        assert_eq!(serde_json::to_value(&request.spec).unwrap(), expected);
+    }
+
+    #[test]
+    fn only_a_promotion_is_bound_to_a_step_and_no_run_is_run_0() {
+        assert_eq!(request(&fixtures::waiting().rollout, Verb::Abort, None, "ada".to_owned()).spec.step, None);
+        let before = request(&fixtures::needs_mapping().rollout, Verb::Promote, None, "ada".to_owned()).spec;
+        assert_eq!((before.run, before.step), (0, None));
+    }
+
+    #[test]
+    fn a_reason_that_the_api_would_refuse_is_refused_at_once() {
+        assert!(reason(&"x".repeat(256)).is_ok());
+        assert_eq!(reason(&"x".repeat(257)), Err("257 characters; at most 256".to_owned()));
+    }
+}

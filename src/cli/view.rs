@@ -1,0 +1,171 @@
+//! One rollout as it is shown, and the facts that several verbs read from it. Pure.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use kube::ResourceExt;
+
+use super::{Exit, hub_life::HubLife};
+use crate::api::{
+    Distribution, Duration, FleetRollout, FleetRolloutStatus, MemberCluster, Reason,
+    status::{Asked, Check, Condition, ConditionStatus, Phase, PlannedStep, Run, Verdict},
+};
+
+/// All that is shown of one rollout.
+#[derive(Clone, Debug)]
+pub(super) struct View {
+    pub(super) rollout: FleetRollout,
+    pub(super) status: FleetRolloutStatus,
+    pub(super) hub: HubLife,
+    pub(super) now: Timestamp,
+    members: Vec<MemberCluster>,
+}
+
+/// A member's part in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// It gains weight and is judged.
+    Canary,
+    /// It loses weight.
+    Leaving,
+    /// It keeps its weight.
+    Stays,
+}
+
+impl Part {
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Canary => "canary",
+            Self::Leaving => "leaving",
+            Self::Stays => "stays",
+        }
+    }
+}
+
+impl View {
+    pub(super) fn new(rollout: FleetRollout, members: Vec<MemberCluster>, hub: HubLife, now: Timestamp) -> Self {
+        let status = rollout.status.clone().unwrap_or_default();
+        Self { rollout, status, hub, now, members }
+    }
+
+    pub(super) fn name(&self) -> String {
+        self.rollout.name_any()
+    }
+
+    pub(super) fn namespace(&self) -> String {
+        self.rollout.namespace().unwrap_or_default()
+    }
+
+    /// The present run, or the last one.
+    pub(super) const fn run(&self) -> Option<&Run> {
+        self.status.run.as_ref()
+    }
+
+    /// The run, while it has not ended.
+    pub(super) fn live(&self) -> Option<&Run> {
+        self.run().filter(|run| run.outcome.is_none())
+    }
+
+    /// What all weights sum to: the run's own total while it lives.
+    pub(super) fn total(&self) -> u32 {
+        self.live().map_or(self.rollout.spec.weight_total, |run| run.pinned.weight_total)
+    }
+
+    pub(super) fn check(&self) -> Option<&Check> {
+        self.run()?.check.as_ref()
+    }
+
+    /// The last check, if it could not tell: `Settling` is no trouble.
+    pub(super) fn unknown(&self) -> Option<&Check> {
+        self.check().filter(|check| check.verdict == Verdict::Unknown && check.reason != Reason::Settling)
+    }
+
+    /// What is asked now; before the first write, the primary.
+    pub(super) fn asked(&self) -> Option<&Distribution> {
+        self.status.asked.as_ref().map(|asked| &asked.weights).or(self.status.primary.as_ref())
+    }
+
+    /// A write that no route or not every route has confirmed.
+    pub(super) fn unconfirmed(&self) -> Option<&Asked> {
+        self.status.asked.as_ref().filter(|asked| asked.confirmed_at.is_none())
+    }
+
+    /// The hub has not seen the newest declaration yet.
+    pub(super) fn is_behind(&self) -> bool {
+        self.status.observed_generation < self.rollout.metadata.generation
+    }
+
+    /// Members with weight now, before or at the end, by name.
+    pub(super) fn shown_members(&self) -> Vec<&str> {
+        let run = self.live();
+        let of_run = run.into_iter().flat_map(|run| [&run.way_back, &run.start, &run.target]);
+        let of_routes = self.status.routes.iter().map(|route| &route.applied);
+        let all = self.asked().into_iter().chain(of_run).chain(of_routes);
+        let carrying = all.flat_map(|weights| weights.iter().filter(|(_, weight)| **weight > 0));
+        carrying.map(|(name, _)| name.as_str()).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// A member's part in the live run.
+    pub(super) fn part(&self, member: &str) -> Option<Part> {
+        let run = self.live()?;
+        Some(match weight(&run.target, member).cmp(&weight(&run.way_back, member)) {
+            std::cmp::Ordering::Greater => Part::Canary,
+            std::cmp::Ordering::Less => Part::Leaving,
+            std::cmp::Ordering::Equal => Part::Stays,
+        })
+    }
+
+    /// The members that gain weight in the live run.
+    pub(super) fn canaries(&self) -> Vec<&str> {
+        self.shown_members().into_iter().filter(|member| self.part(member) == Some(Part::Canary)).collect()
+    }
+
+    /// A member, if it is declared.
+    pub(super) fn member(&self, name: &str) -> Option<&MemberCluster> {
+        self.members.iter().find(|known| known.name_any() == name)
+    }
+
+    /// A condition of a member.
+    pub(super) fn condition(&self, member: &str, type_: &str) -> Option<&Condition> {
+        self.member(member)?.status.as_ref()?.conditions.iter().find(|condition| condition.type_ == type_)
+    }
+
+    /// The hub knows that this member cannot serve: the run says so, or its endpoints do not answer.
+    pub(super) fn cannot_serve(&self, member: &str) -> bool {
+        let dead = self.live().is_some_and(|run| run.dead.iter().any(|dead| dead == member));
+        let silent = self.condition(member, "EndpointsReady").is_some_and(|found| found.status == ConditionStatus::False);
+        dead || silent
+    }
+
+    /// The exit status of `get` and `why`.
+    pub(super) fn exit(&self) -> Exit {
+        if self.is_behind() {
+            return Exit::Progressing;
+        }
+        match self.status.phase {
+            Phase::Initialized | Phase::Succeeded => Exit::Done,
+            Phase::Failed | Phase::RolledBack => Exit::Failed,
+            Phase::Held | Phase::Paused | Phase::WaitingPromotion => Exit::Held,
+            Phase::Initializing if self.status.reason == Reason::FirstSight || self.status.since.is_none() => {
+                Exit::Progressing
+            }
+            Phase::Initializing => Exit::Held,
+            Phase::Progressing | Phase::Soaking | Phase::Terminating => Exit::Progressing,
+        }
+    }
+}
+
+/// The weight of a member; one that is not named has none.
+pub(super) fn weight(weights: &Distribution, member: &str) -> u32 {
+    weights.get(member).copied().unwrap_or(0)
+}
+
+/// The step of a plan by its number, from 1.
+pub(super) fn step(run: &Run, number: u32) -> Option<&PlannedStep> {
+    run.plan.get(usize::try_from(number).ok()?.checked_sub(1)?)
+}
+
+/// The bake that the present step still needs.
+pub(super) fn bake_left(run: &Run) -> Duration {
+    step(run, run.step).map_or(Duration::ZERO, |step| step.bake.saturating_sub(run.baked))
+}

@@ -1,0 +1,192 @@
+//! `cutover wait`: until a rollout is where a script needs it.
+
+use std::str::FromStr;
+
+use futures::TryStreamExt;
+use kube::runtime::watcher;
+
+use super::{
+    CliError, Exit, Output, access,
+    cluster::{Cluster, Connection},
+    hub_life::HubLife,
+    text::escape,
+    view::View,
+};
+use crate::api::{
+    Duration, FleetRollout,
+    status::{ConditionStatus, Outcome, Phase},
+};
+
+/// Wait until a rollout has reached a phase, a condition or a step.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  cutover wait shop --for=phase=Succeeded --timeout 2h
+  cutover wait shop --for=condition=Ready
+  cutover wait shop --for=step=2
+
+Exit status: 0 it is so, 1 error, 2 it failed or was rolled back, 3 still held or waiting for a person,
+4 still in progress.")]
+pub(super) struct Wait {
+    /// The rollout.
+    name: String,
+    /// `phase=NAME`, `condition=TYPE`, `condition=TYPE=False` or `step=NUMBER`.
+    #[arg(long = "for", value_name = "WHAT")]
+    goal: Goal,
+    /// Longest time to wait.
+    #[arg(long, default_value = "5m")]
+    timeout: Duration,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// What is waited for.
+#[derive(Clone, Debug, PartialEq)]
+enum Goal {
+    Phase(Phase),
+    Condition(String, ConditionStatus),
+    Step(u32),
+}
+
+/// How the wait stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Reached,
+    /// It will not be reached without a person or another declaration.
+    Lost,
+    NotYet,
+}
+
+impl Wait {
+    pub(super) fn run(self, out: &mut Output) -> Result<Exit, CliError> {
+        let Self { name, goal, timeout, connection } = self;
+        connection.run(async |cluster| {
+            let mut last = view(cluster.rollout(&name).await?);
+            let reached = tokio::time::timeout(timeout.to_std(), follow(&cluster, &name, &goal, &mut last)).await;
+            match reached {
+                Ok(result) => result?,
+                Err(_) => out.line(format!("not reached within {timeout}"))?,
+            }
+            let status = &last.status;
+            out.line(escape(&format!("{:?} {}: {}", status.phase, status.reason, status.message)))?;
+            Ok(exit(&last, &goal))
+        })
+    }
+}
+
+async fn follow(cluster: &Cluster, name: &str, goal: &Goal, last: &mut View) -> Result<(), CliError> {
+    let mut changes = Box::pin(watcher::watch_object(cluster.api::<FleetRollout>(), name));
+    while goal.standing(last) == Standing::NotYet {
+        let next = match changes.try_next().await {
+            Ok(next) => next.flatten(),
+            Err(error) => return Err(cluster.lost_sight(access::READ, error).await),
+        };
+        let Some(rollout) = next else {
+            return Err(CliError::Said(format!("fleetrollout {name} was deleted while it was waited for")));
+        };
+        *last = view(rollout);
+    }
+    Ok(())
+}
+
+/// Members and hub are of no account here.
+fn view(rollout: FleetRollout) -> View {
+    View::new(rollout, Vec::new(), HubLife::Absent, jiff::Timestamp::now())
+}
+
+fn exit(view: &View, goal: &Goal) -> Exit {
+    match (goal.standing(view), view.exit()) {
+        (Standing::Reached, _) => Exit::Done,
+        (Standing::Lost | Standing::NotYet, Exit::Done) => Exit::Error,
+        (Standing::Lost | Standing::NotYet, other) => other,
+    }
+}
+
+impl Goal {
+    fn standing(&self, view: &View) -> Standing {
+        if view.is_behind() {
+            return Standing::NotYet;
+        }
+        let status = &view.status;
+        let over = matches!(status.phase, Phase::Failed | Phase::RolledBack);
+        let reached = match self {
+            Self::Phase(phase) => status.phase == *phase,
+            Self::Condition(type_, wanted) => {
+                status.conditions.iter().any(|known| known.type_ == *type_ && known.status == *wanted)
+            }
+            Self::Step(number) => view.run().is_some_and(|run| match run.outcome {
+                None => run.step >= *number && run.retreat.is_none(),
+                Some(Outcome::Succeeded) => true,
+                Some(Outcome::Failed | Outcome::RolledBack | Outcome::Superseded) => false,
+            }),
+        };
+        match (reached, over) {
+            (true, _) => Standing::Reached,
+            (false, true) => Standing::Lost,
+            (false, false) => Standing::NotYet,
+        }
+    }
+}
+
+impl FromStr for Goal {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parts: Vec<&str> = text.split('=').collect();
+        let read = |value: &str| serde_json::Value::String(value.to_owned());
+        let status = |value: &str| {
+            serde_json::from_value(read(value)).map_err(|_| format!("{value:?} is not True, False or Unknown"))
+        };
+        match parts.as_slice() {
+            ["phase", phase] => serde_json::from_value(read(phase)).map(Self::Phase).map_err(|_| {
+                format!("{phase:?} is not a phase; phases are such as Progressing, WaitingPromotion, Soaking, Succeeded, Failed")
+            }),
+            ["condition", type_] => Ok(Self::Condition((*type_).to_owned(), ConditionStatus::True)),
+            ["condition", type_, value] => Ok(Self::Condition((*type_).to_owned(), status(value)?)),
+            ["step", number] => match number.parse() {
+                Ok(number @ 1..) => Ok(Self::Step(number)),
+                Ok(0) | Err(_) => Err(format!("{number:?} is not the number of a step; the first one is 1")),
+            },
+            _ => Err("write phase=NAME, condition=TYPE, condition=TYPE=False or step=NUMBER".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::fixtures;
+
+    fn ends(text: &str, view: &View) -> (Standing, Exit) {
+        let goal: Goal = text.parse().unwrap();
+        (goal.standing(view), exit(view, &goal))
+    }
+
+    #[test]
+    fn reads_what_to_wait_for_and_refuses_the_rest() {
+        assert_eq!("condition=Ready=False".parse(), Ok(Goal::Condition("Ready".to_owned(), ConditionStatus::False)));
+        for wrong in ["", "phase", "phase=Done", "phase=Held=True", "step=0", "step=x", "condition=Ready=yes", "x=y"] {
+            assert!(wrong.parse::<Goal>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_goal_that_is_reached_ends_with_status_0() {
+        assert_eq!(ends("phase=WaitingPromotion", &fixtures::waiting()), (Standing::Reached, Exit::Done));
+        assert_eq!(ends("step=2", &fixtures::waiting()), (Standing::Reached, Exit::Done));
+    }
+
+    #[test]
+    fn a_goal_that_is_not_reached_tells_the_state_by_its_status() {
+        assert_eq!(ends("step=3", &fixtures::held()), (Standing::NotYet, Exit::Held));
+        assert_eq!(ends("phase=Succeeded", &fixtures::soaking()), (Standing::NotYet, Exit::Progressing));
+        assert_eq!(ends("phase=Succeeded", &fixtures::failed()), (Standing::Lost, Exit::Failed));
+        assert_eq!(ends("step=2", &fixtures::failed()), (Standing::Lost, Exit::Failed));
+    }
+
+    #[test]
+    fn what_is_known_of_an_older_declaration_does_not_count() {
+        let mut view = fixtures::waiting();
+        view.rollout.metadata.generation = Some(5);
+        assert_eq!(ends("phase=WaitingPromotion", &view), (Standing::NotYet, Exit::Progressing));
+    }
+}

@@ -1,0 +1,82 @@
+//! What a person can do now, and what it does at once. Pure.
+
+use super::Choice;
+use crate::{
+    api::{
+        Reason,
+        status::{Phase, Run},
+        strategy::Wait,
+    },
+    cli::{
+        Exit,
+        text::shares,
+        view::{View, step},
+    },
+};
+
+pub(super) fn all(view: &View) -> Vec<Choice> {
+    let mut choices = vec![Choice { command: "nothing".to_owned(), effect: nothing(view) }];
+    if let Some(run) = view.live().filter(|run| run.retreat.is_none()) {
+        choices.extend(forward(view, run));
+        choices.extend(back(view, run));
+    }
+    choices.extend(at_rest(view));
+    choices
+}
+
+fn choice(view: &View, verb: &str, effect: impl Into<String>) -> Choice {
+    Choice { command: format!("cutover {verb} {} -n {}", view.name(), view.namespace()), effect: effect.into() }
+}
+
+fn nothing(view: &View) -> String {
+    let stays = view.asked().map(|asked| shares(asked, view.total()));
+    match (view.exit(), stays) {
+        (Exit::Progressing, _) => "it goes on as above".to_owned(),
+        (Exit::Done | Exit::Error | Exit::Failed | Exit::Held, Some(stays)) => format!("stays {stays}"),
+        (Exit::Done | Exit::Error | Exit::Failed | Exit::Held, None) => "stays as it is".to_owned(),
+    }
+}
+
+fn forward(view: &View, run: &Run) -> Vec<Choice> {
+    let mut choices = Vec::new();
+    let waits = step(run, run.step).is_some_and(|present| present.wait == Some(Wait::Promotion));
+    if waits && !run.promoted.contains(&run.step) && run.soaking_since.is_none() {
+        let after = step(run, run.step + 1).map(|next| shares(&next.weights, view.total()));
+        let goal = after.unwrap_or_else(|| "the end of the run".to_owned());
+        let now = if view.status.phase == Phase::WaitingPromotion { "at once" } else { "when checks and bake are done" };
+        choices.push(choice(view, "promote", format!("{now}: {goal}")));
+    }
+    if run.hold.is_some() {
+        choices.push(choice(view, "retry", "same weights, fresh bake, failures forgotten"));
+    }
+    choices.push(match (&run.pause, view.rollout.spec.paused) {
+        (Some(pause), false) if pause.reason == Reason::PausedByForeignEdit => {
+            choice(view, "resume", "the step's weights are written again, with a fresh bake")
+        }
+        (Some(_), false) => choice(view, "resume", "the run goes on"),
+        (None, false) => choice(view, "pause", "no advance; checks and rollback go on"),
+        (_, true) => choice(view, "pause", "spec.paused is true already; set it to false to go on"),
+    });
+    choices
+}
+
+fn back(view: &View, run: &Run) -> Vec<Choice> {
+    if view.rollout.spec.suspend {
+        return vec![choice(view, "abort --direct", "spec.suspend is true: only your own credentials can write")];
+    }
+    let goal = shares(&run.way_back, view.total());
+    vec![
+        choice(view, "abort", format!("at once: {goal}")),
+        choice(view, "abort --direct", "the same with your own credentials; for a hub that is dead"),
+    ]
+}
+
+fn at_rest(view: &View) -> Vec<Choice> {
+    match (view.status.phase, view.status.reason) {
+        (_, Reason::StatusBehindRoute | Reason::OwnedByOtherHub) => {
+            vec![choice(view, "adopt", "the live weights become the primary")]
+        }
+        (Phase::Failed | Phase::RolledBack, _) => vec![choice(view, "retry", "the same revision is tried again, from the first step")],
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,139 @@
+//! The numbered points of `cutover why`, each left out where there is nothing to say. Pure.
+
+use std::collections::BTreeSet;
+
+use super::Section;
+use crate::{
+    api::{
+        Reason,
+        status::{Check, ConditionStatus, Verdict},
+    },
+    cli::{
+        sentences,
+        text::{age, clock, number},
+        view::View,
+    },
+};
+
+pub(super) fn all(view: &View) -> Vec<Section> {
+    let in_run = view.live().is_some();
+    let sections = [
+        Section { title: "Waits for", lines: vec![view.status.message.clone()] },
+        Section { title: "Missing", lines: missing(view) },
+        Section { title: "Cause", lines: cause(view) },
+        Section { title: "Users hurt?", lines: if in_run { users(view) } else { Vec::new() } },
+        Section { title: "Last pass", lines: last_pass(view).into_iter().collect() },
+        Section { title: "Ends by", lines: ends_by(view) },
+        Section { title: "Way back", lines: if in_run { vec![sentences::rollback(view)] } else { Vec::new() } },
+        Section { title: "Ruled out", lines: ruled_out(view).into_iter().collect() },
+    ];
+    sections.into_iter().filter(|section| section.lines.iter().any(|line| !line.is_empty())).collect()
+}
+
+/// Which members' metrics are missing, and since when.
+fn missing(view: &View) -> Vec<String> {
+    let Some(check) = view.unknown() else { return Vec::new() };
+    let mut lines: Vec<String> = gaps(check)
+        .into_iter()
+        .map(|(member, service)| format!("metrics of {member} ({service})"))
+        .collect();
+    lines.push(format!(
+        "{} checks in a row Unknown, since {} ({})",
+        check.unknown_in_a_row,
+        clock(check.since),
+        age(check.since, view.now)
+    ));
+    lines
+}
+
+/// Member and service of each missing measurement, once.
+fn gaps(check: &Check) -> BTreeSet<(&str, &str)> {
+    let missing = check.metrics.iter().flat_map(|metric| {
+        let values = metric.members.iter().filter(|value| value.missing.is_some());
+        values.map(|value| (value.member.as_str(), metric.service.as_str()))
+    });
+    missing.collect()
+}
+
+/// What is known to be wrong: why there are no numbers, and what the members' conditions say.
+fn cause(view: &View) -> Vec<String> {
+    let check = view.check().filter(|_| view.live().is_some());
+    let values = check.iter().flat_map(|check| &check.metrics).flat_map(|metric| &metric.members);
+    let words = values.filter_map(|value| Some(format!("{}: {}", value.member, value.missing.as_ref()?)));
+    let mut lines: Vec<String> = words.collect::<BTreeSet<_>>().into_iter().collect();
+    for member in view.shown_members() {
+        for type_ in ["Reachable", "EndpointsReady", "MetricsAvailable", "CredentialsValid"] {
+            let broken = view.condition(member, type_).filter(|known| known.status == ConditionStatus::False);
+            lines.extend(broken.map(|known| {
+                let since = age(known.last_transition_time, view.now);
+                format!("{member}: not {type_} for {since}: {}: {}", known.reason, known.message)
+            }));
+        }
+    }
+    lines
+}
+
+fn users(view: &View) -> Vec<String> {
+    let mut lines = vec![sentences::users(view)];
+    let gaps: BTreeSet<&str> = view.unknown().into_iter().flat_map(gaps).map(|(member, _)| member).collect();
+    if !gaps.is_empty() {
+        let members: Vec<&str> = gaps.into_iter().collect();
+        lines.push(format!("NOT known: what only the metrics of {} count", members.join(", ")));
+    }
+    lines
+}
+
+fn last_pass(view: &View) -> Option<String> {
+    let check = view.check()?;
+    let at = check.passed_at?;
+    let mut text = format!("{} ({} ago)", clock(at), age(at, view.now));
+    if check.verdict == Verdict::Pass {
+        let values = check.metrics.iter().filter_map(|metric| Some((metric, metric.value?)));
+        let words = values.map(|(metric, value)| format!("{} {} {}", metric.service, metric.metric, number(value)));
+        text.push_str(&format!(": {}", words.collect::<Vec<_>>().join(", ")));
+    }
+    Some(text)
+}
+
+/// How the present state ends: forward, or back by itself.
+fn ends_by(view: &View) -> Vec<String> {
+    let forward = format!("a) {}", sentences::next(view));
+    let judged = view.live().is_some_and(|run| run.retreat.is_none()) && !view.rollout.spec.suspend;
+    if !judged {
+        return vec![forward];
+    }
+    let analysis = &view.rollout.spec.analysis;
+    let failures = analysis.failures;
+    let guards = analysis.metrics.iter().filter(|metric| metric.guard.is_some()).map(|metric| metric.name.as_str());
+    let guards: Vec<&str> = guards.collect();
+    let mut back = format!("b) rollback by itself: {} failed checks of the last {}", failures.limit, failures.within);
+    if !guards.is_empty() {
+        back.push_str(&format!(", one beyond the guard of {}", guards.join(", ")));
+    }
+    let canaries = view.canaries();
+    if !canaries.is_empty() {
+        back.push_str(&format!(", or 3 failed endpoint probes of {}", canaries.join(", ")));
+    }
+    vec![forward, back]
+}
+
+/// What is not to blame, as far as the status tells.
+fn ruled_out(view: &View) -> Option<String> {
+    let status = &view.status;
+    let run = view.live()?;
+    let foreign = matches!(
+        status.reason,
+        Reason::PausedByForeignEdit | Reason::ForeignEditsRepeat | Reason::ForeignEditPutBack | Reason::RouteDrifted
+    );
+    let endpoints = view.shown_members().into_iter().all(|member| {
+        view.condition(member, "EndpointsReady").is_some_and(|known| known.status == ConditionStatus::True)
+    });
+    let claims = [
+        (view.unconfirmed().is_none() && status.asked.is_some(), "routes (all confirmed)"),
+        (!foreign && run.put_back.is_empty(), "foreign edits"),
+        (endpoints && run.dead.is_empty(), "endpoints of the members"),
+        (matches!(view.hub, crate::cli::hub_life::HubLife::Alive(_)), "hub"),
+    ];
+    let held: Vec<&str> = claims.iter().filter(|(holds, _)| *holds).map(|(_, words)| *words).collect();
+    (!held.is_empty()).then(|| held.join(", "))
+}

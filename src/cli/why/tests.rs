@@ -1,0 +1,67 @@
+use super::Answer;
+use crate::cli::{fixtures, text::WIDTH, view::View};
+
+fn shown(view: &View) -> String {
+    let shown = Answer::of(view).render(view);
+    assert!(shown.lines().all(|line| line.chars().count() <= WIDTH), "{shown}");
+    shown
+}
+
+#[test]
+fn held_on_missing_metrics_tells_cause_users_ends_and_choices() {
+    let expected = "\
+HELD, not failing. Weights last moved 00:41:07 UTC. MetricsUnknown: Metrics of a member are missing,
+stale or unusable.
+
+1 Waits for   eu-3: storefront: errors, p99: 503 from the service proxy
+2 Missing     metrics of eu-3 (storefront)
+              134 checks in a row Unknown, since 00:47:00 (2h14m)
+3 Cause       eu-3: 503 from the service proxy
+4 Users hurt? endpoint of eu-3 answers; primary members at most: errors 0.07, p99 0.21
+              NOT known: what only the metrics of eu-3 count
+5 Last pass   00:46:40 (2h14m ago)
+6 Ends by     a) no more MetricsUnknown, then 6m of bake left, then promotion of step 2, then step
+              3/4: eu-1 25.0 %, eu-2 50.0 %, eu-3 25.0 %
+              b) rollback by itself: 3 failed checks of the last 10, one beyond the guard of errors,
+              or 3 failed endpoint probes of eu-3
+7 Way back    READY: back to eu-1 50.0 %, eu-2 50.0 %
+8 Ruled out   routes (all confirmed), foreign edits, endpoints of the members, hub
+
+You can                                 Effect now
+  nothing                               stays eu-1 37.5 %, eu-2 50.0 %, eu-3 12.5 %
+  cutover promote shop -n shop          when checks and bake are done: eu-1 25.0 %, eu-2 50.0 %,
+                                        eu-3 25.0 %
+  cutover pause shop -n shop            no advance; checks and rollback go on
+  cutover abort shop -n shop            at once: eu-1 50.0 %, eu-2 50.0 %
+  cutover abort --direct shop -n shop   the same with your own credentials; for a hub that is dead
+exit status 3 = held or waiting for a person
+";
+    assert_eq!(shown(&fixtures::held()), expected);
+}
+
+#[test]
+fn waiting_for_a_person_says_what_promotion_does_at_once() {
+    let shown = shown(&fixtures::waiting());
+    assert!(shown.contains("cutover promote shop -n shop          at once: eu-1 25.0 %, eu-2 50.0 %, eu-3 25.0 %"), "{shown}");
+    assert!(shown.contains("Last pass   03:00:39 (21s ago): storefront errors 0.06, storefront p99 0.2"), "{shown}");
+}
+
+#[test]
+fn a_failed_run_offers_retry_and_no_abort() {
+    let shown = shown(&fixtures::failed());
+    assert!(shown.contains("cutover retry shop -n shop   the same revision is tried again, from the first step"), "{shown}");
+    assert!(!shown.contains("abort"), "{shown}");
+    assert!(shown.ends_with("exit status 2 = failed or rolled back\n"), "{shown}");
+}
+
+#[test]
+fn first_sight_that_needs_a_mapping_says_what_is_missing() {
+    let shown = shown(&fixtures::needs_mapping());
+    assert!(
+        shown.starts_with(
+            "INITIALIZING. The hub has moved no weight yet. AdoptionNeedsMapping: A live route has a backend that\nbelongs to no member."
+        ),
+        "{shown}"
+    );
+    assert!(shown.contains("1 Waits for   HTTPRoute public: backend legacy-shop carries traffic but belongs to no member"));
+}

@@ -1,0 +1,240 @@
+//! A client for one peer.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use reqwest::{
+    Certificate, Identity, Url,
+    dns::{Addrs, Name, Resolve, Resolving},
+    header::{AUTHORIZATION, HOST, HeaderValue},
+    redirect,
+};
+use secrecy::{ExposeSecret, SecretSlice};
+
+use super::{AddressRules, HttpError, Limits, resolve, sanitise};
+
+/// Whom to call, and how it is trusted.
+#[derive(Debug)]
+pub struct Peer {
+    /// Scheme, host, port and the prefix of every path.
+    pub base: Url,
+    /// A DNS name for SNI and the certificate, where it is not the host of `base`.
+    pub server_name: Option<String>,
+    /// The Host header, where it is not the host of `base`.
+    pub host_header: Option<String>,
+    /// Certificates to trust, PEM; those of the system if none are given.
+    pub roots: Option<Vec<u8>>,
+    /// Client certificate and key, PEM.
+    pub identity: Option<SecretSlice<u8>>,
+    /// The Authorization header; marked as sensitive.
+    pub authorization: Option<HeaderValue>,
+    /// Whether connections are kept for the next call.
+    pub keep_alive: bool,
+}
+
+impl Peer {
+    /// A peer that is trusted by the system's certificates and asked for no credentials.
+    ///
+    /// # Errors
+    /// When the address is no `http` or `https` URL, or holds credentials, a query or a fragment.
+    pub fn at(address: &str) -> Result<Self, HttpError> {
+        let bad = |why: &str| HttpError::BadAddress(format!("{}: {why}", sanitise(&without_user(address))));
+        let base = Url::parse(address).map_err(|_| bad("not a URL; write https://host:port"))?;
+        match base.scheme() {
+            "http" | "https" if base.has_host() => {}
+            _ => return Err(bad("https required; write https://host:port")),
+        }
+        if !base.username().is_empty() || base.password().is_some() {
+            return Err(bad("credentials do not belong in an address; put them into a Secret"));
+        }
+        if base.query().is_some() || base.fragment().is_some() {
+            return Err(bad("an address has no query and no fragment"));
+        }
+        Ok(Self {
+            base,
+            server_name: None,
+            host_header: None,
+            roots: None,
+            identity: None,
+            authorization: None,
+            keep_alive: true,
+        })
+    }
+
+    /// Asks TLS for `name` while the connection goes to the host of the address.
+    ///
+    /// # Errors
+    /// When the name cannot be the host of a URL, or is an address: SNI carries names only.
+    fn requested(&self) -> Result<Url, HttpError> {
+        let mut url = self.base.clone();
+        if let Some(name) = &self.server_name {
+            let bad = || HttpError::BadAddress(format!("{}: not a DNS name for serverName", sanitise(name)));
+            url.set_host(Some(name)).map_err(|_| bad())?;
+            if url.domain().is_none() {
+                return Err(bad());
+            }
+        }
+        Ok(url)
+    }
+
+    /// The Host header, where it is not the host of the URL that is requested.
+    fn host(&self) -> Result<Option<HeaderValue>, HttpError> {
+        let host = match (&self.host_header, &self.server_name) {
+            (Some(host), _) => host.clone(),
+            (None, Some(_)) => authority(&self.base),
+            (None, None) => return Ok(None),
+        };
+        let bad = |_| HttpError::BadAddress(format!("{}: not a Host header", sanitise(&host)));
+        HeaderValue::from_str(&host).map(Some).map_err(bad)
+    }
+}
+
+/// What was answered.
+#[derive(Debug)]
+pub struct Answer {
+    /// The status code.
+    pub status: u16,
+    /// The body, within its limit. It is never shown to anybody.
+    pub body: Vec<u8>,
+}
+
+/// A client for one peer. It follows no redirect, uses no proxy, retries nothing, and connects only to addresses that
+/// the rules allow. Cheap to clone; clones share their connections.
+#[derive(Clone, Debug)]
+pub struct Client {
+    http: reqwest::Client,
+    base: Url,
+    host: Option<HeaderValue>,
+    authorization: Option<HeaderValue>,
+}
+
+impl Client {
+    /// A client for this peer.
+    ///
+    /// # Errors
+    /// When the address is a literal that the rules refuse, or the certificates cannot be used.
+    pub fn new(peer: &Peer, rules: &AddressRules) -> Result<Self, HttpError> {
+        super::install_crypto();
+        // A literal in the URL is connected to without asking the resolver.
+        if let Some(address) = literal(&peer.base) {
+            rules.check(&address.to_string(), address)?;
+        }
+        let resolver = Checked { host: host(&peer.base), rules: rules.clone() };
+        let mut builder = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .dns_resolver(resolver)
+            .pool_max_idle_per_host(usize::from(peer.keep_alive));
+        if let Some(roots) = &peer.roots {
+            builder = builder.tls_certs_only(certificates(roots)?);
+        }
+        if let Some(identity) = &peer.identity {
+            let bad = |_| HttpError::BadCredentials("the client certificate and key");
+            builder = builder.identity(Identity::from_pem(identity.expose_secret()).map_err(bad)?);
+        }
+        Ok(Self {
+            http: builder.build()?,
+            base: peer.requested()?,
+            host: peer.host()?,
+            authorization: peer.authorization.clone(),
+        })
+    }
+
+    /// Gets `path` (below the prefix) with these query parameters.
+    ///
+    /// # Errors
+    /// When there is no whole answer within the limits. An answer with any status is an answer.
+    pub async fn get(&self, path: &str, query: &[(&str, &str)], limits: Limits) -> Result<Answer, HttpError> {
+        within(limits.deadline, async {
+            let mut response = self.send(path, query).await?;
+            let mut body = Vec::new();
+            while let Some(chunk) = response.chunk().await? {
+                if body.len() + chunk.len() > limits.body {
+                    return Err(HttpError::TooLarge(limits.body));
+                }
+                body.extend_from_slice(&chunk);
+            }
+            Ok(Answer { status: response.status().as_u16(), body })
+        })
+        .await
+    }
+
+    /// The status with which a GET of `path` is answered; the body is left unread.
+    ///
+    /// # Errors
+    /// When no status comes before the deadline.
+    pub async fn status(&self, path: &str, deadline: Duration) -> Result<u16, HttpError> {
+        within(deadline, async { Ok(self.send(path, &[]).await?.status().as_u16()) }).await
+    }
+
+    async fn send(&self, path: &str, query: &[(&str, &str)]) -> Result<reqwest::Response, HttpError> {
+        let mut request = self.http.get(self.url(path, query));
+        if let Some(host) = &self.host {
+            request = request.header(HOST, host);
+        }
+        if let Some(authorization) = &self.authorization {
+            request = request.header(AUTHORIZATION, authorization);
+        }
+        Ok(request.send().await?)
+    }
+
+    fn url(&self, path: &str, query: &[(&str, &str)]) -> Url {
+        let mut url = self.base.clone();
+        url.set_path(&format!("{}{path}", self.base.path().trim_end_matches('/')));
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        url
+    }
+}
+
+async fn within<T>(deadline: Duration, call: impl Future<Output = Result<T, HttpError>>) -> Result<T, HttpError> {
+    tokio::time::timeout(deadline, call).await.unwrap_or(Err(HttpError::Late(deadline)))
+}
+
+/// Resolves the peer's host, whatever name TLS is asked for, and refuses what the rules refuse.
+struct Checked {
+    host: Arc<str>,
+    rules: AddressRules,
+}
+
+impl Resolve for Checked {
+    fn resolve(&self, _: Name) -> Resolving {
+        let (host, rules) = (Arc::clone(&self.host), self.rules.clone());
+        Box::pin(async move {
+            let addresses = resolve(&host, &rules).await?;
+            // Port 0 stands for the port of the URL.
+            Ok(Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
+        })
+    }
+}
+
+fn certificates(pem: &[u8]) -> Result<Vec<Certificate>, HttpError> {
+    let bad = HttpError::BadCredentials("the CA certificates");
+    match Certificate::from_pem_bundle(pem) {
+        Ok(found) if !found.is_empty() => Ok(found),
+        Ok(_) | Err(_) => Err(bad),
+    }
+}
+
+/// The host without the brackets of an IPv6 literal.
+fn host(url: &Url) -> Arc<str> {
+    url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']').into()
+}
+
+fn literal(url: &Url) -> Option<std::net::IpAddr> {
+    host(url).parse().ok()
+}
+
+fn authority(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+/// The address without what stands before its last `@`, which may be a password.
+fn without_user(address: &str) -> String {
+    match address.rsplit_once('@') {
+        Some((_, rest)) => format!("…@{rest}"),
+        None => address.to_owned(),
+    }
+}

@@ -1,0 +1,108 @@
+//! What this process tried to write and how that went: the pace of the next try, and what people are told.
+
+use std::collections::BTreeMap;
+
+use tokio::time::Instant;
+
+use super::{backoff::Backoff, calls::CallError};
+use crate::rollout::{Action, RouteKey, input::RouteSeen};
+
+/// The tries of one rollout, by what they are about.
+#[derive(Default)]
+pub(super) struct Attempts(BTreeMap<About, Attempt>);
+
+/// What a try is about: two tries about the same thing are at least a second apart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum About {
+    Finalizer,
+    Backend(String, String),
+    Rehearsal(RouteKey),
+    Route(RouteKey),
+    Backends,
+    Request(String),
+}
+
+#[derive(Default)]
+struct Attempt {
+    backoff: Backoff,
+    failed: Option<String>,
+}
+
+impl Attempts {
+    /// When this may be done, if not now.
+    pub(super) fn blocked_until(&self, action: &Action, now: Instant) -> Option<Instant> {
+        self.0.get(&About::of(action))?.backoff.blocked_until(now)
+    }
+
+    /// Remembers how it went. What met a newer object is decided anew and is no failure.
+    pub(super) fn ended(&mut self, action: &Action, result: &Result<(), CallError>, now: Instant) {
+        let attempt = self.0.entry(About::of(action)).or_default();
+        match result {
+            Ok(()) | Err(CallError::Conflict | CallError::Gone) => {
+                attempt.backoff.succeeded(now);
+                attempt.failed = None;
+            }
+            Err(CallError::NotLeading) => {}
+            Err(error @ (CallError::Late | CallError::Refused(_) | CallError::Failed(_))) => {
+                attempt.backoff.failed(now);
+                attempt.failed = Some(error.to_string());
+            }
+        }
+    }
+
+    /// A route as it was seen, with what went wrong at the last write.
+    pub(super) fn told(&self, key: &RouteKey, mut seen: RouteSeen) -> RouteSeen {
+        if let RouteSeen::Live(live) = &mut seen {
+            live.failed = self.failure(&About::Route(key.clone()));
+        }
+        seen
+    }
+
+    fn failure(&self, about: &About) -> Option<String> {
+        self.0.get(about).and_then(|attempt| attempt.failed.clone())
+    }
+}
+
+impl About {
+    fn of(action: &Action) -> Self {
+        match action {
+            Action::AddFinalizer | Action::RemoveFinalizer => Self::Finalizer,
+            Action::WriteBackend { service, member } => Self::Backend(service.clone(), member.clone()),
+            Action::Rehearse { route, .. } => Self::Rehearsal(route.clone()),
+            Action::WriteRoute { route, .. } | Action::ReleaseRoute { route, .. } => Self::Route(route.clone()),
+            Action::ReleaseBackends { .. } => Self::Backends,
+            Action::AnswerRequest { name, .. } => Self::Request(name.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn write(route: &str) -> Action {
+        let route = RouteKey { service: "shop".to_owned(), route: route.to_owned() };
+        Action::WriteRoute { route, weights: crate::api::Distribution::new(), run: 1, sequence: 1 }
+    }
+
+    #[test]
+    fn a_route_is_written_at_most_once_a_second_and_the_others_do_not_wait_for_it() {
+        let (mut attempts, now) = (Attempts::default(), Instant::now());
+        assert_eq!(attempts.blocked_until(&write("a"), now), None);
+        attempts.ended(&write("a"), &Ok(()), now);
+        assert_eq!(attempts.blocked_until(&write("a"), now), Some(now + Duration::from_secs(1)));
+        assert_eq!(attempts.blocked_until(&write("b"), now), None);
+    }
+
+    #[test]
+    fn a_refusal_is_told_until_a_write_succeeds_and_a_conflict_is_none() {
+        let (mut attempts, now) = (Attempts::default(), Instant::now());
+        let told = |attempts: &Attempts| attempts.failure(&About::of(&write("a")));
+        attempts.ended(&write("a"), &Err(CallError::Refused("no such class".to_owned())), now);
+        assert_eq!(told(&attempts), Some("no such class".to_owned()));
+        attempts.ended(&write("a"), &Err(CallError::Conflict), now);
+        assert_eq!(told(&attempts), None);
+    }
+}

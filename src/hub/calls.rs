@@ -1,0 +1,235 @@
+//! Every call of the hub that changes something: only while this process leads, with a deadline, and about the version
+//! that was read.
+
+use std::{fmt::Debug, sync::Arc};
+
+use kube::{
+    Api, Client, Resource, ResourceExt,
+    api::{DeleteParams, PostParams, Preconditions},
+    core::{ApiResource, DeserializeGuard, DynamicObject, GroupVersionKind},
+};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{
+    cache::{Cache, Key},
+    lease::{CALL_DEADLINE, Leadership},
+    objects::Objects,
+};
+use crate::{
+    api::{FIELD_MANAGER, FleetRollout, RolloutRequest},
+    route::Write,
+};
+
+/// Characters of the API server's words that are kept.
+const WORDS: usize = 300;
+
+/// Why a call changed nothing, or is not known to have changed something.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum CallError {
+    /// Another process leads, or this one is stopping.
+    #[error("this process does not lead")]
+    NotLeading,
+    /// The object is not the one that was read; the decision is made anew.
+    #[error("the object changed meanwhile")]
+    Conflict,
+    /// The object is gone.
+    #[error("the object is gone")]
+    Gone,
+    /// No answer in time; it may have happened all the same.
+    #[error("the API server did not answer within {}s", CALL_DEADLINE.as_secs())]
+    Late,
+    /// The API server, or an admission webhook, said no.
+    #[error("{0}")]
+    Refused(String),
+    /// The API server could not be reached, or failed.
+    #[error("the API server could not be asked: {0}")]
+    Failed(String),
+}
+
+/// Whether a write is only tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Earnest {
+    /// The API server does all but store it.
+    DryRun,
+    /// It is stored.
+    Real,
+}
+
+/// Makes the calls, and puts their answers into the caches at once.
+pub(super) struct Calls {
+    client: Client,
+    leadership: Leadership,
+    objects: Arc<Objects>,
+    rollouts: Arc<Cache<DeserializeGuard<FleetRollout>>>,
+    requests: Arc<Cache<DeserializeGuard<RolloutRequest>>>,
+}
+
+impl Calls {
+    /// Calls with this client, while this leadership is current.
+    pub(super) fn new(
+        client: Client,
+        leadership: Leadership,
+        objects: Arc<Objects>,
+        rollouts: Arc<Cache<DeserializeGuard<FleetRollout>>>,
+        requests: Arc<Cache<DeserializeGuard<RolloutRequest>>>,
+    ) -> Self {
+        Self { client, leadership, objects, rollouts, requests }
+    }
+
+    /// The rollout as it is stored now.
+    pub(super) async fn read(&self, key: &Key) -> Result<FleetRollout, CallError> {
+        let rollout = self.within_deadline(self.api::<FleetRollout>(key).get(&key.name)).await?;
+        self.rollouts.wrote(DeserializeGuard(Ok(rollout.clone())));
+        Ok(rollout)
+    }
+
+    /// Writes a rollout's status over the version that was read.
+    pub(super) async fn record(&self, rollout: &FleetRollout) -> Result<FleetRollout, CallError> {
+        let key = Key::of(rollout);
+        let call = self.api(&key);
+        let written = self.within_deadline(call.replace_status(&key.name, &params(Earnest::Real), rollout)).await?;
+        self.rollouts.wrote(DeserializeGuard(Ok(written.clone())));
+        Ok(written)
+    }
+
+    /// Writes a rollout's metadata over the version that was read; without its last finalizer it is gone.
+    pub(super) async fn mark(&self, rollout: &FleetRollout) -> Result<FleetRollout, CallError> {
+        let key = Key::of(rollout);
+        let call = self.api(&key);
+        let written = self.within_deadline(call.replace(&key.name, &params(Earnest::Real), rollout)).await?;
+        if written.meta().deletion_timestamp.is_some() && written.finalizers().is_empty() {
+            self.rollouts.gone(&key);
+        } else {
+            self.rollouts.wrote(DeserializeGuard(Ok(written.clone())));
+        }
+        Ok(written)
+    }
+
+    /// Writes a request's status over the version that was read.
+    pub(super) async fn answer(&self, request: &RolloutRequest) -> Result<(), CallError> {
+        let key = Key::of(request);
+        let call = self.api(&key);
+        let written = self.within_deadline(call.replace_status(&key.name, &params(Earnest::Real), request)).await?;
+        self.requests.wrote(DeserializeGuard(Ok(written)));
+        Ok(())
+    }
+
+    /// Removes a request.
+    pub(super) async fn forget(&self, request: &RolloutRequest) -> Result<(), CallError> {
+        let key = Key::of(request);
+        let which = Preconditions { uid: request.uid(), resource_version: request.resource_version() };
+        let params = DeleteParams::default().preconditions(which);
+        self.within_deadline(self.api::<RolloutRequest>(&key).delete(&key.name, &params)).await?;
+        self.requests.gone(&key);
+        Ok(())
+    }
+
+    /// Makes an object of which the hub keeps no copy.
+    pub(super) async fn create<K>(&self, object: &K) -> Result<(), CallError>
+    where
+        K: Resource<Scope = kube::core::NamespaceResourceScope, DynamicType = ()>
+            + Clone
+            + Debug
+            + Serialize
+            + DeserializeOwned,
+    {
+        let call = self.api::<K>(&Key::of(object));
+        self.within_deadline(call.create(&params(Earnest::Real), object)).await.map(|_| ())
+    }
+
+    /// Makes one change of a route or a backend.
+    pub(super) async fn write(&self, write: &Write, earnest: Earnest) -> Result<(), CallError> {
+        match write {
+            Write::Create(object) => {
+                let (resource, api) = self.dynamic(object);
+                let made = self.within_deadline(api.create(&params(earnest), object)).await?;
+                self.keep(&resource, made, earnest);
+            }
+            Write::Replace(object) => {
+                let (resource, api) = self.dynamic(object);
+                let (key, params) = (Key::of(object), params(earnest));
+                let written = self.within_deadline(api.replace(&key.name, &params, object)).await;
+                if written == Err(CallError::Gone) {
+                    self.objects.gone(&resource, &key);
+                }
+                self.keep(&resource, written?, earnest);
+            }
+            Write::Delete { target, uid, resource_version } => {
+                let which = Preconditions { uid: Some(uid.clone()), resource_version: Some(resource_version.clone()) };
+                let mut params = DeleteParams::default().preconditions(which);
+                params.dry_run = earnest == Earnest::DryRun;
+                let api: Api<DynamicObject> =
+                    Api::namespaced_with(self.client.clone(), &target.namespace, &target.resource);
+                self.within_deadline(api.delete(&target.name, &params)).await?;
+                if earnest == Earnest::Real {
+                    self.objects.gone(&target.resource, &Key::new(&target.namespace, &target.name));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn keep(&self, resource: &ApiResource, object: DynamicObject, earnest: Earnest) {
+        match earnest {
+            Earnest::Real => self.objects.wrote(resource, object),
+            Earnest::DryRun => {}
+        }
+    }
+
+    fn api<K>(&self, key: &Key) -> Api<K>
+    where
+        K: Resource<Scope = kube::core::NamespaceResourceScope, DynamicType = ()>,
+    {
+        Api::namespaced(self.client.clone(), &key.namespace)
+    }
+
+    fn dynamic(&self, object: &DynamicObject) -> (ApiResource, Api<DynamicObject>) {
+        let kind = object.types.as_ref().and_then(|types| GroupVersionKind::try_from(types).ok());
+        let resource = ApiResource::from_gvk(&kind.unwrap_or_else(|| GroupVersionKind::gvk("", "", "")));
+        let namespace = object.namespace().unwrap_or_default();
+        let api = Api::namespaced_with(self.client.clone(), &namespace, &resource);
+        (resource, api)
+    }
+
+    async fn within_deadline<T>(&self, call: impl Future<Output = kube::Result<T>>) -> Result<T, CallError> {
+        let deadline = self.leadership.deadline().ok_or(CallError::NotLeading)?;
+        match tokio::time::timeout_at(deadline, call).await {
+            Ok(answer) => answer.map_err(CallError::from),
+            Err(_) => Err(CallError::Late),
+        }
+    }
+}
+
+fn params(earnest: Earnest) -> PostParams {
+    PostParams { dry_run: earnest == Earnest::DryRun, field_manager: Some(FIELD_MANAGER.to_owned()) }
+}
+
+impl From<kube::Error> for CallError {
+    fn from(error: kube::Error) -> Self {
+        let kube::Error::Api(status) = error else { return Self::Failed(words(&error.to_string())) };
+        match status.code {
+            404 => Self::Gone,
+            409 => Self::Conflict,
+            400..=428 | 430..=499 => Self::Refused(words(&status.message)),
+            _ => Self::Failed(words(&status.message)),
+        }
+    }
+}
+
+/// The API server repeats what admission webhooks said, and they may say anything.
+fn words(text: &str) -> String {
+    let plain = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
+    plain.take(WORDS).collect()
+}
+
+impl CallError {
+    /// For the metric `actions`.
+    pub(super) const fn outcome(&self) -> &'static str {
+        match self {
+            Self::NotLeading => "not_leading",
+            Self::Conflict | Self::Gone => "conflict",
+            Self::Late | Self::Failed(_) => "failed",
+            Self::Refused(_) => "refused",
+        }
+    }
+}

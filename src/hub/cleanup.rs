@@ -1,0 +1,56 @@
+//! Removes requests that were answered long ago; the rollout's history keeps who asked for what.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::{Hub, calls::CallError, subject::Subject};
+use crate::{api::RolloutRequest, clock};
+
+/// An answer can be read for this long.
+const KEPT: Duration = Duration::from_hours(24);
+
+/// Removes the old requests of this rollout, best effort.
+pub(super) async fn old_requests(hub: &Hub, subject: &Subject) {
+    let now = clock::now();
+    for guarded in hub.requests.in_namespace(&subject.namespace) {
+        let Ok(request) = &guarded.0 else { continue };
+        if request.spec.rollout.name != subject.name || !is_old(request, now) {
+            continue;
+        }
+        match hub.calls.forget(request).await {
+            Ok(()) | Err(CallError::Gone | CallError::Conflict) => {}
+            Err(error) => tracing::debug!(%error, "an old request was not removed"),
+        }
+    }
+}
+
+fn is_old(request: &RolloutRequest, now: Timestamp) -> bool {
+    let answered = request.status.as_ref().and_then(|status| status.state.and(status.at));
+    answered.is_some_and(|at| at + KEPT < now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::{
+        RolloutRequestSpec, Verb,
+        request::{RequestState, RolloutRef, RolloutRequestStatus},
+    };
+
+    #[test]
+    fn only_answered_requests_grow_old() {
+        let rollout = RolloutRef { name: "shop".to_owned(), uid: "u".to_owned() };
+        let (step, reason, requested_by) = (None, None, "ann".to_owned());
+        let spec = RolloutRequestSpec { rollout, verb: Verb::Abort, run: 1, step, reason, requested_by };
+        let mut request = RolloutRequest::new("r", spec);
+        let now = clock::now();
+        assert!(!is_old(&request, now));
+        let mut answered = |age: u64| {
+            let (state, at) = (Some(RequestState::Applied), Some(now - Duration::from_secs(age)));
+            request.status = Some(RolloutRequestStatus { state, reason: None, at });
+            is_old(&request, now)
+        };
+        assert_eq!((answered(86_399), answered(86_401)), (false, true));
+    }
+}

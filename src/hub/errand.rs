@@ -1,0 +1,89 @@
+//! Work in the background of one rollout: what is slow never delays a pass, its result is what a later pass sees.
+
+use std::sync::Arc;
+
+use tokio::sync::{
+    Notify,
+    oneshot::{self, error::TryRecvError},
+};
+
+use super::supervise;
+use crate::web::Metrics;
+
+/// At most one piece of work of one sort.
+pub(super) struct Errand<T>(Option<oneshot::Receiver<T>>);
+
+impl<T> Default for Errand<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T: Send + 'static> Errand<T> {
+    /// It is under way.
+    pub(super) fn is_out(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Begins the work; `wake` is told when the result is there. A panic in it gives no result.
+    pub(super) fn send(
+        &mut self,
+        name: &'static str,
+        metrics: &Metrics,
+        wake: &Arc<Notify>,
+        work: impl Future<Output = T> + Send + 'static,
+    ) {
+        let (sender, receiver) = oneshot::channel();
+        let (metrics, wake) = (metrics.clone(), wake.clone());
+        tokio::spawn(async move {
+            if let Some(result) = supervise::caught(name, &metrics, work).await {
+                // The rollout may be gone meanwhile; then nobody waits for the result.
+                let _ = sender.send(result);
+            }
+            wake.notify_one();
+        });
+        self.0 = Some(receiver);
+    }
+
+    /// The result, once.
+    pub(super) fn returned(&mut self) -> Option<T> {
+        match self.0.as_mut()?.try_recv() {
+            Ok(result) => {
+                self.0 = None;
+                Some(result)
+            }
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Closed) => {
+                self.0 = None;
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_result_comes_once_and_wakes() {
+        let (wake, metrics) = (Arc::new(Notify::new()), Metrics::default());
+        let mut errand = Errand::default();
+        errand.send("test", &metrics, &wake, async { 7 });
+        assert!(errand.is_out());
+        wake.notified().await;
+        assert_eq!((errand.returned(), errand.returned()), (Some(7), None));
+        assert!(!errand.is_out());
+    }
+
+    #[tokio::test]
+    async fn a_panic_gives_no_result_and_a_new_errand_can_be_sent() {
+        let (wake, metrics) = (Arc::new(Notify::new()), Metrics::default());
+        let mut errand: Errand<u8> = Errand::default();
+        errand.send("test", &metrics, &wake, async { panic!("on purpose") });
+        wake.notified().await;
+        assert_eq!(errand.returned(), None);
+        assert!(!errand.is_out());
+        assert!(metrics.text().contains("cutover_panics_total 1"));
+    }
+}

@@ -1,0 +1,198 @@
+//! Does what was decided, in that order. What fails is told and tried again later; it never stops the rest.
+
+use kube::{ResourceExt, core::ObjectMeta};
+use tokio::time::Instant;
+
+use super::{
+    Hub,
+    cache::Key,
+    calls::{CallError, Earnest},
+    memory::Memory,
+    observe::Sight,
+    subject::{Placed, Subject},
+};
+use crate::{
+    api::{
+        DeletionPolicy, Distribution, FINALIZER, FleetRollout, Route, request::RolloutRequestStatus, status::Answer,
+    },
+    backend,
+    rollout::{
+        Action, RouteKey,
+        input::{Mark, Problem},
+    },
+    route::{self, RouteError, Write},
+};
+
+/// A pass that executes.
+pub(super) struct Execution<'a> {
+    pub(super) hub: &'a Hub,
+    pub(super) subject: &'a Subject,
+    pub(super) sight: &'a Sight,
+    /// The rollout as it was stored last.
+    pub(super) rollout: FleetRollout,
+}
+
+impl Execution<'_> {
+    /// Does all of it. The finalizer goes last, and only if nothing before it failed.
+    pub(super) async fn all(mut self, actions: &[Action], memory: &mut Memory) {
+        let mut failed = false;
+        for action in actions {
+            if failed && *action == Action::RemoveFinalizer {
+                continue;
+            }
+            let result = self.one(action).await;
+            failed |= result.is_err();
+            if let Action::Rehearse { route, .. } = action {
+                memory.rehearsed(&self.subject.status, route, &result);
+            }
+            memory.attempts.ended(action, &result, Instant::now());
+            self.tell(action, &result);
+        }
+    }
+
+    async fn one(&mut self, action: &Action) -> Result<(), CallError> {
+        match action {
+            Action::AddFinalizer => self.finalizer(true).await,
+            Action::RemoveFinalizer => self.finalizer(false).await,
+            Action::WriteBackend { service, member } => self.write_backend(service, member).await,
+            Action::Rehearse { route, weights } => {
+                let (run, sequence) = (self.run(), self.subject.status.sequence + 1);
+                self.write_route(route, weights, run, sequence, Earnest::DryRun).await
+            }
+            Action::WriteRoute { route, weights, run, sequence } => {
+                self.write_route(route, weights, *run, *sequence, Earnest::Real).await
+            }
+            Action::ReleaseRoute { route, policy } => self.release_route(route, *policy).await,
+            Action::ReleaseBackends { policy } => self.release_backends(*policy).await,
+            Action::AnswerRequest { name, answer } => self.answer(name, answer).await,
+        }
+    }
+
+    async fn finalizer(&mut self, wanted: bool) -> Result<(), CallError> {
+        let mut finalizers: Vec<String> =
+            self.rollout.finalizers().iter().filter(|name| *name != FINALIZER).cloned().collect();
+        if wanted {
+            finalizers.push(FINALIZER.to_owned());
+        }
+        let metadata =
+            ObjectMeta { managed_fields: None, finalizers: Some(finalizers), ..self.rollout.metadata.clone() };
+        self.rollout = self.hub.calls.mark(&FleetRollout { metadata, ..self.rollout.clone() }).await?;
+        Ok(())
+    }
+
+    async fn write_backend(&self, service: &str, member: &str) -> Result<(), CallError> {
+        let key = (service.to_owned(), member.to_owned());
+        let (Some(placed), Some(found)) = (self.placed(service), self.sight.backends.get(&key)) else {
+            return Err(CallError::Conflict);
+        };
+        let addresses = self.sight.addresses.get(&key).map_or(&[][..], Vec::as_slice);
+        let writes = backend::render(&self.subject.context(placed), member, found, addresses).map_err(refused)?;
+        self.write(&writes, Earnest::Real).await
+    }
+
+    async fn write_route(
+        &self,
+        key: &RouteKey,
+        weights: &Distribution,
+        run: u64,
+        sequence: u64,
+        earnest: Earnest,
+    ) -> Result<(), CallError> {
+        let (placed, route) = self.route(key)?;
+        let found = self.sight.routes.get(key).ok_or(CallError::Conflict)?;
+        let mark = Mark { hub: self.subject.hub.clone(), rollout: self.subject.uid.clone(), run, sequence };
+        let writes = route::render(&self.subject.context(placed), route, found, weights, &mark)
+            .map_err(|error| unable(&error))?;
+        self.write(&writes, earnest).await
+    }
+
+    async fn release_route(&self, key: &RouteKey, policy: DeletionPolicy) -> Result<(), CallError> {
+        let (placed, route) = self.route(key)?;
+        let found = self.sight.routes.get(key).ok_or(CallError::Conflict)?;
+        let writes =
+            route::release(&self.subject.context(placed), route, found, policy).map_err(|error| unable(&error))?;
+        self.write(&writes, Earnest::Real).await
+    }
+
+    /// A backend that any route still names stays.
+    async fn release_backends(&self, policy: DeletionPolicy) -> Result<(), CallError> {
+        let mut result = Ok(());
+        for ((service, member), found) in &self.sight.backends {
+            let Some(placed) = self.placed(service) else { continue };
+            let name = backend::name(&placed.spec, member);
+            let named = self.sight.routes.values().any(|route| route::names(route, &name));
+            let writes = backend::release(&self.subject.context(placed), member, found, policy, named);
+            result = result.and(self.write(&writes, Earnest::Real).await);
+        }
+        result
+    }
+
+    async fn answer(&self, name: &str, answer: &Answer) -> Result<(), CallError> {
+        let found = self.hub.requests.get(&Key::new(&self.subject.namespace, name));
+        let Some(request) = found.as_ref().and_then(|guarded| guarded.0.as_ref().ok()) else { return Ok(()) };
+        let mut request = request.clone();
+        request.metadata.managed_fields = None;
+        let (state, reason) = (Some(answer.state), Some(answer.reason.clone()));
+        request.status = Some(RolloutRequestStatus { state, reason, at: Some(answer.at) });
+        self.hub.calls.answer(&request).await
+    }
+
+    async fn write(&self, writes: &[Write], earnest: Earnest) -> Result<(), CallError> {
+        for write in writes {
+            self.hub.calls.write(write, earnest).await?;
+        }
+        Ok(())
+    }
+
+    fn run(&self) -> u64 {
+        self.subject.status.run.as_ref().map_or(0, |run| run.number)
+    }
+
+    fn placed(&self, service: &str) -> Option<&Placed> {
+        self.subject.services.iter().find(|placed| placed.spec.name == service)
+    }
+
+    /// A route that is not there any more was named by another version of the rollout.
+    fn route(&self, key: &RouteKey) -> Result<(&Placed, &Route), CallError> {
+        let placed = self.placed(&key.service).ok_or(CallError::Conflict)?;
+        let route = placed.spec.routes.iter().find(|route| route::key(&placed.spec, route) == *key);
+        Ok((placed, route.ok_or(CallError::Conflict)?))
+    }
+
+    fn tell(&self, action: &Action, result: &Result<(), CallError>) {
+        let (kind, rollout) = (kind(action), &self.subject.name);
+        let namespace = &self.subject.namespace;
+        match result {
+            Ok(()) => {
+                self.hub.metrics.acted(kind, "done");
+                tracing::debug!(namespace, rollout, ?action, "done");
+            }
+            Err(error) => {
+                self.hub.metrics.acted(kind, error.outcome());
+                tracing::warn!(namespace, rollout, kind, %error, "not done; looked at again");
+            }
+        }
+    }
+}
+
+fn refused(problem: Problem) -> CallError {
+    CallError::Refused(problem.message)
+}
+
+fn unable(error: &RouteError) -> CallError {
+    CallError::Refused(error.to_string())
+}
+
+/// For the metric `actions`.
+const fn kind(action: &Action) -> &'static str {
+    match action {
+        Action::AddFinalizer => "AddFinalizer",
+        Action::WriteBackend { .. } => "WriteBackend",
+        Action::Rehearse { .. } => "Rehearse",
+        Action::WriteRoute { .. } => "WriteRoute",
+        Action::ReleaseRoute { .. } => "ReleaseRoute",
+        Action::ReleaseBackends { .. } => "ReleaseBackends",
+        Action::AnswerRequest { .. } => "AnswerRequest",
+        Action::RemoveFinalizer => "RemoveFinalizer",
+    }
+}

@@ -1,0 +1,78 @@
+//! The measurements of one rollout: at most one round under way, so that an abort never waits for a slow Prometheus.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use tokio::sync::Notify;
+
+use super::{Hub, errand::Errand};
+use crate::{
+    api::Analysis,
+    metric,
+    rollout::input::{Measured, Sample, Sampled, Wanted},
+};
+
+/// The measurements of one rollout.
+#[derive(Default)]
+pub(super) struct Measuring {
+    errand: Errand<Measured>,
+    arrived: Option<Measured>,
+    asked_at: Option<Timestamp>,
+}
+
+impl Measuring {
+    /// Takes a round that has come back.
+    pub(super) fn collect(&mut self) {
+        if let Some(measured) = self.errand.returned() {
+            self.arrived = Some(measured);
+        }
+    }
+
+    /// What has arrived and was not decided on yet.
+    pub(super) fn arrived(&self) -> Option<Measured> {
+        self.arrived.clone()
+    }
+
+    /// What had arrived was decided on.
+    pub(super) fn consumed(&mut self) {
+        self.arrived = None;
+    }
+
+    /// When the last round was asked for.
+    pub(super) const fn asked_at(&self) -> Option<Timestamp> {
+        self.asked_at
+    }
+
+    /// Another round may begin: none is under way, and none waits to be decided on.
+    pub(super) fn is_free(&self) -> bool {
+        !self.errand.is_out() && self.arrived.is_none()
+    }
+
+    /// Begins a round.
+    pub(super) fn begin(
+        &mut self,
+        hub: &Hub,
+        wanted: Wanted,
+        analysis: &Analysis,
+        namespace: &str,
+        wake: &Arc<Notify>,
+    ) {
+        self.asked_at = Some(wanted.at);
+        let (registry, metrics) = (hub.registry.clone(), hub.metrics.clone());
+        let (analysis, namespace) = (analysis.clone(), namespace.to_owned());
+        self.errand.send("measurements", &hub.metrics, wake, async move {
+            let samples = metric::measure(&wanted, &analysis, &namespace, &registry).await;
+            let missing = samples.iter().filter(|sampled| is_missing(sampled)).count();
+            metrics.measured("missing", missing);
+            metrics.measured("read", samples.len() - missing);
+            Measured { at: wanted.at, sequence: wanted.sequence, samples }
+        });
+    }
+}
+
+fn is_missing(sampled: &Sampled) -> bool {
+    match sampled.sample {
+        Sample::Missing(_) => true,
+        Sample::Ratio { .. } | Sample::Buckets(_) | Sample::Value(_) => false,
+    }
+}

@@ -1,0 +1,137 @@
+//! The imperative shell: sees the world, asks the core what to do, records it, does it, tells it.
+//!
+//! [`run`] is the whole process. One task a rollout (`task`) makes passes (`pass`), whose phases are the files
+//! `observe`, `persist`, `execute` and `publish`. Everything is read from watches (`cache`, `objects`, `watch`); every
+//! change goes through `calls`, which asks the lease (`lease`) first. What is slow is done in the background
+//! (`errand`): measurements, probes, addresses.
+//!
+//! Guarantee: nothing is done that is not recorded in the rollout's status before, and every write is about the very
+//! version on which was decided.
+
+mod addresses;
+mod attempts;
+mod backoff;
+mod cache;
+mod calls;
+mod cleanup;
+mod controller;
+mod errand;
+mod execute;
+mod lease;
+mod measuring;
+mod memory;
+mod objects;
+mod observe;
+mod pass;
+mod persist;
+mod probes;
+mod process;
+mod public_host;
+mod publish;
+mod subject;
+mod supervise;
+mod task;
+mod wake;
+mod watch;
+
+use std::sync::Arc;
+
+use kube::{Client, ResourceExt, core::DeserializeGuard};
+use tokio::sync::Notify;
+
+pub use process::{HubError, Options, run};
+
+use crate::{
+    api::{FleetRollout, RolloutRequest},
+    http::AddressRules,
+    member::Registry,
+    web::Metrics,
+};
+use cache::{Availability, Cache, Change, Key};
+use calls::Calls;
+use lease::Leadership;
+use objects::Objects;
+use subject::Subject;
+use wake::Wakers;
+
+/// An object of a kind that users write: one that cannot be read is reported and stops no other.
+type Guarded<K> = DeserializeGuard<K>;
+
+/// What all tasks share.
+struct Hub {
+    /// UID of the hub cluster's namespace kube-system.
+    id: String,
+    /// This life of this process.
+    leader: String,
+    leadership: Leadership,
+    calls: Calls,
+    objects: Arc<Objects>,
+    rollouts: Arc<Cache<Guarded<FleetRollout>>>,
+    requests: Arc<Cache<Guarded<RolloutRequest>>>,
+    /// Rollouts came or went, or a first list is complete.
+    changed: Notify,
+    wakers: Arc<Wakers>,
+    registry: Registry,
+    rules: AddressRules,
+    metrics: Metrics,
+}
+
+impl Hub {
+    fn new(
+        client: Client,
+        id: String,
+        leader: String,
+        leadership: Leadership,
+        rules: AddressRules,
+        metrics: Metrics,
+    ) -> Self {
+        let wakers: Arc<Wakers> = Arc::default();
+        let objects = Arc::new(Objects::new(client.clone(), wakers.clone(), metrics.clone()));
+        let (rollouts, requests) = (Arc::default(), Arc::default());
+        let calls =
+            Calls::new(client, leadership.clone(), objects.clone(), Arc::clone(&rollouts), Arc::clone(&requests));
+        let (changed, registry) = (Notify::new(), Registry::default());
+        Self { id, leader, leadership, calls, objects, rollouts, requests, changed, wakers, registry, rules, metrics }
+    }
+
+    /// What has not been listed yet; nothing is decided before.
+    fn missing(&self) -> Option<&'static str> {
+        let listed = |availability| availability == Availability::Synced;
+        if !listed(self.rollouts.availability()) {
+            Some("FleetRollouts have not been listed yet")
+        } else if !listed(self.requests.availability()) {
+            Some("RolloutRequests have not been listed yet")
+        } else if self.registry.changes().borrow().is_none() {
+            Some("MemberClusters and their Secrets have not been listed yet")
+        } else {
+            None
+        }
+    }
+
+    /// Takes news of rollouts or requests.
+    fn news(&self, change: &Change) {
+        self.wakers.wake(change);
+        if *change != Change::Nothing {
+            self.changed.notify_one();
+        }
+    }
+
+    /// The rollout with this uid, if it lives.
+    fn rollout_of(&self, uid: &str) -> Option<Key> {
+        let all = self.rollouts.all();
+        all.iter().find(|rollout| rollout.uid().as_deref() == Some(uid)).map(|rollout| Key::of(rollout.as_ref()))
+    }
+
+    /// A process that does not lead begins to watch what it would need.
+    fn warm(&self, rollout: &FleetRollout) {
+        observe::warm(self, &Subject::new(&self.id, rollout, &self.registry));
+    }
+
+    /// The task of a rollout ended: it is gone, or another one has its name.
+    fn ended(&self, key: &Key) {
+        match self.rollouts.get(key) {
+            Some(_) => self.changed.notify_one(),
+            None => self.wakers.forget(key),
+        }
+    }
+}

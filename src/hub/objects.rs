@@ -1,0 +1,113 @@
+//! Routes, Services and whatever else a rollout names: each kind is watched from the moment that it is named.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use kube::{
+    Api, Client,
+    core::{ApiResource, DynamicObject, TypeMeta},
+    runtime::watcher,
+};
+
+use super::{
+    cache::{Availability, Cache, Change, Key},
+    supervise,
+    wake::Wakers,
+    watch,
+};
+use crate::{api::ROLLOUT_LABEL, web::Metrics};
+
+/// Every kind that was named so far.
+pub(super) struct Objects {
+    client: Client,
+    wakers: Arc<Wakers>,
+    metrics: Metrics,
+    kinds: Mutex<BTreeMap<String, Arc<Cache<DynamicObject>>>>,
+}
+
+/// What a look at one object shows.
+#[derive(Clone, Debug)]
+pub(super) enum Look {
+    /// Its kind has not been listed yet.
+    Pending,
+    /// Its kind is not installed.
+    NotInstalled,
+    /// The hub's role does not allow to look.
+    Forbidden,
+    /// There is no such object.
+    Absent,
+    /// There it is.
+    Found(Arc<DynamicObject>),
+}
+
+impl Objects {
+    /// Nothing is watched yet; changes will wake `wakers`.
+    pub(super) fn new(client: Client, wakers: Arc<Wakers>, metrics: Metrics) -> Self {
+        Self { client, wakers, metrics, kinds: Mutex::default() }
+    }
+
+    /// One object, as it is known now. The first look at a kind begins to watch it.
+    pub(super) fn look(&self, resource: &ApiResource, key: &Key) -> Look {
+        let kind = self.kind(resource);
+        match kind.availability() {
+            Availability::Pending => Look::Pending,
+            Availability::NotInstalled => Look::NotInstalled,
+            Availability::Forbidden => Look::Forbidden,
+            Availability::Synced => kind.get(key).map_or(Look::Absent, Look::Found),
+        }
+    }
+
+    /// Takes what an own write answered.
+    pub(super) fn wrote(&self, resource: &ApiResource, mut object: DynamicObject) {
+        trim(resource, &mut object);
+        self.kind(resource).wrote(object);
+    }
+
+    /// Takes that an object is not there, as an own call was told.
+    pub(super) fn gone(&self, resource: &ApiResource, key: &Key) {
+        self.kind(resource).gone(key);
+    }
+
+    fn kind(&self, resource: &ApiResource) -> Arc<Cache<DynamicObject>> {
+        let name = format!("{} {}", resource.api_version, resource.kind);
+        let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        kinds.entry(name.clone()).or_insert_with(|| self.begin(name, resource)).clone()
+    }
+
+    fn begin(&self, name: String, resource: &ApiResource) -> Arc<Cache<DynamicObject>> {
+        let cache: Arc<Cache<DynamicObject>> = Arc::default();
+        let (filled, wakers, metrics) = (cache.clone(), self.wakers.clone(), self.metrics.clone());
+        let api = Api::all_with(self.client.clone(), resource);
+        let resource = resource.clone();
+        tracing::debug!(kind = name, "watching");
+        tokio::spawn(async move {
+            let trimmed = |object: &mut DynamicObject| trim(&resource, object);
+            let changed = |change: &Change| wakers.wake(change);
+            let fill = || watch::fill(api.clone(), selection(&resource), filled.clone(), trimmed, changed);
+            supervise::forever(&name, &metrics, fill).await;
+        });
+        cache
+    }
+}
+
+/// Clusters have many slices of endpoints; the hub reads its own.
+fn selection(resource: &ApiResource) -> watcher::Config {
+    match resource.kind.as_str() {
+        "EndpointSlice" => watcher::Config::default().labels(ROLLOUT_LABEL),
+        _ => watcher::Config::default(),
+    }
+}
+
+/// Objects of a list do not say their kind, and clusters have many Services, of which only the spec is read.
+fn trim(resource: &ApiResource, object: &mut DynamicObject) {
+    let (api_version, kind) = (resource.api_version.clone(), resource.kind.clone());
+    object.types.get_or_insert(TypeMeta { api_version, kind });
+    if resource.kind == "Service" {
+        object.metadata.managed_fields = None;
+        if let Some(fields) = object.data.as_object_mut() {
+            fields.remove("status");
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The first half of a pass: what is seen of routes, backends, members and endpoints. A failure to see is a value.
+
+use std::{collections::BTreeMap, net::IpAddr};
+
+use kube::{ResourceExt, core::DynamicObject};
+
+use super::{
+    Hub,
+    cache::Key,
+    memory::Memory,
+    objects::Look,
+    subject::{Placed, Subject},
+};
+use crate::{
+    api::{Reason, Route},
+    backend,
+    rollout::{
+        Observation, RouteKey,
+        input::{BackendSeen, Problem, Request, RouteSeen},
+    },
+    route,
+};
+
+/// Objects in the order that routes and backends name them.
+pub(super) type Found = Vec<Option<DynamicObject>>;
+
+/// What was seen, and the very objects: what is written later is made of them and of nothing newer, so that a write
+/// meets a conflict where somebody else was faster.
+#[derive(Default)]
+pub(super) struct Sight {
+    pub(super) seen: Observation,
+    pub(super) routes: BTreeMap<RouteKey, Found>,
+    pub(super) backends: BTreeMap<(String, String), Found>,
+    pub(super) addresses: BTreeMap<(String, String), Vec<IpAddr>>,
+}
+
+/// Looks at everything that the subject names.
+pub(super) fn observe(hub: &Hub, subject: &Subject, memory: &mut Memory) -> Sight {
+    let mut sight = Sight::default();
+    for placed in &subject.services {
+        for route in &placed.spec.routes {
+            see_route(hub, subject, placed, route, memory, &mut sight);
+        }
+        for member in placed.endpoints.keys() {
+            see_backend(hub, subject, placed, member, memory, &mut sight);
+        }
+    }
+    sight.seen.refused = refused(subject);
+    sight.seen.members.clone_from(&subject.members);
+    sight.seen.endpoints = memory.probes.endpoints();
+    sight.seen.rehearsals = memory.rehearsals(&subject.status);
+    sight.seen.measured = memory.measuring.arrived();
+    sight
+}
+
+/// Looks at every object that the subject names, so that their kinds are watched.
+pub(super) fn warm(hub: &Hub, subject: &Subject) {
+    for placed in &subject.services {
+        let context = subject.context(placed);
+        let routes = placed.spec.routes.iter().flat_map(|route| route::targets(&context, route));
+        let backends = placed.endpoints.keys().flat_map(|member| backend::targets(&context, member));
+        for target in routes.chain(backends) {
+            hub.objects.look(&target.resource, &Key::new(target.namespace, target.name));
+        }
+    }
+}
+
+/// The requests to this rollout that have no answer yet, oldest first.
+pub(super) fn requests(hub: &Hub, subject: &Subject) -> Vec<Request> {
+    let all = hub.requests.in_namespace(&subject.namespace);
+    let open = all.iter().filter_map(|guarded| guarded.0.as_ref().ok()).filter(|request| {
+        request.spec.rollout.name == subject.name && request.status.as_ref().is_none_or(|status| status.state.is_none())
+    });
+    let mut requests: Vec<Request> = open
+        .filter_map(|request| {
+            let at = request.metadata.creation_timestamp.as_ref()?.0;
+            Some(Request { name: request.name_any(), uid: request.uid()?, at, spec: request.spec.clone() })
+        })
+        .collect();
+    requests.sort_by(|one, other| (one.at, &one.name).cmp(&(other.at, &other.name)));
+    requests
+}
+
+/// What makes the declaration unfit to start a run: the first problem.
+fn refused(subject: &Subject) -> Option<Problem> {
+    subject.declared.iter().find_map(|placed| {
+        let context = subject.context(placed);
+        placed.spec.routes.iter().find_map(|route| route::problems(&context, route).into_iter().next())
+    })
+}
+
+fn see_route(hub: &Hub, subject: &Subject, placed: &Placed, route: &Route, memory: &mut Memory, sight: &mut Sight) {
+    let (context, key) = (subject.context(placed), route::key(&placed.spec, route));
+    let seen = match find(hub, route::targets(&context, route)) {
+        Err(missing) => missing.into_route(),
+        Ok(found) => {
+            let seen = memory.attempts.told(&key, claimed(hub, subject, &key, route::read(&context, route, &found)));
+            sight.routes.insert(key.clone(), found);
+            seen
+        }
+    };
+    sight.seen.routes.insert(key, seen);
+}
+
+/// A route that carries the mark of another rollout that lives belongs to that one.
+fn claimed(hub: &Hub, subject: &Subject, key: &RouteKey, seen: RouteSeen) -> RouteSeen {
+    let RouteSeen::Live(live) = &seen else { return seen };
+    let other = live.mark.as_ref().filter(|mark| mark.hub == subject.hub && mark.rollout != subject.uid);
+    let Some(owner) = other.and_then(|mark| hub.rollout_of(&mark.rollout)) else { return seen };
+    let message = format!("{key} belongs to FleetRollout {owner}; leave it to that one, or delete that one first");
+    RouteSeen::Unusable(Problem::new(Reason::Conflict, message))
+}
+
+fn see_backend(hub: &Hub, subject: &Subject, placed: &Placed, member: &str, memory: &mut Memory, sight: &mut Sight) {
+    let (context, key) = (subject.context(placed), (placed.spec.name.clone(), member.to_owned()));
+    let seen = match find(hub, backend::targets(&context, member)) {
+        Err(missing) => missing.into_backend(),
+        Ok(found) => {
+            let addresses = memory.addresses.of(placed, member);
+            let seen = backend::assess(&context, member, &found, addresses);
+            sight.addresses.insert(key.clone(), addresses.to_vec());
+            sight.backends.insert(key.clone(), found);
+            seen
+        }
+    };
+    sight.seen.backends.insert(key, seen);
+}
+
+/// Why objects cannot be looked at.
+enum Missing {
+    /// They have not been listed yet.
+    Pending(String),
+    /// Their kind is not installed.
+    NotInstalled(String),
+    /// The hub's role does not allow to look.
+    Forbidden(String),
+}
+
+fn find(hub: &Hub, targets: Vec<route::Target>) -> Result<Found, Missing> {
+    let one = |target: route::Target| {
+        let kind = format!("{}.{}", target.resource.plural, target.resource.group);
+        match hub.objects.look(&target.resource, &Key::new(target.namespace, target.name)) {
+            Look::Pending => Err(Missing::Pending(kind)),
+            Look::NotInstalled => Err(Missing::NotInstalled(kind)),
+            Look::Forbidden => Err(Missing::Forbidden(kind)),
+            Look::Absent => Ok(None),
+            Look::Found(object) => Ok(Some(object.as_ref().clone())),
+        }
+    };
+    targets.into_iter().map(one).collect()
+}
+
+impl Missing {
+    fn into_route(self) -> RouteSeen {
+        match self {
+            Self::Pending(_) => RouteSeen::Unseen,
+            Self::NotInstalled(kind) => RouteSeen::Unusable(Problem::new(
+                Reason::ProviderNotInstalled,
+                format!("{kind} is not installed in the hub cluster; install its CRD"),
+            )),
+            Self::Forbidden(kind) => RouteSeen::Unusable(Problem::new(Reason::RouteUnreadable, forbidden(&kind))),
+        }
+    }
+
+    fn into_backend(self) -> BackendSeen {
+        let message = match self {
+            Self::Pending(kind) => format!("{kind} have not been listed yet"),
+            Self::NotInstalled(kind) => format!("{kind} is not installed in the hub cluster"),
+            Self::Forbidden(kind) => forbidden(&kind),
+        };
+        BackendSeen::NotReady(Problem::new(Reason::BackendNotReady, message))
+    }
+}
+
+fn forbidden(kind: &str) -> String {
+    format!("the hub may not list {kind}; give it the role in deploy/")
+}

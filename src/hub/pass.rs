@@ -1,0 +1,113 @@
+//! One pass over one rollout: see, decide, record, do, tell.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{sync::Notify, time::Instant};
+
+use super::{
+    Hub,
+    calls::CallError,
+    cleanup,
+    execute::Execution,
+    memory::Memory,
+    observe::{self, Sight},
+    persist::persist,
+    publish::publish,
+    subject::Subject,
+};
+use crate::{
+    api::{FINALIZER, FleetRollout},
+    clock,
+    rollout::{self, Action, Decision, Input},
+};
+
+/// What could not be told is told again after this time.
+const TELL_AGAIN: Duration = Duration::from_secs(10);
+
+/// How a pass ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// Look again at that time, or when something changes.
+    Rest(Option<Instant>),
+    /// Something was done: see what came of it, now.
+    Again,
+    /// The decision was about an older version: wait for the newer one.
+    Stale,
+}
+
+/// Makes one pass over the rollout as the watch shows it.
+pub(super) async fn pass(
+    hub: &Hub,
+    rollout: &FleetRollout,
+    memory: &mut Memory,
+    wake: &Arc<Notify>,
+) -> Result<Ended, CallError> {
+    memory.collect();
+    let subject = Subject::new(&hub.id, rollout, &hub.registry);
+    memory.announced.get_or_insert(subject.status.announced);
+    let sight = observe::observe(hub, &subject, memory);
+    let decision = decide(hub, rollout, &subject, &sight, memory, wake);
+    let (ready, blocked) = due_now(&decision.actions, memory);
+
+    let Some(stored) = persist(hub, rollout, &decision.status, &ready).await? else { return Ok(Ended::Stale) };
+    memory.measuring.consumed();
+    let execution = Execution { hub, subject: &subject, sight: &sight, rollout: stored.clone() };
+    execution.all(&ready, memory).await;
+    let untold = publish(hub, &stored, memory).await;
+    cleanup::old_requests(hub, &subject).await;
+
+    if !ready.is_empty() {
+        return Ok(Ended::Again);
+    }
+    let later = untold.then(|| Instant::now() + TELL_AGAIN);
+    let probes = memory.probes.go_on(hub, &subject, &sight, &rollout.spec.analysis, wake);
+    let addresses = memory.addresses.go_on(hub, &subject, wake);
+    Ok(Ended::Rest([decision.wake.map(instant), blocked, later, probes, addresses].into_iter().flatten().min()))
+}
+
+/// Asks the core, and sends for the measurements that it wants.
+fn decide(
+    hub: &Hub,
+    rollout: &FleetRollout,
+    subject: &Subject,
+    sight: &Sight,
+    memory: &mut Memory,
+    wake: &Arc<Notify>,
+) -> Decision {
+    let requests = observe::requests(hub, subject);
+    let metadata = &rollout.metadata;
+    let mut input = Input {
+        now: clock::now(),
+        hub: &hub.id,
+        leader: &hub.leader,
+        uid: &subject.uid,
+        generation: metadata.generation.unwrap_or_default(),
+        deleting: metadata.deletion_timestamp.is_some(),
+        finalizer: metadata.finalizers.iter().flatten().any(|name| name == FINALIZER),
+        spec: &rollout.spec,
+        status: &subject.status,
+        requests: &requests,
+        seen: &sight.seen,
+        announced: memory.announced.unwrap_or_default(),
+        measured_at: memory.measuring.asked_at(),
+    };
+    if memory.measuring.is_free()
+        && let Some(wanted) = rollout::due(&input)
+    {
+        memory.measuring.begin(hub, wanted, &rollout.spec.analysis, &subject.namespace, wake);
+        input.measured_at = memory.measuring.asked_at();
+    }
+    rollout::decide(&input)
+}
+
+/// The actions that may be done now, and when the first of the others may.
+fn due_now(actions: &[Action], memory: &Memory) -> (Vec<Action>, Option<Instant>) {
+    let now = Instant::now();
+    let blocked = actions.iter().filter_map(|action| memory.attempts.blocked_until(action, now)).min();
+    let ready = actions.iter().filter(|action| memory.attempts.blocked_until(action, now).is_none());
+    (ready.cloned().collect(), blocked)
+}
+
+fn instant(at: jiff::Timestamp) -> Instant {
+    Instant::now() + clock::time_until(at, clock::now())
+}

@@ -1,0 +1,135 @@
+//! Whether the members' endpoints answer, asked in rounds while a run is live.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use tokio::{sync::Notify, time::Instant};
+
+use super::{Hub, errand::Errand, observe::Sight, public_host, subject::Subject};
+use crate::{
+    api::{Analysis, member::HostHeader},
+    member::probe::{self, Probe},
+    rollout::input::EndpointSeen,
+    route,
+};
+
+/// A dead canary is noticed within three rounds, however seldom metrics are checked.
+const AT_LEAST_EVERY: Duration = Duration::from_secs(5);
+
+type Round = BTreeMap<(String, String), Result<(), String>>;
+
+/// The probes of one rollout's endpoints.
+#[derive(Default)]
+pub(super) struct Probes {
+    errand: Errand<Round>,
+    next: Option<Instant>,
+    streaks: BTreeMap<(String, String), EndpointSeen>,
+}
+
+impl Probes {
+    /// How each endpoint has answered lately.
+    pub(super) fn endpoints(&self) -> BTreeMap<(String, String), EndpointSeen> {
+        self.streaks.clone()
+    }
+
+    /// Takes a round that has come back.
+    pub(super) fn collect(&mut self) {
+        if let Some(round) = self.errand.returned() {
+            self.count(&round);
+        }
+    }
+
+    /// Begins the next round if it is time. Says when that is; `None` while no run is live.
+    pub(super) fn go_on(
+        &mut self,
+        hub: &Hub,
+        subject: &Subject,
+        sight: &Sight,
+        analysis: &Analysis,
+        wake: &Arc<Notify>,
+    ) -> Option<Instant> {
+        if subject.status.run.as_ref().is_none_or(|run| run.outcome.is_some()) {
+            *self = Self::default();
+            return None;
+        }
+        let now = Instant::now();
+        if self.errand.is_out() {
+            return None;
+        }
+        if let Some(next) = self.next.filter(|next| *next > now) {
+            return Some(next);
+        }
+        let (probes, unable) = probes(hub, subject, sight);
+        let rules = hub.rules.clone();
+        self.next = Some(now + AT_LEAST_EVERY.min(Duration::from_millis(analysis.interval.as_millis())));
+        self.errand.send("probes", &hub.metrics, wake, async move {
+            let mut round = probe::round(probes, &rules).await;
+            round.extend(unable);
+            round
+        });
+        None
+    }
+
+    /// Endpoints that are no longer asked are forgotten.
+    fn count(&mut self, round: &Round) {
+        self.streaks.retain(|key, _| round.contains_key(key));
+        for (key, answer) in round {
+            let seen = self.streaks.entry(key.clone()).or_default();
+            *seen = match answer {
+                Ok(()) => EndpointSeen { failures: 0, successes: seen.successes.saturating_add(1) },
+                Err(why) => {
+                    tracing::debug!(service = key.0, member = key.1, why, "an endpoint does not answer");
+                    EndpointSeen { failures: seen.failures.saturating_add(1), successes: 0 }
+                }
+            };
+        }
+    }
+}
+
+/// Every endpoint of every service, and those that cannot even be asked.
+fn probes(hub: &Hub, subject: &Subject, sight: &Sight) -> (Vec<(String, String, Probe)>, Round) {
+    let (mut probes, mut unable) = (Vec::new(), Round::new());
+    for placed in &subject.services {
+        let service = &placed.spec;
+        let public = service.routes.iter().find_map(|route| {
+            let found = sight.routes.get(&route::key(service, route));
+            public_host::of(route, found.map_or(&[], Vec::as_slice))
+        });
+        for (name, reach) in &placed.endpoints {
+            let Some(member) = hub.registry.member(name) else { continue };
+            let host = match reach.host_header {
+                HostHeader::Preserve => public.as_deref().unwrap_or(&reach.host),
+                HostHeader::Endpoint => &reach.host,
+            };
+            match member.probe(&reach.host, reach.port, reach.server_name.as_deref(), host) {
+                Ok(probe) => probes.push((service.name.clone(), name.clone(), probe)),
+                Err(problem) => {
+                    unable.insert((service.name.clone(), name.clone()), Err(problem.message));
+                }
+            }
+        }
+    }
+    (probes, unable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round(answers: &[(&str, bool)]) -> Round {
+        let answer = |good| if good { Ok(()) } else { Err("refused".to_owned()) };
+        answers.iter().map(|(member, good)| (("shop".to_owned(), (*member).to_owned()), answer(*good))).collect()
+    }
+
+    #[test]
+    fn streaks_are_counted_in_rounds_and_what_is_not_asked_is_forgotten() {
+        let mut probes = Probes::default();
+        for good in [true, false, false] {
+            probes.count(&round(&[("eu-1", true), ("eu-3", good)]));
+        }
+        let seen = |member: &str| probes.endpoints().get(&("shop".to_owned(), member.to_owned())).copied();
+        assert_eq!(seen("eu-1"), Some(EndpointSeen { failures: 0, successes: 3 }));
+        assert_eq!(seen("eu-3"), Some(EndpointSeen { failures: 2, successes: 0 }));
+        probes.count(&round(&[("eu-1", true)]));
+        assert_eq!(probes.endpoints().len(), 1);
+    }
+}

@@ -1,0 +1,137 @@
+//! Says what happened: a log line, a count and an event for each transition. An event's name is made from the
+//! transition's number, so that a restart announces nothing twice and loses nothing.
+
+use k8s_openapi::{
+    api::{core::v1::ObjectReference, events::v1::Event},
+    apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta},
+};
+use kube::{Resource, ResourceExt};
+
+use super::{Hub, calls::CallError, memory::Memory};
+use crate::api::{FleetRollout, status::Transition};
+
+/// Bytes of an event's note that the API server takes.
+const NOTE: usize = 1024;
+/// Who reports.
+const CONTROLLER: &str = "cutover.dev/hub";
+
+/// Announces what was not announced yet. True if something is left for later: the API server failed.
+pub(super) async fn publish(hub: &Hub, rollout: &FleetRollout, memory: &mut Memory) -> bool {
+    let Some(status) = &rollout.status else { return false };
+    for transition in &status.transitions {
+        if memory.announced.is_some_and(|announced| transition.number <= announced) {
+            continue;
+        }
+        let event = event(rollout, &hub.leader, transition);
+        match hub.calls.create(&event).await {
+            // The former life of the hub announced it.
+            Ok(()) | Err(CallError::Conflict) => {}
+            Err(error @ (CallError::Refused(_) | CallError::Gone)) => {
+                tracing::warn!(rollout = rollout.name_any(), %error, "an event was refused");
+            }
+            Err(CallError::NotLeading | CallError::Late | CallError::Failed(_)) => return true,
+        }
+        memory.announced = Some(transition.number);
+        tell(hub, rollout, transition);
+    }
+    false
+}
+
+/// Reports an object that cannot be read, once for each version of it.
+pub(super) fn malformed(metadata: &ObjectMeta, leader: &str, error: &str) -> Event {
+    let uid = metadata.uid.clone().unwrap_or_default();
+    let version = metadata.resource_version.clone().unwrap_or_default();
+    let namespace = metadata.namespace.clone().unwrap_or_default();
+    let name = metadata.name.clone().unwrap_or_default();
+    Event {
+        metadata: ObjectMeta {
+            name: Some(event_name(&name, &uid, &format!("v{version}"))),
+            namespace: Some(namespace.clone()),
+            ..ObjectMeta::default()
+        },
+        regarding: Some(regarding(&namespace, &name, &uid)),
+        note: Some(cut(&format!("the object cannot be read and is left alone: {error}"))),
+        reason: Some("InvalidSpec".to_owned()),
+        type_: Some("Warning".to_owned()),
+        event_time: Some(MicroTime(crate::clock::now())),
+        ..reported(leader)
+    }
+}
+
+fn tell(hub: &Hub, rollout: &FleetRollout, transition: &Transition) {
+    hub.metrics.transited(transition.reason);
+    tracing::info!(
+        namespace = rollout.namespace(),
+        rollout = rollout.name_any(),
+        number = transition.number,
+        reason = transition.reason.as_str(),
+        warning = transition.warning,
+        "{}",
+        transition.message
+    );
+}
+
+fn event(rollout: &FleetRollout, leader: &str, transition: &Transition) -> Event {
+    let (namespace, name) = (rollout.namespace().unwrap_or_default(), rollout.name_any());
+    let uid = rollout.uid().unwrap_or_default();
+    Event {
+        metadata: ObjectMeta {
+            name: Some(event_name(&name, &uid, &transition.number.to_string())),
+            namespace: Some(namespace.clone()),
+            ..ObjectMeta::default()
+        },
+        regarding: Some(regarding(&namespace, &name, &uid)),
+        note: Some(cut(&transition.message)),
+        reason: Some(transition.reason.as_str().to_owned()),
+        type_: Some(if transition.warning { "Warning" } else { "Normal" }.to_owned()),
+        event_time: Some(MicroTime(transition.at)),
+        ..reported(leader)
+    }
+}
+
+fn reported(leader: &str) -> Event {
+    Event {
+        action: Some("Reconcile".to_owned()),
+        reporting_controller: Some(CONTROLLER.to_owned()),
+        reporting_instance: Some(leader.chars().take(128).collect()),
+        ..Event::default()
+    }
+}
+
+fn regarding(namespace: &str, name: &str, uid: &str) -> ObjectReference {
+    ObjectReference {
+        api_version: Some(FleetRollout::api_version(&()).into_owned()),
+        kind: Some(FleetRollout::kind(&()).into_owned()),
+        namespace: Some(namespace.to_owned()),
+        name: Some(name.to_owned()),
+        uid: Some(uid.to_owned()),
+        ..ObjectReference::default()
+    }
+}
+
+fn event_name(rollout: &str, uid: &str, number: &str) -> String {
+    let life: String = uid.chars().take(8).collect();
+    format!("{rollout}.{life}.{number}")
+}
+
+fn cut(text: &str) -> String {
+    let end = text.floor_char_boundary(NOTE);
+    text[..end].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transition_has_one_name_in_every_life_of_the_hub() {
+        assert_eq!(event_name("shop", "6f1e9a52-77aa", "12"), "shop.6f1e9a52.12");
+    }
+
+    #[test]
+    fn a_note_is_cut_between_characters() {
+        let note = cut(&"ä".repeat(1000));
+        assert_eq!((note.len(), note.chars().count()), (1024, 512));
+        assert_eq!(cut("short"), "short");
+    }
+}

@@ -1,0 +1,119 @@
+//! What a pass is about: a rollout, its services, and where their members are reached.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use kube::ResourceExt;
+
+use crate::{
+    api::{FleetRollout, FleetRolloutSpec, FleetRolloutStatus, Reason, ServiceSpec},
+    backend::{self, Reach},
+    member::{Member, Registry},
+    rollout::{
+        self,
+        input::{MemberSeen, Problem},
+    },
+    route,
+};
+
+/// A rollout with what is known of its members.
+pub(super) struct Subject {
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) uid: String,
+    /// UID of the hub cluster's namespace kube-system.
+    pub(super) hub: String,
+    pub(super) status: FleetRolloutStatus,
+    /// The services that the live run began with, else the declared ones.
+    pub(super) services: Vec<Placed>,
+    /// The declared services.
+    pub(super) declared: Vec<Placed>,
+    /// Every member that is named.
+    pub(super) members: BTreeMap<String, MemberSeen>,
+}
+
+/// A service and where its members are reached.
+pub(super) struct Placed {
+    pub(super) spec: ServiceSpec,
+    /// What the weights sum to.
+    total: u32,
+    pub(super) endpoints: BTreeMap<String, Reach>,
+}
+
+impl Subject {
+    /// What the rollout declares and records, with the members as they are registered now.
+    pub(super) fn new(hub: &str, rollout: &FleetRollout, registry: &Registry) -> Self {
+        let namespace = rollout.namespace().unwrap_or_default();
+        let status = rollout.status.clone().unwrap_or_default();
+        let spec = &rollout.spec;
+        let names = members(spec, &status, rollout.metadata.deletion_timestamp.is_some());
+        let known: BTreeMap<&str, Arc<Member>> =
+            names.iter().filter_map(|name| Some((name.as_str(), registry.member(name)?))).collect();
+        let place = |services: &[ServiceSpec], total| {
+            services.iter().map(|service| Placed::new(service, total, &namespace, &known)).collect()
+        };
+        let live = status.run.as_ref().filter(|run| run.outcome.is_none());
+        let total = live.map_or(spec.weight_total, |run| run.pinned.weight_total);
+        let services = place(rollout::services(spec, &status), total);
+        let declared = place(&spec.services, spec.weight_total);
+        let seen = |name: &String| seen(name, &namespace, known.get(name.as_str()).map(AsRef::as_ref), &spec.services);
+        let members = names.iter().map(|name| (name.clone(), seen(name))).collect();
+        let (name, uid) = (rollout.name_any(), rollout.uid().unwrap_or_default());
+        Self { name, uid, hub: hub.to_owned(), services, declared, members, status, namespace }
+    }
+
+    /// What routes and backends of one service need to know.
+    pub(super) fn context<'a>(&'a self, placed: &'a Placed) -> route::Context<'a> {
+        route::Context {
+            namespace: &self.namespace,
+            rollout: &self.name,
+            uid: &self.uid,
+            hub: &self.hub,
+            service: &placed.spec,
+            total: placed.total,
+            endpoints: &placed.endpoints,
+        }
+    }
+}
+
+impl Placed {
+    fn new(spec: &ServiceSpec, total: u32, namespace: &str, members: &BTreeMap<&str, Arc<Member>>) -> Self {
+        let reach = |(name, member): (&&str, &Arc<Member>)| {
+            let reach = backend::reach(member.spec(), namespace, &spec.name).ok()?;
+            Some(((*name).to_owned(), reach))
+        };
+        Self { spec: spec.clone(), total, endpoints: members.iter().filter_map(reach).collect() }
+    }
+}
+
+/// The members that are declared, and those that the live run, or the way out of a deleted rollout, still needs.
+fn members(spec: &FleetRolloutSpec, status: &FleetRolloutStatus, deleting: bool) -> BTreeSet<String> {
+    let declared = spec.members.iter().map(|member| &member.name);
+    let run = status.run.as_ref().filter(|run| run.outcome.is_none());
+    let running =
+        run.into_iter().flat_map(|run| run.way_back.keys().chain(run.plan.iter().flat_map(|step| step.weights.keys())));
+    let leaving = status.primary.iter().filter(|_| deleting).flat_map(|primary| primary.keys());
+    declared.chain(running).chain(leaving).cloned().collect()
+}
+
+fn seen(name: &str, namespace: &str, member: Option<&Member>, services: &[ServiceSpec]) -> MemberSeen {
+    let Some(member) = member else {
+        let message = format!("spec.members: MemberCluster {name} does not exist; register it, or correct the name");
+        return MemberSeen::Unusable(Problem::new(Reason::MemberNotFound, message));
+    };
+    if !member.allows(namespace) {
+        let message = format!(
+            "MemberCluster {name} does not allow namespace {namespace}; add it to its spec.allowedNamespaces.names"
+        );
+        return MemberSeen::Unusable(Problem::new(Reason::NamespaceNotAllowed, message));
+    }
+    let unreachable = services.iter().find_map(|service| backend::reach(member.spec(), namespace, &service.name).err());
+    match unreachable {
+        Some(problem) => {
+            MemberSeen::Unusable(Problem::new(problem.reason, format!("MemberCluster {name}: {}", problem.message)))
+        }
+        None => MemberSeen::Registered { identity: member.identity() },
+    }
+}

@@ -1,0 +1,120 @@
+//! A member's API server: the few things that the hub asks there.
+
+use jiff::Timestamp;
+use reqwest::header::HeaderValue;
+use secrecy::ExposeSecret;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::kubeconfig::{Credentials, Vetted};
+use crate::{
+    api::{Reason, member::PrometheusService},
+    http::{API_BODY, AddressRules, Client, DEADLINE, HttpError, Limits, Peer, sanitise},
+    metric::Prometheus,
+    rollout::input::Problem,
+};
+
+/// A member's API server. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct ApiServer {
+    client: Client,
+    /// When the first of its certificates ends.
+    pub expires: Timestamp,
+}
+
+impl ApiServer {
+    /// A client with the credentials of a vetted kubeconfig.
+    ///
+    /// # Errors
+    /// When its address is refused, or the credentials cannot be used.
+    pub fn new(vetted: &Vetted, rules: &AddressRules) -> Result<Self, Problem> {
+        let client = peer(vetted).and_then(|peer| Client::new(&peer, rules)).map_err(|error| unreachable(&error))?;
+        Ok(Self { client, expires: vetted.expires })
+    }
+
+    /// Version of the API server, such as `v1.34.1`.
+    ///
+    /// # Errors
+    /// When there is no such answer.
+    pub async fn version(&self) -> Result<String, Problem> {
+        let answer: Value = self.get("/version").await?;
+        answer["gitVersion"].as_str().map(sanitise).ok_or_else(|| unexpected("/version has no gitVersion"))
+    }
+
+    /// UID of the namespace kube-system: which cluster this is.
+    ///
+    /// # Errors
+    /// When there is no such answer, or the credentials do not allow to see it.
+    pub async fn cluster_id(&self) -> Result<String, Problem> {
+        let answer: Value = self.get("/api/v1/namespaces/kube-system").await?;
+        let uid = answer["metadata"]["uid"].as_str().filter(|uid| is_uid(uid) && answer["kind"] == "Namespace");
+        uid.map(ToOwned::to_owned).ok_or_else(|| unexpected("the namespace kube-system has no uid"))
+    }
+
+    /// A Prometheus behind this API server.
+    #[must_use]
+    pub fn prometheus(&self, service: &PrometheusService) -> Prometheus {
+        let PrometheusService { namespace, name, port } = service;
+        let prefix = format!("/api/v1/namespaces/{namespace}/services/http:{name}:{port}/proxy");
+        Prometheus::new(self.client.clone(), &prefix)
+    }
+
+    async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Problem> {
+        let limits = Limits { deadline: DEADLINE, body: API_BODY };
+        let answer = self.client.get(path, &[], limits).await.map_err(|error| unreachable(&error))?;
+        match answer.status {
+            200 => serde_json::from_slice(&answer.body).map_err(|_| unexpected(&format!("{path} is no JSON object"))),
+            status @ (401 | 403) => {
+                let message = format!("the API server answered {status} to GET {path}; renew the credentials or their role");
+                Err(Problem::new(Reason::CredentialsRefused, message))
+            }
+            status @ 500.. => Err(Problem::new(Reason::ApiServerUnreachable, format!("the API server answered {status}"))),
+            status => Err(unexpected(&format!("status {status} to GET {path}"))),
+        }
+    }
+}
+
+fn peer(vetted: &Vetted) -> Result<Peer, HttpError> {
+    let mut peer = Peer::at(&vetted.server)?;
+    peer.server_name.clone_from(&vetted.server_name);
+    peer.roots = Some(vetted.roots.clone());
+    match &vetted.credentials {
+        Credentials::Token(token) => peer.authorization = Some(bearer(token.expose_secret())?),
+        Credentials::Certificate(pem) => peer.identity = Some(pem.clone()),
+    }
+    Ok(peer)
+}
+
+/// An Authorization header that no log shows.
+///
+/// # Errors
+/// When the token cannot be a header.
+pub(super) fn bearer(token: &str) -> Result<HeaderValue, HttpError> {
+    authorization(&format!("Bearer {}", token.trim()))
+}
+
+pub(super) fn authorization(value: &str) -> Result<HeaderValue, HttpError> {
+    let mut header = HeaderValue::from_str(value).map_err(|_| HttpError::BadCredentials("the token or password"))?;
+    header.set_sensitive(true);
+    Ok(header)
+}
+
+fn unreachable(error: &HttpError) -> Problem {
+    let reason = match error {
+        HttpError::AddressNotAllowed { .. } => Reason::AddressNotAllowed,
+        HttpError::BadCredentials(_) => Reason::KubeconfigRefused,
+        HttpError::TooLarge(_) => Reason::UnexpectedResponse,
+        HttpError::NotResolved(_) | HttpError::BadAddress(_) | HttpError::Late(_) | HttpError::Failed(_) => {
+            Reason::ApiServerUnreachable
+        }
+    };
+    Problem::new(reason, format!("the API server: {error}"))
+}
+
+fn unexpected(what: &str) -> Problem {
+    Problem::new(Reason::UnexpectedResponse, format!("this is no Kubernetes API server: {what}"))
+}
+
+fn is_uid(text: &str) -> bool {
+    (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}

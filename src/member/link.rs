@@ -1,0 +1,181 @@
+//! A member as it is declared, with the clients that its Secrets make possible.
+
+use jiff::Timestamp;
+use k8s_openapi::ByteString;
+use tokio::sync::watch;
+
+use super::{
+    client::{ApiServer, authorization, bearer},
+    health::Health,
+    kubeconfig,
+    probe::Probe,
+    secrets::Secrets,
+};
+use crate::{
+    api::{
+        MemberClusterSpec, Reason,
+        member::{NamespacesFrom, Prometheus as PrometheusSpec, PrometheusUrl},
+    },
+    http::{AddressRules, Client, HttpError, Peer},
+    metric::Prometheus,
+    rollout::input::Problem,
+};
+
+/// What was declared of a member, and the Secrets' values it refers to; a change of either makes another [`Member`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Declared {
+    /// Its name.
+    pub name: String,
+    /// UID of the object.
+    pub uid: Option<String>,
+    /// Its generation.
+    pub generation: Option<i64>,
+    /// Its spec.
+    pub spec: MemberClusterSpec,
+    /// The Secrets' values that the spec refers to.
+    pub secrets: Secrets,
+}
+
+/// A member as it is declared, with the clients that its Secrets make possible.
+#[derive(Debug)]
+pub struct Member {
+    /// What was declared.
+    pub declared: Declared,
+    /// Its API server; none where it has no kubeconfig.
+    pub(super) api: Option<Result<ApiServer, Problem>>,
+    prometheus: Result<Prometheus, Problem>,
+    pub(super) rules: AddressRules,
+    pub(super) health: watch::Sender<Option<Health>>,
+}
+
+impl Member {
+    /// Makes the clients as of `now`. Nothing is asked yet.
+    #[must_use]
+    pub fn new(declared: Declared, rules: AddressRules, now: Timestamp) -> Self {
+        let api = api(&declared, &rules, now);
+        let prometheus = prometheus(&declared, api.as_ref(), &rules);
+        Self { declared, api, prometheus, rules, health: watch::Sender::new(None) }
+    }
+
+    /// Its spec.
+    #[must_use]
+    pub fn spec(&self) -> &MemberClusterSpec {
+        &self.declared.spec
+    }
+
+    /// What the last check found; none before the first.
+    #[must_use]
+    pub fn health(&self) -> Option<Health> {
+        self.health.borrow().clone()
+    }
+
+    /// Which cluster and which endpoints it is, so that a change of either is seen. Empty while the cluster id is not
+    /// known; a member without kubeconfig has endpoints only.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        let endpoints = fingerprint(serde_json::to_vec(&self.spec().endpoints).unwrap_or_default().as_slice());
+        match (&self.api, self.health().and_then(|health| health.cluster_id)) {
+            (None, _) => format!("{endpoints:016x}"),
+            (Some(_), Some(cluster)) => format!("{cluster}/{endpoints:016x}"),
+            (Some(_), None) => String::new(),
+        }
+    }
+
+    /// Whether rollouts of this namespace may use it.
+    #[must_use]
+    pub fn allows(&self, namespace: &str) -> bool {
+        let allowed = &self.spec().allowed_namespaces;
+        match allowed.from {
+            NamespacesFrom::All => true,
+            NamespacesFrom::Names => allowed.names.iter().any(|name| name == namespace),
+        }
+    }
+
+    /// Its Prometheus.
+    ///
+    /// # Errors
+    /// When what is declared does not lead to one.
+    pub fn prometheus(&self) -> Result<Prometheus, Problem> {
+        self.prometheus.clone()
+    }
+
+    /// The probe of one of its endpoints, with the host, port and TLS name that the backend uses. `host_header` is what
+    /// the backend sends: the public host of the route, or the endpoint's host.
+    ///
+    /// # Errors
+    /// When the endpoint's certificates do not exist.
+    pub fn probe(&self, host: &str, port: u16, server_name: Option<&str>, host_header: &str) -> Result<Probe, Problem> {
+        let spec = self.spec();
+        let tls = spec.endpoints.iter().filter(|endpoint| endpoint.port == port).filter_map(|endpoint| endpoint.tls.as_ref());
+        let authority = tls.filter(|tls| Some(tls.server_name.as_str()) == server_name).find_map(|tls| tls.ca_secret_ref.as_ref());
+        let roots = authority.map(|reference| self.declared.secrets.get(reference).map(<[u8]>::to_vec)).transpose()?;
+        Ok(Probe {
+            host: host.to_owned(),
+            port,
+            server_name: server_name.map(ToOwned::to_owned),
+            host_header: host_header.to_owned(),
+            path: spec.probe.path.clone(),
+            roots,
+        })
+    }
+}
+
+fn api(declared: &Declared, rules: &AddressRules, now: Timestamp) -> Option<Result<ApiServer, Problem>> {
+    let reference = declared.spec.kubeconfig_secret_ref.as_ref()?;
+    let vetted = declared.secrets.text(reference).and_then(|text| {
+        let refused = |why: kubeconfig::Refused| Problem::new(Reason::KubeconfigRefused, why.to_string());
+        kubeconfig::vet(text, now).map_err(refused)
+    });
+    Some(vetted.and_then(|vetted| ApiServer::new(&vetted, rules)))
+}
+
+fn prometheus(
+    declared: &Declared,
+    api: Option<&Result<ApiServer, Problem>>,
+    rules: &AddressRules,
+) -> Result<Prometheus, Problem> {
+    match (&declared.spec.prometheus, api) {
+        (PrometheusSpec::Service(service), Some(api)) => Ok(api.clone()?.prometheus(service)),
+        (PrometheusSpec::Service(_), None) => {
+            let message = "spec.prometheus.service is reached through the API server; give kubeconfigSecretRef or prometheus.url";
+            Err(Problem::new(Reason::NoKubeconfig, message))
+        }
+        (PrometheusSpec::Url(url), _) => by_url(url, &declared.secrets, rules),
+    }
+}
+
+fn by_url(url: &PrometheusUrl, secrets: &Secrets, rules: &AddressRules) -> Result<Prometheus, Problem> {
+    let unusable = |error: HttpError| {
+        let reason = match error {
+            HttpError::AddressNotAllowed { .. } => Reason::AddressNotAllowed,
+            _ => Reason::MetricsUnreachable,
+        };
+        Problem::new(reason, format!("spec.prometheus.url: {error}"))
+    };
+    let mut peer = Peer::at(&url.address).map_err(unusable)?;
+    if let Some(reference) = &url.ca_secret_ref {
+        peer.roots = Some(secrets.get(reference)?.to_vec());
+    }
+    if let Some(reference) = &url.bearer_token_secret_ref {
+        peer.authorization = Some(bearer(secrets.text(reference)?).map_err(unusable)?);
+    }
+    if let Some(reference) = &url.basic_auth_secret_ref {
+        peer.authorization = Some(basic(secrets.text(reference)?).map_err(unusable)?);
+    }
+    if peer.authorization.is_some() && peer.base.scheme() != "https" {
+        let message = "spec.prometheus.url.address: credentials need https; write https://host:port";
+        return Err(Problem::new(Reason::MetricsUnreachable, message));
+    }
+    Client::new(&peer, rules).map(|client| Prometheus::new(client, "")).map_err(unusable)
+}
+
+fn basic(user_and_password: &str) -> Result<reqwest::header::HeaderValue, HttpError> {
+    let bytes = ByteString(user_and_password.trim().as_bytes().to_vec());
+    let encoded = serde_json::to_value(bytes).map_err(|_| HttpError::BadCredentials("the user and password"))?;
+    authorization(&format!("Basic {}", encoded.as_str().unwrap_or_default()))
+}
+
+/// FNV-1a: it is compared with what an earlier release of the hub wrote, so it must never change.
+fn fingerprint(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}

@@ -1,0 +1,80 @@
+//! Watching over one member, and telling how it is.
+
+use std::{sync::Arc, time::Duration};
+
+use jiff::Timestamp;
+use kube::{
+    Api,
+    api::{Patch, PatchParams},
+    runtime::reflector::{ObjectRef, Store},
+};
+use serde_json::json;
+use tokio::{sync::watch, time::timeout};
+
+use super::{
+    Health, Member, Registry, health,
+    registry::Guarded,
+    status,
+};
+use crate::{
+    api::{FIELD_MANAGER, MemberCluster, MemberClusterStatus},
+    http::DEADLINE,
+};
+
+/// Time between two checks of a member.
+const BETWEEN_CHECKS: Duration = Duration::from_secs(30);
+
+/// What watches over one member.
+pub struct Watch {
+    pub member: Arc<Member>,
+    pub registry: Registry,
+    pub api: Api<MemberCluster>,
+    pub objects: Store<Guarded>,
+    pub leading: watch::Receiver<bool>,
+}
+
+impl Watch {
+    /// Checks the member at once and then every 30 seconds, while this process leads.
+    pub async fn go_on(mut self) {
+        while self.leading.wait_for(|leading| *leading).await.is_ok() {
+            let now = Timestamp::now();
+            let health = health::check(&self.member, now).await;
+            if self.member.health().as_ref() != Some(&health) {
+                self.member.health.send_replace(Some(health.clone()));
+                self.registry.members.send_modify(|_| ());
+            }
+            self.publish(&health, now).await;
+            tokio::time::sleep(BETWEEN_CHECKS).await;
+        }
+    }
+
+    /// Writes the status, if it changed; a failed write is tried again after the next check.
+    async fn publish(&self, health: &Health, now: Timestamp) {
+        let name = &self.member.declared.name;
+        let before = self.written(name);
+        let twin = self.twin(health);
+        let generation = self.member.declared.generation;
+        let Some(after) = status::next(&before, health, twin.as_deref(), generation, now) else { return };
+        let parameters = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        let patch = Patch::Merge(json!({"status": after}));
+        match timeout(DEADLINE, self.api.patch_status(name, &parameters, &patch)).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => tracing::warn!(member = name, %error, "the member's status could not be written"),
+            Err(_) => tracing::warn!(member = name, "the member's status could not be written in time"),
+        }
+    }
+
+    fn written(&self, name: &str) -> MemberClusterStatus {
+        let object = self.objects.get(&ObjectRef::new(name));
+        object.and_then(|object| object.0.as_ref().ok()?.status.clone()).unwrap_or_default()
+    }
+
+    /// Another member with the same cluster id.
+    fn twin(&self, health: &Health) -> Option<String> {
+        let cluster = health.cluster_id.as_ref()?;
+        let members = self.registry.members.borrow().clone()?;
+        let others = members.into_iter().filter(|(name, _)| *name != self.member.declared.name);
+        let mut twins = others.filter(|(_, other)| other.health().and_then(|health| health.cluster_id).as_ref() == Some(cluster));
+        twins.next().map(|(name, _)| name)
+    }
+}

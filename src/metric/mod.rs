@@ -1,0 +1,12 @@
+//! What members' Prometheus servers say: templates, queries, and answers that may be missing.
+//!
+//! Not knowing is a value here: [`Missing`] is neither a pass nor a failure.
+
+mod answer;
+mod measure;
+mod prometheus;
+pub mod template;
+
+pub use answer::{Answer, Missing, Series, parse};
+pub use measure::measure;
+pub use prometheus::Prometheus;

@@ -1,0 +1,103 @@
+//! Queries with variables: plain substitution, escaped by type.
+
+use std::borrow::Cow;
+
+use crate::{api::Duration, http::sanitise};
+
+/// What the variables of a query stand for.
+#[derive(Clone, Copy, Debug)]
+pub struct Variables<'a> {
+    /// `{{ service }}`.
+    pub service: &'a str,
+    /// `{{ namespace }}`: the rollout's.
+    pub namespace: &'a str,
+    /// `{{ member }}`.
+    pub member: &'a str,
+    /// `{{ window }}`, as a PromQL duration.
+    pub window: Duration,
+}
+
+/// Why a template is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TemplateError {
+    /// A variable that does not exist.
+    #[error("{{{{ {0} }}}} is not a variable; there are service, namespace, member and window")]
+    Unknown(String),
+    /// A `{{` without its `}}`.
+    #[error("a {{{{ without its }}}}")]
+    Open,
+}
+
+/// Fills in a template. Names are escaped for a quoted PromQL string, where they belong.
+///
+/// # Errors
+/// When a variable is not known or not closed.
+pub fn render(template: &str, variables: &Variables<'_>) -> Result<String, TemplateError> {
+    let mut rendered = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let (name, after) = after.split_once("}}").ok_or(TemplateError::Open)?;
+        rendered.push_str(before);
+        rendered.push_str(&value(name.trim(), variables)?);
+        rest = after;
+    }
+    rendered.push_str(rest);
+    Ok(rendered)
+}
+
+fn value<'a>(name: &str, variables: &Variables<'a>) -> Result<Cow<'a, str>, TemplateError> {
+    match name {
+        "service" => Ok(escape(variables.service)),
+        "namespace" => Ok(escape(variables.namespace)),
+        "member" => Ok(escape(variables.member)),
+        "window" => Ok(variables.window.to_string().into()),
+        _ => Err(TemplateError::Unknown(sanitise(name))),
+    }
+}
+
+/// For a string in double or single quotes; a control character ends no string.
+fn escape(name: &str) -> Cow<'_, str> {
+    if name.chars().all(|character| character.is_ascii_alphanumeric() || "-._".contains(character)) {
+        return name.into();
+    }
+    name.escape_default().to_string().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(template: &str) -> Result<String, String> {
+        let window = Duration::from_secs(90);
+        let variables = Variables { service: "checkout", namespace: "shop", member: "eu-3", window };
+        render(template, &variables).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_variable_is_filled_in() {
+        assert_eq!(
+            filled(r#"sum(increase(x{s="{{ service }}",n="{{namespace}}",m=~"{{ member }}.*"}[{{ window }}]))"#),
+            Ok(r#"sum(increase(x{s="checkout",n="shop",m=~"eu-3.*"}[1m30s]))"#.to_owned())
+        );
+    }
+
+    #[test]
+    fn braces_of_a_selector_are_no_variable() {
+        assert_eq!(filled(r#"up{job="a"}"#), Ok(r#"up{job="a"}"#.to_owned()));
+    }
+
+    #[test]
+    fn unknown_and_open_variables_are_refused() {
+        let unknown = "{{ interval }} is not a variable; there are service, namespace, member and window";
+        assert_eq!(filled("rate(x[{{ interval }}])"), Err(unknown.to_owned()));
+        assert_eq!(filled("rate(x[{{ window ]))"), Err("a {{ without its }}".to_owned()));
+        assert!(filled("{{}}").is_err());
+    }
+
+    #[test]
+    fn a_hostile_name_stays_within_its_quotes() {
+        let window = Duration::from_secs(60);
+        let variables = Variables { service: "a\"} or vector(1)\n", namespace: "", member: "", window };
+        assert_eq!(render("{{ service }}", &variables), Ok("a\\\"} or vector(1)\\n".to_owned()));
+    }
+}

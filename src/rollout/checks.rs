@@ -1,0 +1,215 @@
+//! When to measure, and what a round of measurements changes.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use super::{
+    distribution::weight,
+    input::{Input, Measured, Wanted, WantedMetric},
+    judge,
+    pass::{Pass, between, canaries, later},
+};
+use crate::api::{
+    Analysis, Duration, Reason,
+    analysis::UnknownAction,
+    status::{Asked, Check, Run, Verdict},
+    strategy::OnFailure,
+};
+
+/// The shortest window worth measuring.
+const SHORTEST: Duration = Duration::from_secs(1);
+/// While a person is waited for, unchanged numbers are recorded this seldom.
+const RECORD_UNCHANGED_EVERY: Duration = Duration::from_secs(600);
+
+/// The measurements that are due now, if any: in a live run, after the weights were confirmed and have settled.
+#[must_use]
+pub fn due(input: &Input<'_>) -> Option<Wanted> {
+    let run = live(input)?;
+    let asked = input.status.asked.as_ref()?;
+    if next_check(run, asked, &input.spec.analysis, input.measured_at)? > input.now {
+        return None;
+    }
+    let analysis = &input.spec.analysis;
+    let settled = later(asked.confirmed_at?, analysis.settle);
+    let evaluate_at = earlier(input.now, analysis.lag);
+    let fresh = between(settled, evaluate_at);
+    let windows = analysis.metrics.iter().map(|metric| {
+        let full = metric.window.unwrap_or(analysis.interval);
+        WantedMetric { metric: metric.name.clone(), window: full.min(fresh), whole: full <= fresh }
+    });
+    let carrying = |name: &String| weight(&asked.weights, name) > 0 || weight(&run.way_back, name) > 0;
+    let members: BTreeSet<String> =
+        run.way_back.keys().chain(asked.weights.keys()).filter(|name| carrying(name)).cloned().collect();
+    Some(Wanted {
+        at: input.now,
+        sequence: asked.sequence,
+        evaluate_at,
+        windows: windows.collect(),
+        services: run.pinned.services.iter().map(|service| service.name.clone()).collect(),
+        members: members.into_iter().collect(),
+    })
+}
+
+fn live<'a>(input: &Input<'a>) -> Option<&'a Run> {
+    let judged = |run: &&Run| run.outcome.is_none() && run.retreat.is_none() && run.step > 0;
+    // A new leader marks the routes first; what it measured before that would be about the former one's writes.
+    let ours = input.status.leader.as_deref() == Some(input.leader);
+    input.status.run.as_ref().filter(judged).filter(|_| ours && !input.deleting && !input.spec.suspend)
+}
+
+/// When the next round is due; `None` while the weights are not confirmed.
+fn next_check(run: &Run, asked: &Asked, analysis: &Analysis, measured_at: Option<Timestamp>) -> Option<Timestamp> {
+    let settled = later(asked.confirmed_at?, analysis.settle);
+    let first = later(later(settled, analysis.lag), SHORTEST);
+    let last = run.check.as_ref().map(|check| check.at).max(measured_at);
+    Some(last.map_or(first, |last| first.max(later(last, analysis.interval))))
+}
+
+fn earlier(at: Timestamp, time: Duration) -> Timestamp {
+    let millis = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+    at.checked_sub(jiff::SignedDuration::from_millis(millis)).unwrap_or(Timestamp::MIN)
+}
+
+/// Judges measurements that have arrived, and draws the consequences: bake, deadline, hold or rollback.
+pub(super) fn consume(pass: &mut Pass<'_>) {
+    wake_for_next(pass);
+    let input = pass.input;
+    let Some(measured) = input.seen.measured.as_ref().filter(|measured| is_about_present_weights(pass, measured))
+    else {
+        return;
+    };
+    let (Some(run), Some(asked)) = (pass.run().cloned(), pass.status.asked.clone()) else { return };
+    let judged = judge::judge(&run, &asked, &input.spec.analysis, measured);
+    pass.passes_now = judged.verdict == Verdict::Pass;
+    account(pass, &judged);
+    record(pass, &run, judged.clone());
+    wake_for_next(pass);
+    draw_consequences(pass, &judged);
+}
+
+fn is_about_present_weights(pass: &Pass<'_>, measured: &Measured) -> bool {
+    let asked = pass.status.asked.as_ref().filter(|asked| asked.confirmed_at.is_some());
+    let newer = pass.run().is_some_and(|run| {
+        run.retreat.is_none() && run.step > 0 && run.check.as_ref().is_none_or(|check| check.at < measured.at)
+    });
+    newer && asked.is_some_and(|asked| asked.sequence == measured.sequence)
+}
+
+fn wake_for_next(pass: &mut Pass<'_>) {
+    let input = pass.input;
+    let (Some(run), Some(asked)) = (pass.run(), &pass.status.asked) else { return };
+    let judged = run.retreat.is_none() && run.step > 0;
+    let next = next_check(run, asked, &input.spec.analysis, input.measured_at).filter(|_| judged);
+    if let Some(at) = next {
+        pass.wake_at(at);
+    }
+}
+
+/// Bake grows with passing checks, stands still while Unknown, and starts at zero after a Fail. The deadline's clock
+/// counts only checks that were known while nothing else stood in the way.
+fn account(pass: &mut Pass<'_>, judged: &Check) {
+    let analysis = &pass.input.spec.analysis;
+    let paused = pass.input.spec.paused;
+    // A gap without checks, such as a hub that was down, is no evidence: a check vouches for its windows only.
+    let vouched = longest_window(analysis).saturating_add(analysis.lag).saturating_add(analysis.interval);
+    let Some(run) = pass.run_mut() else { return };
+    let since = run.baked_until.unwrap_or(judged.at);
+    let elapsed = between(since, judged.at).min(vouched);
+    let waited = run.waiting_since.is_some() || run.pause.is_some() || run.hold.is_some() || paused;
+    if !waited && judged.verdict != Verdict::Unknown && run.soaking_since.is_none() {
+        run.deadline_used = run.deadline_used.saturating_add(elapsed);
+    }
+    match (judged.verdict, judged.reason) {
+        (_, Reason::Settling) => return,
+        (Verdict::Pass, _) => run.baked = run.baked.saturating_add(elapsed),
+        (Verdict::Fail, _) => run.baked = Duration::ZERO,
+        (Verdict::Unknown, _) => {}
+    }
+    run.baked_until = Some(judged.at);
+}
+
+/// Keeps the judgement, unless a person is waited for and it says nothing new.
+fn record(pass: &mut Pass<'_>, before: &Run, judged: Check) {
+    let resting = before.waiting_since.is_some() || before.soaking_since.is_some();
+    let old =
+        before.check.as_ref().filter(|old| resting && old.verdict == judged.verdict && old.reason == judged.reason);
+    let unchanged = old.is_some_and(|old| {
+        between(old.at, judged.at) < RECORD_UNCHANGED_EVERY
+            && judged.metrics.iter().zip(&old.metrics).all(|(new, old)| says_the_same(new, old))
+    });
+    let Some(run) = pass.run_mut() else { return };
+    if unchanged {
+        (run.baked, run.baked_until, run.deadline_used) = (before.baked, before.baked_until, before.deadline_used);
+    } else {
+        run.check = Some(judged);
+    }
+}
+
+/// Another Pass after nothing but Passes is no news.
+fn says_the_same(new: &crate::api::status::MetricCheck, old: &crate::api::status::MetricCheck) -> bool {
+    new.verdict == old.verdict && (new.recent == old.recent || !new.recent.contains('F'))
+}
+
+fn draw_consequences(pass: &mut Pass<'_>, judged: &Check) {
+    let spec = pass.input.spec;
+    let analysis = &spec.analysis;
+    let guard = judged.metrics.iter().find(|metric| metric.reason == Reason::GuardBreached);
+    if let Some(metric) = guard {
+        pass.retreat(Reason::GuardBreached, metric.message.clone(), false);
+        return;
+    }
+    let failures = |recent: &str| recent.bytes().filter(|mark| *mark == b'F').count();
+    let limit = usize::try_from(analysis.failures.limit).unwrap_or(usize::MAX);
+    let failed = judged.metrics.iter().find(|metric| failures(&metric.recent) >= limit);
+    if let Some(metric) = failed.filter(|metric| metric.verdict == Verdict::Fail) {
+        let message = format!(
+            "{} of the last {} checks failed; {}",
+            failures(&metric.recent),
+            metric.recent.len(),
+            metric.message
+        );
+        fail(pass, Reason::ChecksFailed, message);
+        return;
+    }
+    if judged.unknown_in_a_row >= analysis.unknown.limit && analysis.unknown.action == UnknownAction::Rollback {
+        fail(
+            pass,
+            Reason::UnknownLimit,
+            format!("{} checks in a row were Unknown; {}", judged.unknown_in_a_row, judged.message),
+        );
+        return;
+    }
+    let used = pass.run().map(|run| (run.deadline_used, run.pinned.strategy.progress_deadline));
+    if let Some((used, Some(deadline))) =
+        used.filter(|(used, deadline)| deadline.is_some_and(|deadline| *used > deadline))
+    {
+        fail(
+            pass,
+            Reason::ProgressDeadlineExceeded,
+            format!("the run took {used} of {deadline} in which nothing but checks stood in the way"),
+        );
+    }
+}
+
+/// What a failure does is the strategy's choice.
+fn fail(pass: &mut Pass<'_>, reason: Reason, message: String) {
+    let Some(run) = pass.run() else { return };
+    match (run.pinned.strategy.on_failure, &run.hold) {
+        (OnFailure::Rollback, _) => pass.retreat(reason, message, false),
+        (OnFailure::Hold, None) => {
+            pass.hold(Reason::FailureHeld, format!("{message}; onFailure is Hold: cutover retry or abort"));
+        }
+        (OnFailure::Hold, Some(_)) => {}
+    }
+}
+
+/// The longest window of any metric.
+pub(super) fn longest_window(analysis: &Analysis) -> Duration {
+    analysis.metrics.iter().map(|metric| metric.window.unwrap_or(analysis.interval)).max().unwrap_or(Duration::ZERO)
+}
+
+/// The members that are judged now.
+pub(super) fn judged_members(run: &Run, asked: &Asked) -> Vec<String> {
+    canaries(run).into_iter().filter(|name| weight(&asked.weights, name) > 0).collect()
+}

@@ -1,0 +1,133 @@
+//! Edits of live routes by somebody else, judged against the last confirmed weights.
+
+use super::{
+    input::{LiveRoute, RouteKey},
+    pass::{Pass, above, between, canaries, in_words},
+    revision::same,
+};
+use crate::api::{
+    Distribution, Duration, Reason,
+    status::{Run, Stop},
+};
+
+/// A rollback is written again at most this often.
+const PUT_BACK_EVERY: Duration = Duration::from_secs(1);
+/// Edits that raise a canary are put back this often within [`REMEMBERED`]; the next one is not.
+const PUT_BACK_MOST: usize = 2;
+const REMEMBERED: Duration = Duration::from_secs(3600);
+
+/// A foreign edit: the route, what our last write to it had set, and what it shows now.
+struct Edit<'a> {
+    key: &'a RouteKey,
+    live: &'a LiveRoute,
+    expected: Distribution,
+}
+
+/// Obeys an edit that only lowers canaries; puts back one that raises any. Outside a run edits are only told.
+pub(super) fn obey_or_put_back(pass: &mut Pass<'_>) {
+    if pass.run().is_some_and(|run| run.retreat.is_none() && paused_by_edit(run)) {
+        pass.hands_off = true;
+    }
+    let Some(edit) = first_edit(pass) else { return };
+    let Some(run) = pass.run() else { return };
+    if run.retreat.is_some() {
+        put_back_in_retreat(pass, &edit);
+        return;
+    }
+    let canaries = canaries(run);
+    let raised = above(&edit.live.weights, &edit.expected).into_iter().find(|name| canaries.contains(name));
+    match raised {
+        Some(member) => put_back(pass, &edit, &member),
+        None => obey(pass, &edit),
+    }
+}
+
+fn paused_by_edit(run: &Run) -> bool {
+    run.pause.as_ref().is_some_and(|pause| pause.reason == Reason::PausedByForeignEdit)
+}
+
+/// The first route that does not show what the write that it carries the mark of had set.
+fn first_edit<'a>(pass: &Pass<'a>) -> Option<Edit<'a>> {
+    pass.live_routes().find_map(|(key, live)| {
+        let expected = expected(pass, key, live)?;
+        let edited = !same(&live.weights, &expected);
+        edited.then_some(Edit { key, live, expected })
+    })
+}
+
+/// What the last write to a route that is known to have arrived had set.
+fn expected(pass: &Pass<'_>, key: &RouteKey, live: &LiveRoute) -> Option<Distribution> {
+    let asked = pass.status.asked.as_ref().filter(|asked| pass.written(live, asked));
+    let known = pass.status.routes.iter().find(|route| route.service == key.service && route.route == key.route);
+    let confirmed = known.filter(|route| live.mark.as_ref().is_none_or(|mark| mark.sequence == route.sequence));
+    asked.map(|asked| &asked.weights).or(confirmed.map(|route| &route.applied)).cloned()
+}
+
+/// The message about a route that was edited outside a run.
+pub(super) fn drift(pass: &Pass<'_>) -> Option<String> {
+    let edit = first_edit(pass)?;
+    Some(format!(
+        "{} shows {} (changed by {}), not {}; put it back, or take it as the primary: cutover adopt",
+        edit.key,
+        in_words(&edit.live.weights),
+        editor(&edit),
+        in_words(&edit.expected)
+    ))
+}
+
+fn editor<'a>(edit: &Edit<'a>) -> &'a str {
+    edit.live.editor.as_deref().unwrap_or("an unknown field manager")
+}
+
+fn obey(pass: &mut Pass<'_>, edit: &Edit<'_>) {
+    pass.hands_off = true;
+    let message = format!(
+        "{} set {} to {}; cutover resume writes the step's weights again",
+        editor(edit),
+        edit.key,
+        in_words(&edit.live.weights)
+    );
+    let at = pass.now();
+    let Some(run) = pass.run_mut() else { return };
+    if paused_by_edit(run) {
+        return;
+    }
+    run.pause = Some(Stop { reason: Reason::PausedByForeignEdit, message: message.clone(), at });
+    pass.tell(true, Reason::PausedByForeignEdit, message);
+}
+
+fn put_back(pass: &mut Pass<'_>, edit: &Edit<'_>, member: &str) {
+    let now = pass.now();
+    let Some(run) = pass.run_mut() else { return };
+    if run.hold.as_ref().is_some_and(|hold| hold.reason == Reason::ForeignEditsRepeat) {
+        pass.hands_off = true;
+        return;
+    }
+    run.put_back.retain(|at| between(*at, now) < REMEMBERED);
+    let repeats = run.put_back.len() >= PUT_BACK_MOST;
+    let message = format!("{} raised {member} on {} ({})", editor(edit), edit.key, in_words(&edit.live.weights));
+    if repeats {
+        pass.hands_off = true;
+        pass.hold(
+            Reason::ForeignEditsRepeat,
+            format!("{message} for the third time within an hour; end that, then cutover retry or abort"),
+        );
+        return;
+    }
+    run.put_back.push(now);
+    pass.tell(true, Reason::ForeignEditPutBack, format!("{message}; put back"));
+    pass.hands_off = false;
+    pass.ask_anew();
+}
+
+fn put_back_in_retreat(pass: &mut Pass<'_>, edit: &Edit<'_>) {
+    let Some(asked) = &pass.status.asked else { return };
+    // Where our write has not arrived yet it will overwrite the edit anyway.
+    let arrived = pass.written(edit.live, asked) || edit.live.mark.is_none();
+    if arrived && between(asked.at, pass.now()) >= PUT_BACK_EVERY {
+        pass.ask_anew();
+    } else if arrived {
+        let again = super::pass::later(asked.at, PUT_BACK_EVERY);
+        pass.wake_at(again);
+    }
+}

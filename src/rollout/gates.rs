@@ -1,0 +1,229 @@
+//! What stands between a run and its next step.
+
+use super::{
+    checks::longest_window,
+    health,
+    input::{Accepted, LiveRoute, Problem, RouteSeen},
+    pass::{Pass, Standing, above, between, in_words, intended, later},
+    run,
+};
+use crate::api::{
+    Duration, Phase, Reason,
+    status::{PlannedStep, Run, Verdict},
+    strategy::Wait,
+};
+
+/// The first thing that stands in the way; `None` opens the next step.
+pub(super) fn obstacle(pass: &mut Pass<'_>) -> Option<Standing> {
+    stopped(pass)
+        .or_else(|| unconfirmed(pass))
+        .or_else(|| not_rehearsed(pass))
+        .or_else(|| unproven(pass))
+        .or_else(|| unsafe_to_go_on(pass))
+        .or_else(|| paused(pass))
+        .or_else(|| waiting(pass))
+        .or_else(|| soaking(pass))
+        .or_else(|| stale(pass))
+}
+
+/// A hold that only a person ends.
+fn stopped(pass: &Pass<'_>) -> Option<Standing> {
+    let hold = pass.run()?.hold.as_ref()?;
+    Some(Standing::new(Phase::Held, hold.reason, hold.message.clone()))
+}
+
+fn unconfirmed(pass: &mut Pass<'_>) -> Option<Standing> {
+    let run = pass.run()?;
+    if let Some(pause) = run.pause.as_ref().filter(|pause| pause.reason == Reason::PausedByForeignEdit) {
+        return Some(Standing::new(Phase::Paused, pause.reason, pause.message.clone()));
+    }
+    // A projection that is still to be asked for is a write under way as well.
+    let moving = pass
+        .status
+        .asked
+        .as_ref()
+        .is_some_and(|asked| pass.projected(intended(run)).is_some_and(|want| !super::same(&want, &asked.weights)));
+    if run.step == 0 && !moving && pass.status.asked.is_none() || !moving && pass.confirmed_everywhere() {
+        return None;
+    }
+    let message =
+        format!("waiting for the routes to confirm {}:{}", in_words(intended(run)), unconfirmed_in_words(pass));
+    Some(Standing::new(Phase::Progressing, Reason::Confirming, message))
+}
+
+/// The routes that do not show what is asked, with the best reason that is known.
+pub(super) fn unconfirmed_in_words(pass: &Pass<'_>) -> String {
+    let Some(asked) = &pass.status.asked else { return String::new() };
+    let why = |seen: &RouteSeen| match seen {
+        RouteSeen::Live(live) if pass.confirmed(live, asked) => None,
+        RouteSeen::Live(live) => Some(lacks(live)),
+        RouteSeen::Unseen => Some("it has not been read yet".to_owned()),
+        RouteSeen::ToCreate => Some("it is being made".to_owned()),
+        RouteSeen::Unusable(problem) => Some(problem.message.clone()),
+    };
+    let routes = pass.input.seen.routes.iter();
+    routes.filter_map(|(key, seen)| Some(format!(" {key}: {}", why(seen)?))).collect::<Vec<_>>().join(";")
+}
+
+/// What keeps a live route from being confirmed.
+fn lacks(live: &LiveRoute) -> String {
+    match (&live.failed, &live.accepted) {
+        (Some(why), _) => format!("the write was refused: {why}"),
+        (None, Accepted::No(why)) => format!("the data plane refused it: {why}"),
+        (None, Accepted::Pending) => "the data plane has not accepted it yet".to_owned(),
+        (None, Accepted::Yes | Accepted::Unsaid) => format!("it shows {}", in_words(&live.weights)),
+    }
+}
+
+fn not_rehearsed(pass: &mut Pass<'_>) -> Option<Standing> {
+    let run = pass.run()?;
+    if run.step > 0 {
+        return None;
+    }
+    let (start, gaining) = (run.start.clone(), gaining(run));
+    let problem = run::routes_show(pass, &start)
+        .err()
+        .or_else(|| health::not_ready(pass, &gaining))
+        .or_else(|| run::rehearse(pass))?;
+    let phase = match problem.reason {
+        Reason::Rehearsing | Reason::BackendNotReady => Phase::Progressing,
+        _ => Phase::Held,
+    };
+    Some(Standing::new(phase, problem.reason, problem.message))
+}
+
+/// The members that the next step raises.
+fn gaining(run: &Run) -> Vec<String> {
+    let index = usize::try_from(run.step).unwrap_or(usize::MAX);
+    run.plan.get(index).map(|next| above(&next.weights, intended(run))).unwrap_or_default()
+}
+
+fn present(run: &Run) -> Option<&PlannedStep> {
+    usize::try_from(run.step).ok()?.checked_sub(1).and_then(|index| run.plan.get(index))
+}
+
+/// The present weights have not held long enough with passing checks.
+fn unproven(pass: &mut Pass<'_>) -> Option<Standing> {
+    let analysis = &pass.input.spec.analysis;
+    let run = pass.run()?.clone();
+    let (number, step) = (run.step, present(&run)?);
+    if let Some(problem) = health::nobody_answers(pass, &run) {
+        return Some(Standing::held(problem));
+    }
+    let asked = pass.status.asked.as_ref()?;
+    let settled = later(asked.confirmed_at?, analysis.settle);
+    let check = run.check.as_ref().filter(|check| check.at >= settled);
+    match check.map(|check| (check.verdict, check)) {
+        None => {
+            let message =
+                format!("step {number}: samples are ignored until the data plane has settled and a window is full");
+            return Some(Standing::new(Phase::Progressing, Reason::Settling, message));
+        }
+        Some((Verdict::Unknown, check)) if check.reason == Reason::Settling => {
+            return Some(Standing::new(
+                Phase::Progressing,
+                Reason::Settling,
+                format!("step {number}: {}", check.message),
+            ));
+        }
+        Some((Verdict::Unknown, check)) => {
+            return Some(Standing::new(Phase::Held, check.reason, check.message.clone()));
+        }
+        Some((Verdict::Fail, check)) => {
+            return Some(Standing::new(
+                Phase::Progressing,
+                Reason::Baking,
+                format!("step {number}: a check failed, the bake starts again; {}", check.message),
+            ));
+        }
+        Some((Verdict::Pass, _)) => {}
+    }
+    let needed = step.bake.max(longest_window(analysis).saturating_add(analysis.lag));
+    (run.baked < needed && run.waiting_since.is_none()).then(|| {
+        let left = needed.saturating_sub(run.baked);
+        Standing::new(
+            Phase::Progressing,
+            Reason::Baking,
+            format!("step {number}: {left} of bake {needed} left with passing checks"),
+        )
+    })
+}
+
+/// Going on would leave no way back, or feed a member that cannot serve.
+fn unsafe_to_go_on(pass: &mut Pass<'_>) -> Option<Standing> {
+    let run = pass.run()?;
+    if run.step == 0 {
+        return None;
+    }
+    let next = gaining(run);
+    let nobody_fit = pass.projected(intended(run)).is_none();
+    let problem = match health::way_back_dead(run) {
+        Some(problem) => Some(problem),
+        None if nobody_fit => {
+            Some(Problem::new(Reason::NoFitMember, "no member that can serve is left to take the weight"))
+        }
+        None => health::not_ready(pass, &next),
+    };
+    problem.map(Standing::held)
+}
+
+fn paused(pass: &Pass<'_>) -> Option<Standing> {
+    if let Some(pause) = pass.run()?.pause.as_ref() {
+        return Some(Standing::new(Phase::Paused, pause.reason, pause.message.clone()));
+    }
+    pass.input
+        .spec
+        .paused
+        .then(|| Standing::new(Phase::Paused, Reason::PausedBySpec, "spec.paused is true; checks and rollback go on"))
+}
+
+/// The step's own wait, after its bake.
+fn waiting(pass: &mut Pass<'_>) -> Option<Standing> {
+    let now = pass.now();
+    let run = pass.run_mut()?;
+    let number = run.step;
+    let wait = present(run)
+        .and_then(|step| step.wait)
+        .filter(|_| !run.promoted.contains(&number) && run.soaking_since.is_none())?;
+    let since = *run.waiting_since.get_or_insert(now);
+    match wait {
+        Wait::Promotion => {
+            let message = format!("step {number} passed and waits for a person: cutover promote");
+            Some(Standing::new(Phase::WaitingPromotion, Reason::WaitingForPromotion, message))
+        }
+        Wait::For(time) => {
+            let end = later(since, time);
+            pass.wake_at(end);
+            (now < end).then(|| {
+                Standing::new(
+                    Phase::Progressing,
+                    Reason::WaitingForTime,
+                    format!("step {number} passed and waits {time}, until {end:.0}"),
+                )
+            })
+        }
+    }
+}
+
+fn soaking(pass: &mut Pass<'_>) -> Option<Standing> {
+    let run = pass.run()?;
+    let (since, time) = (run.soaking_since?, run.pinned.strategy.keep_previous.unwrap_or(Duration::ZERO));
+    let end = later(since, time);
+    if pass.now() >= end {
+        return None;
+    }
+    let message = format!("all steps are done; the way back to {} stays open until {end:.0}", in_words(&run.way_back));
+    pass.wake_at(end);
+    Some(Standing::new(Phase::Soaking, Reason::KeepingPrevious, message))
+}
+
+/// While a person or a time was waited for, unchanged checks were not recorded, or nobody looked: the last word before
+/// an advance is a check of now.
+fn stale(pass: &Pass<'_>) -> Option<Standing> {
+    let run = pass.run()?;
+    let (number, checked) = (run.step, run.check.as_ref()?.at);
+    let interval = pass.input.spec.analysis.interval;
+    let fresh = pass.passes_now || between(checked, pass.now()) <= interval.saturating_add(interval);
+    let message = || format!("step {number} passed before the wait; the next check decides");
+    (run.step > 0 && !fresh).then(|| Standing::new(Phase::Progressing, Reason::Baking, message()))
+}

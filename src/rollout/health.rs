@@ -1,0 +1,158 @@
+//! Which members can serve: endpoints, backends and identities.
+
+use super::{
+    distribution::weight,
+    input::{BackendSeen, EndpointSeen, MemberSeen, Problem},
+    pass::{Pass, canaries},
+};
+use crate::{
+    api::{Reason, ServiceSpec, status::Run},
+    rollout::decision::Action,
+};
+
+/// Probes in a row that make an endpoint down, or up again.
+const PROBES: u32 = 3;
+
+/// Watches the members of a live run: a dead canary rolls back, a dead primary gives its weight to others until it is
+/// back, and a member that became another cluster voids the evidence.
+pub(super) fn watch(pass: &mut Pass<'_>) {
+    let Some(run) = pass.run().cloned() else { return };
+    let canaries = canaries(&run);
+    if let Some(message) = canaries.iter().find_map(|canary| down(pass, &run, canary)) {
+        pass.retreat(Reason::EndpointDown, message, false);
+    }
+    let dead: Vec<String> = run
+        .plan
+        .last()
+        .map(|step| step.weights.keys().cloned().collect::<Vec<_>>())
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|member| is_dead(pass, &run, member, canaries.contains(member)))
+        .collect();
+    if let Some(run) = pass.run_mut() {
+        run.dead = dead;
+    }
+    identities(pass);
+}
+
+fn is_dead(pass: &Pass<'_>, run: &Run, member: &str, canary: bool) -> bool {
+    if !run.dead.iter().any(|dead| dead == member) {
+        return down(pass, run, member).is_some();
+    }
+    let back = || run.pinned.services.iter().all(|service| endpoint(pass, service, member).successes >= PROBES);
+    canary || !back()
+}
+
+/// Why a member is dead: three failed probes in a row, while another primary member answered in the same round.
+fn down(pass: &Pass<'_>, run: &Run, member: &str) -> Option<String> {
+    run.pinned.services.iter().find_map(|service| {
+        let failed = endpoint(pass, service, member).failures;
+        let answers = primaries(run).find(|other| other != member && endpoint(pass, service, other).successes > 0)?;
+        (failed >= PROBES).then(|| {
+            format!(
+                "the endpoint of {member} for {} did not answer {PROBES} probes in a row while that of {answers} did",
+                service.name
+            )
+        })
+    })
+}
+
+/// A canary's endpoint does not answer, but no primary's does either.
+pub(super) fn nobody_answers(pass: &Pass<'_>, run: &Run) -> Option<Problem> {
+    let canaries = canaries(run);
+    let (service, canary) = run
+        .pinned
+        .services
+        .iter()
+        .flat_map(|service| canaries.iter().map(move |canary| (service, canary)))
+        .find(|(service, canary)| endpoint(pass, service, canary).failures >= PROBES)?;
+    let message = format!(
+        "neither {canary} nor any primary member answers probes of {}; look at the network of the hub",
+        service.name
+    );
+    Some(Problem::new(Reason::PrimaryFailsToo, message))
+}
+
+fn primaries(run: &Run) -> impl Iterator<Item = String> {
+    let canaries = canaries(run);
+    let carrying: Vec<String> =
+        run.way_back.iter().filter(|(_, weight)| **weight > 0).map(|(name, _)| name.clone()).collect();
+    carrying.into_iter().filter(move |name| !canaries.contains(name))
+}
+
+fn endpoint(pass: &Pass<'_>, service: &ServiceSpec, member: &str) -> EndpointSeen {
+    let key = (service.name.clone(), member.to_owned());
+    pass.input.seen.endpoints.get(&key).copied().unwrap_or_default()
+}
+
+/// Why members may not gain traffic yet: no backend, or no good probe.
+pub(super) fn not_ready(pass: &mut Pass<'_>, members: &[String]) -> Option<Problem> {
+    let problem = backends_not_ready(pass, members);
+    problem.or_else(|| {
+        let services = super::services(pass.input.spec, &pass.status);
+        services.iter().flat_map(|service| members.iter().map(move |member| (service, member))).find_map(
+            |(service, member)| {
+                let seen = endpoint(pass, service, member);
+                (seen.successes == 0).then(|| {
+                    let what = if seen.failures == 0 { "has not been probed yet" } else { "does not answer" };
+                    Problem::new(
+                        Reason::MemberNotReady,
+                        format!("the endpoint of {member} for {} {what}", service.name),
+                    )
+                })
+            },
+        )
+    })
+}
+
+/// Asks for the backends that are missing; tells the first that is not ready.
+pub(super) fn backends_not_ready(pass: &mut Pass<'_>, members: &[String]) -> Option<Problem> {
+    let mut first = None;
+    for ((service, member), seen) in &pass.input.seen.backends {
+        if !members.contains(member) {
+            continue;
+        }
+        let problem = match seen {
+            BackendSeen::Ready => continue,
+            BackendSeen::Outdated => {
+                pass.actions.push(Action::WriteBackend { service: service.clone(), member: member.clone() });
+                Problem::new(Reason::BackendNotReady, format!("the backend of {member} for {service} is being written"))
+            }
+            BackendSeen::NotReady(problem) => problem.clone(),
+        };
+        first.get_or_insert(problem);
+    }
+    first
+}
+
+/// The first member that the way back needs and that is dead.
+pub(super) fn way_back_dead(run: &Run) -> Option<Problem> {
+    let dead = run.dead.iter().find(|member| weight(&run.way_back, member) > 0)?;
+    Some(Problem::new(Reason::WayBackDead, format!("the way back needs {dead}, whose endpoint is down")))
+}
+
+/// Remembers which cluster each member is; another one voids the evidence.
+fn identities(pass: &mut Pass<'_>) {
+    let mut changed = None;
+    let seen = &pass.input.seen.members;
+    let Some(run) = pass.run_mut() else { return };
+    for (name, member) in seen {
+        let MemberSeen::Registered { identity } = member else { continue };
+        if identity.is_empty() {
+            continue;
+        }
+        let known = run.identities.entry(name.clone()).or_insert_with(|| identity.clone());
+        if known != identity {
+            known.clone_from(identity);
+            changed.get_or_insert_with(|| name.clone());
+        }
+    }
+    if let Some(name) = changed.filter(|_| run.retreat.is_none()) {
+        run.check = None;
+        run.baked = crate::api::Duration::ZERO;
+        let message = format!(
+            "{name} is another cluster, or is reached elsewhere, than when the run began; look, then cutover retry or abort"
+        );
+        pass.hold(Reason::ClusterIdentityChanged, message);
+    }
+}

@@ -1,0 +1,57 @@
+//! The share that each member received, compared with the one that was asked for.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    api::{Analysis, status::Asked},
+    rollout::{
+        distribution::weight,
+        input::{Measured, Sample},
+    },
+};
+
+/// Share of each service that each member received, in percent.
+pub(super) type Received = BTreeMap<String, BTreeMap<String, f64>>;
+
+/// Share that each member received of each service, in percent, from the first ratio's denominators.
+pub(super) fn received(asked: &Asked, analysis: &Analysis, measured: &Measured) -> Received {
+    let Some(metric) = analysis.metrics.iter().find(|metric| metric.ratio.is_some()) else { return BTreeMap::new() };
+    let mut counts: BTreeMap<String, BTreeMap<String, Option<f64>>> = BTreeMap::new();
+    for sampled in measured.samples.iter().filter(|sampled| sampled.metric == metric.name && sampled.whole) {
+        let count = match &sampled.sample {
+            // An answer without series from a member that is asked for nothing is no request at all.
+            Sample::Ratio { denominator, .. } => Some(denominator.unwrap_or(0.0)),
+            Sample::Buckets(_) | Sample::Value(_) | Sample::Missing(_)
+                if weight(&asked.weights, &sampled.member) == 0 =>
+            {
+                continue;
+            }
+            Sample::Buckets(_) | Sample::Value(_) | Sample::Missing(_) => None,
+        };
+        counts.entry(sampled.service.clone()).or_default().insert(sampled.member.clone(), count);
+    }
+    counts.into_iter().filter_map(|(service, members)| Some((service, shares(members)?))).collect()
+}
+
+/// `None` where a member that carries traffic could not be counted, or nothing was received.
+fn shares(members: BTreeMap<String, Option<f64>>) -> Option<BTreeMap<String, f64>> {
+    let counted: BTreeMap<String, f64> =
+        members.into_iter().map(|(name, count)| Some((name, count?))).collect::<Option<_>>()?;
+    let total: f64 = counted.values().sum();
+    (total > 0.0)
+        .then(|| counted.into_iter().map(|(name, count)| (name, (count / total * 1000.0).round() / 10.0)).collect())
+}
+
+/// A share that is farther from its weight than allowed, in words.
+pub(super) fn share_off(asked: &Asked, analysis: &Analysis, received: &Received) -> Option<String> {
+    let within = analysis.share?.within;
+    let total: u32 = asked.weights.values().sum();
+    received.iter().find_map(|(service, members)| {
+        members.iter().find_map(|(member, share)| {
+            let wanted = f64::from(weight(&asked.weights, member)) * 100.0 / f64::from(total.max(1));
+            ((share - wanted).abs() > within).then(|| {
+                format!("{member} received {share} % of {service}, not {wanted} %; look for another way to it, sticky sessions, or a route that ignores weights")
+            })
+        })
+    })
+}

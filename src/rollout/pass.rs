@@ -1,0 +1,282 @@
+//! One decision in the making: what was read, the status that grows from it, and the actions.
+
+use jiff::Timestamp;
+
+use super::{
+    decision::{Action, Decision},
+    distribution::{project, weight},
+    input::{Accepted, Input, LiveRoute, Problem, RouteKey, RouteSeen},
+    revision::same,
+};
+use crate::api::{
+    Distribution, Duration, FleetRolloutStatus, Phase, Reason,
+    status::{Asked, Retreat, Run, Stop, Transition, Verdict},
+};
+
+/// Transitions, answers and the like that a status keeps.
+pub(super) const KEPT: usize = 16;
+/// A write must be confirmed within this time.
+pub(super) const CONFIRM_WITHIN: Duration = Duration::from_secs(60);
+
+/// One decision in the making.
+pub(super) struct Pass<'a> {
+    pub(super) input: &'a Input<'a>,
+    pub(super) status: FleetRolloutStatus,
+    pub(super) actions: Vec<Action>,
+    /// Nothing may be written to a route, whatever is asked.
+    pub(super) hands_off: bool,
+    /// A check of this very pass passed, be it recorded or not.
+    pub(super) passes_now: bool,
+    /// Instants at which something will be different.
+    wakes: Vec<Timestamp>,
+}
+
+/// Where a rollout stands after a pass, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Standing {
+    pub(super) phase: Phase,
+    pub(super) reason: Reason,
+    pub(super) message: String,
+}
+
+impl Standing {
+    pub(super) fn new(phase: Phase, reason: Reason, message: impl Into<String>) -> Self {
+        Self { phase, reason, message: message.into() }
+    }
+
+    pub(super) fn held(problem: Problem) -> Self {
+        Self::new(Phase::Held, problem.reason, problem.message)
+    }
+
+    pub(super) fn initializing(problem: Problem) -> Self {
+        Self::new(Phase::Initializing, problem.reason, problem.message)
+    }
+}
+
+impl<'a> Pass<'a> {
+    pub(super) fn new(input: &'a Input<'a>) -> Self {
+        Self {
+            input,
+            status: input.status.clone(),
+            actions: Vec::new(),
+            hands_off: false,
+            passes_now: false,
+            wakes: Vec::new(),
+        }
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.input.now
+    }
+
+    /// The run that has not ended.
+    pub(super) fn run(&self) -> Option<&Run> {
+        self.status.run.as_ref().filter(|run| run.outcome.is_none())
+    }
+
+    pub(super) fn run_mut(&mut self) -> Option<&mut Run> {
+        self.status.run.as_mut().filter(|run| run.outcome.is_none())
+    }
+
+    pub(super) fn want_finalizer(&mut self) {
+        if !self.input.finalizer {
+            self.actions.push(Action::AddFinalizer);
+        }
+    }
+
+    /// Look again at `at`, or at once if that is past.
+    pub(super) fn wake_at(&mut self, at: Timestamp) {
+        self.wakes.push(at.max(self.input.now));
+    }
+
+    /// Records something for people; it is announced after the status is written.
+    pub(super) fn tell(&mut self, warning: bool, reason: Reason, message: impl Into<String>) {
+        let last = self.status.transitions.last().map_or(self.status.announced, |transition| transition.number);
+        let transition = Transition { number: last + 1, at: self.input.now, warning, reason, message: message.into() };
+        self.status.transitions.push(transition);
+        keep_newest(&mut self.status.transitions);
+    }
+
+    /// Decides the rollback of the live run.
+    pub(super) fn retreat(&mut self, reason: Reason, message: impl Into<String>, by_person: bool) {
+        let (at, message) = (self.input.now, message.into());
+        let Some(run) = self.run_mut() else { return };
+        if run.retreat.is_none() {
+            run.retreat = Some(Retreat { reason, message: message.clone(), at, by_person });
+            run.soaking_since = None;
+            self.tell(!by_person, reason, format!("rolling back: {message}"));
+        }
+    }
+
+    /// Stops advances until somebody acts.
+    pub(super) fn hold(&mut self, reason: Reason, message: impl Into<String>) {
+        let (at, message) = (self.input.now, message.into());
+        if let Some(run) = self.run_mut() {
+            run.hold = Some(Stop { reason, message, at });
+        }
+    }
+
+    /// The live routes, with their keys.
+    pub(super) fn live_routes(&self) -> impl Iterator<Item = (&'a RouteKey, &'a LiveRoute)> + use<'a> {
+        self.input.seen.routes.iter().filter_map(|(key, seen)| match seen {
+            RouteSeen::Live(live) => Some((key, live)),
+            RouteSeen::Unseen | RouteSeen::ToCreate | RouteSeen::Unusable(_) => None,
+        })
+    }
+
+    /// The distribution that the present state of the run means, before projection; the primary outside a run.
+    pub(super) fn intended(&self) -> Option<Distribution> {
+        match self.run() {
+            Some(run) => Some(intended(run).clone()),
+            None => self.status.primary.clone(),
+        }
+    }
+
+    /// Asks for what is intended, projected on the members that can serve, if that is not what is asked already.
+    pub(super) fn ask_for_intended(&mut self) {
+        let (Some(asked), Some(intended)) = (&self.status.asked, self.intended()) else {
+            if self.run().is_some_and(|run| run.step > 0 && run.retreat.is_none()) {
+                self.ask_anew();
+            }
+            return;
+        };
+        match self.projected(&intended) {
+            Some(weights) if !same(&weights, &asked.weights) => self.ask(weights),
+            _ => {}
+        }
+    }
+
+    /// Asks again for what is intended, in a new decision with a fresh confirmation and bake.
+    pub(super) fn ask_anew(&mut self) {
+        if let Some(weights) = self.intended().and_then(|intended| self.projected(&intended)) {
+            self.ask(weights);
+        }
+    }
+
+    fn ask(&mut self, weights: Distribution) {
+        self.status.sequence += 1;
+        self.status.asked =
+            Some(Asked { weights, sequence: self.status.sequence, at: self.input.now, confirmed_at: None });
+        if let Some(run) = self.run_mut() {
+            run.baked = Duration::ZERO;
+            run.baked_until = None;
+            run.waiting_since = None;
+        }
+    }
+
+    /// `None` when no member that can serve is left.
+    pub(super) fn projected(&self, intended: &Distribution) -> Option<Distribution> {
+        let Some(run) = self.run() else { return Some(intended.clone()) };
+        let dead = run.dead.iter().cloned().collect();
+        let passed =
+            run.check.as_ref().is_some_and(|check| check.verdict == Verdict::Pass) && run.baked > Duration::ZERO;
+        let proven = canaries(run).into_iter().filter(|_| passed && run.retreat.is_none()).collect();
+        project(intended, &dead, &run.way_back, &proven)
+    }
+
+    /// Every route shows what is asked, by the mark of that decision, and the data plane took it.
+    pub(super) fn confirmed_everywhere(&self) -> bool {
+        let Some(asked) = &self.status.asked else { return true };
+        self.input.seen.routes.values().all(|seen| match seen {
+            RouteSeen::Live(live) => self.confirmed(live, asked),
+            RouteSeen::Unseen | RouteSeen::ToCreate | RouteSeen::Unusable(_) => false,
+        })
+    }
+
+    pub(super) fn confirmed(&self, live: &LiveRoute, asked: &Asked) -> bool {
+        self.written(live, asked)
+            && same(&live.weights, &asked.weights)
+            && matches!(live.accepted, Accepted::Unsaid | Accepted::Yes)
+    }
+
+    /// The route carries the mark of the decision that asked.
+    pub(super) fn written(&self, live: &LiveRoute, asked: &Asked) -> bool {
+        live.mark.as_ref().is_some_and(|mark| {
+            mark.rollout == self.input.uid && mark.hub == self.input.hub && mark.sequence == asked.sequence
+        })
+    }
+
+    /// The finished decision: write what is asked to every route that does not carry its mark.
+    pub(super) fn finish(mut self) -> Decision {
+        self.write_routes();
+        if self.status == *self.input.status {
+            self.status.announced = self.input.status.announced;
+        } else {
+            self.status.announced = self.status.announced.max(self.input.announced);
+        }
+        self.wake_for_confirmation();
+        Decision { status: self.status, actions: self.actions, wake: self.wakes.into_iter().min() }
+    }
+
+    fn write_routes(&mut self) {
+        let Some(asked) = self.status.asked.clone().filter(|_| !self.hands_off) else { return };
+        let run = self.status.run.as_ref().map_or(0, |run| run.number);
+        for (key, seen) in &self.input.seen.routes {
+            let due = match seen {
+                RouteSeen::Live(live) => !self.written(live, &asked),
+                RouteSeen::ToCreate => true,
+                RouteSeen::Unseen | RouteSeen::Unusable(_) => false,
+            };
+            if due {
+                self.actions.push(Action::WriteRoute {
+                    route: key.clone(),
+                    weights: asked.weights.clone(),
+                    run,
+                    sequence: asked.sequence,
+                });
+            }
+        }
+    }
+
+    fn wake_for_confirmation(&mut self) {
+        let unconfirmed = self.status.asked.as_ref().filter(|asked| asked.confirmed_at.is_none());
+        let late_at = unconfirmed.map(|asked| later(asked.at, CONFIRM_WITHIN)).filter(|at| *at > self.input.now);
+        if let Some(at) = late_at {
+            self.wake_at(at);
+        }
+    }
+}
+
+/// The distribution that the state of a run means, before projection.
+pub(super) fn intended(run: &Run) -> &Distribution {
+    if run.retreat.is_some() {
+        return &run.way_back;
+    }
+    let index = usize::try_from(run.step).unwrap_or(usize::MAX);
+    index.checked_sub(1).and_then(|index| run.plan.get(index)).map_or(&run.start, |step| &step.weights)
+}
+
+/// Every member above its weight in the way back at the present step: what is being proven.
+pub(super) fn canaries(run: &Run) -> Vec<String> {
+    let index = usize::try_from(run.step).unwrap_or(usize::MAX);
+    let weights = index.checked_sub(1).and_then(|index| run.plan.get(index)).map_or(&run.start, |step| &step.weights);
+    above(weights, &run.way_back)
+}
+
+/// The members whose weight is more in `weights` than in `base`.
+pub(super) fn above(weights: &Distribution, base: &Distribution) -> Vec<String> {
+    weights.iter().filter(|(name, units)| **units > weight(base, name)).map(|(name, _)| name.clone()).collect()
+}
+
+/// `at` plus a time, or the last instant there is.
+pub(super) fn later(at: Timestamp, time: Duration) -> Timestamp {
+    let millis = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+    at.checked_add(jiff::SignedDuration::from_millis(millis)).unwrap_or(Timestamp::MAX)
+}
+
+/// The time from `from` to `to`; zero if the clock went back.
+pub(super) fn between(from: Timestamp, to: Timestamp) -> Duration {
+    Duration::from_millis(u64::try_from(to.duration_since(from).as_millis()).unwrap_or(0))
+}
+
+/// A distribution in one line: `eu-1:75 eu-3:25`.
+pub(super) fn in_words(distribution: &Distribution) -> String {
+    let carrying = distribution.iter().filter(|(_, weight)| **weight > 0);
+    carrying.map(|(name, weight)| format!("{name}:{weight}")).collect::<Vec<_>>().join(" ")
+}
+
+/// Drops the oldest entries of a list that grows at its end.
+pub(super) fn keep_newest<T>(list: &mut Vec<T>) {
+    let surplus = list.len().saturating_sub(KEPT);
+    list.drain(..surplus);
+}

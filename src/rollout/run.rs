@@ -1,0 +1,356 @@
+//! A run from its start to its end.
+
+use super::{
+    edits, gates,
+    input::{Problem, RouteSeen},
+    pass::{Pass, Standing, in_words, intended, keep_newest, later},
+    plan::{PlanProblem, plan},
+    revision::{declared, revision, same},
+    sight,
+};
+use crate::{
+    api::{
+        Distribution, Duration, Phase, Progress, Reason,
+        status::{Outcome, Pinned, PlannedStep, Run, RunRecord},
+    },
+    rollout::decision::Action,
+};
+
+/// Moves the rollout as far as this pass may, and says where it stands.
+pub(super) fn advance(pass: &mut Pass<'_>) -> Standing {
+    if pass.run().is_none() {
+        return at_rest(pass);
+    }
+    if let Some(standing) = new_target(pass) {
+        return standing;
+    }
+    if pass.run().is_some_and(|run| run.retreat.is_some()) {
+        return retreat(pass);
+    }
+    take_back_if_skewed(pass);
+    match gates::obstacle(pass) {
+        Some(standing) => standing,
+        None => step_on(pass),
+    }
+}
+
+/// No live run: begin one if something else is declared than is there.
+fn at_rest(pass: &mut Pass<'_>) -> Standing {
+    let spec = pass.input.spec;
+    let (target, wanted) = (declared(spec), revision(spec));
+    let Some(primary) = pass.status.primary.clone() else {
+        return Standing::new(Phase::Initializing, Reason::FirstSight, "the primary is not known yet");
+    };
+    if same(&target, &primary) {
+        pass.status.failed_revision = None;
+        return at_target(pass);
+    }
+    if pass.status.failed_revision.as_deref() == Some(wanted.as_str()) {
+        return failed(pass);
+    }
+    pass.status.failed_revision = None;
+    match begin(pass, primary.clone(), primary, target) {
+        Ok(()) => advance(pass),
+        Err(problem) => Standing::held(problem),
+    }
+}
+
+fn at_target(pass: &Pass<'_>) -> Standing {
+    if let Some(drift) = edits::drift(pass) {
+        return Standing::new(Phase::Held, Reason::RouteDrifted, drift);
+    }
+    if let Some(problem) = pass.input.seen.refused.clone() {
+        return Standing::held(problem);
+    }
+    let weights = in_words(&declared(pass.input.spec));
+    match pass.status.run.as_ref().and_then(|run| run.outcome) {
+        Some(Outcome::Succeeded) => {
+            Standing::new(Phase::Succeeded, Reason::RunSucceeded, format!("{weights} is the primary"))
+        }
+        Some(Outcome::Failed | Outcome::RolledBack | Outcome::Superseded) | None => Standing::new(
+            Phase::Initialized,
+            Reason::AtTarget,
+            format!("{weights} is declared and is the primary; declare another distribution to begin"),
+        ),
+    }
+}
+
+/// The declared revision failed and is not tried again by itself.
+fn failed(pass: &Pass<'_>) -> Standing {
+    let last = pass.status.history.last();
+    let (reason, message) = last.map_or((Reason::ChecksFailed, ""), |record| (record.reason, record.message.as_str()));
+    let phase = match last.map(|record| record.outcome) {
+        Some(Outcome::RolledBack) => Phase::RolledBack,
+        Some(Outcome::Failed | Outcome::Succeeded | Outcome::Superseded) | None => Phase::Failed,
+    };
+    let message = format!("{message}; not tried again until something else is declared, or cutover retry");
+    Standing::new(phase, reason, message)
+}
+
+/// Begins a run, unless something that is declared or seen forbids it.
+fn begin(
+    pass: &mut Pass<'_>,
+    start: Distribution,
+    way_back: Distribution,
+    target: Distribution,
+) -> Result<(), Problem> {
+    let spec = pass.input.spec;
+    if let Some(problem) = pass.input.seen.refused.clone().or_else(|| sight::unusable_members(pass)) {
+        return Err(problem);
+    }
+    routes_show(pass, &start)?;
+    let steps =
+        steps(pass, &start, &target).map_err(|problem| Problem::new(Reason::InvalidSpec, problem.to_string()))?;
+    let number = pass.status.run.as_ref().map_or(1, |run| run.number + 1);
+    pass.status.leader = Some(pass.input.leader.to_owned());
+    let message = format!("run {number} begins: {} -> {}", in_words(&start), in_words(&target));
+    pass.status.run = Some(Run {
+        number,
+        revision: revision(spec),
+        generation: pass.input.generation,
+        started_at: pass.now(),
+        start,
+        way_back,
+        target,
+        pinned: Pinned {
+            services: spec.services.clone(),
+            strategy: spec.strategy.clone(),
+            weight_total: spec.weight_total,
+        },
+        plan: steps,
+        identities: std::collections::BTreeMap::new(),
+        step: 0,
+        baked: Duration::ZERO,
+        baked_until: None,
+        waiting_since: None,
+        promoted: Vec::new(),
+        pause: None,
+        hold: None,
+        retreat: None,
+        soaking_since: None,
+        deadline_used: Duration::ZERO,
+        dead: Vec::new(),
+        check: None,
+        put_back: Vec::new(),
+        outcome: None,
+    });
+    pass.tell(false, Reason::Rehearsing, message);
+    Ok(())
+}
+
+/// The plan; where the weights stay and only have to be proven, the strategy's last step.
+fn steps(pass: &Pass<'_>, start: &Distribution, target: &Distribution) -> Result<Vec<PlannedStep>, PlanProblem> {
+    let spec = pass.input.spec;
+    let steps = plan(start, target, &spec.strategy, spec.weight_total)?;
+    if !steps.is_empty() {
+        return Ok(steps);
+    }
+    let last = spec.strategy.steps.last();
+    let bake = last.and_then(|step| step.bake).unwrap_or(spec.strategy.bake);
+    let wait = last.and_then(|step| step.wait);
+    Ok(vec![PlannedStep { stage: String::new(), progress: Progress::ALL, weights: target.clone(), bake, wait }])
+}
+
+/// Every live route must show where the run begins.
+pub(super) fn routes_show(pass: &Pass<'_>, start: &Distribution) -> Result<(), Problem> {
+    for (key, seen) in &pass.input.seen.routes {
+        match seen {
+            RouteSeen::Unseen => return Err(Problem::new(Reason::FirstSight, format!("{key} has not been read yet"))),
+            RouteSeen::Unusable(problem) => return Err(problem.clone()),
+            RouteSeen::ToCreate => {}
+            RouteSeen::Live(live) if same(&live.weights, start) => {}
+            RouteSeen::Live(live) => {
+                let message = format!(
+                    "{key} shows {} but the primary is {}; put it back, or take it as the primary: cutover adopt",
+                    in_words(&live.weights),
+                    in_words(start)
+                );
+                return Err(Problem::new(Reason::PrimaryDiffers, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Something else was declared while the run went on: wait for the writes under way, then a new run from there.
+fn new_target(pass: &mut Pass<'_>) -> Option<Standing> {
+    let spec = pass.input.spec;
+    let run = pass.run()?;
+    if run.retreat.is_some() || revision(spec) == run.revision || pass.input.seen.refused.is_some() {
+        return None;
+    }
+    let target = declared(spec);
+    if same(&target, &run.way_back) {
+        pass.retreat(Reason::OldTargetDeclared, "the old distribution was declared again", true);
+        return None;
+    }
+    if run.pause.as_ref().is_some_and(|pause| pause.reason == Reason::PausedByForeignEdit) {
+        let message =
+            "another distribution was declared, but a route was edited by hand; cutover resume or abort first";
+        return Some(Standing::new(Phase::Paused, Reason::PausedByForeignEdit, message));
+    }
+    if !pass.confirmed_everywhere() {
+        let message = "another distribution was declared; the writes under way are confirmed first";
+        return Some(Standing::new(Phase::Progressing, Reason::NewTarget, message));
+    }
+    let start = intended(run).clone();
+    let way_back = if run.soaking_since.is_some() { start.clone() } else { run.way_back.clone() };
+    supersede(pass, start, way_back, target)
+}
+
+fn supersede(
+    pass: &mut Pass<'_>,
+    start: Distribution,
+    way_back: Distribution,
+    target: Distribution,
+) -> Option<Standing> {
+    let former = pass.status.clone();
+    end(pass, Outcome::Superseded, Reason::NewTarget, "another distribution was declared");
+    pass.status.primary = Some(way_back.clone());
+    if same(&start, &target) && same(&start, &way_back) {
+        return None;
+    }
+    match begin(pass, start, way_back, target) {
+        Ok(()) => None,
+        Err(problem) => {
+            pass.status = former;
+            Some(Standing::held(problem))
+        }
+    }
+}
+
+/// Goes back until every route confirms it; then the run has ended.
+fn retreat(pass: &mut Pass<'_>) -> Standing {
+    let Some((retreat, way_back)) = pass.run().and_then(|run| Some((run.retreat.clone()?, run.way_back.clone())))
+    else {
+        return at_rest(pass);
+    };
+    let written = pass.status.asked.as_ref().map(|asked| {
+        same(&asked.weights, &way_back) || pass.projected(&way_back).is_some_and(|back| same(&back, &asked.weights))
+    });
+    let arrived = match written {
+        None => true,
+        Some(asked_for) => asked_for && pass.confirmed_everywhere(),
+    };
+    if !arrived {
+        let unconfirmed = pass.status.asked.as_ref().is_some_and(|asked| {
+            asked.confirmed_at.is_none() && later(asked.at, super::pass::CONFIRM_WITHIN) <= pass.now()
+        });
+        let (reason, suffix) = if unconfirmed {
+            (Reason::NotConfirmed, gates::unconfirmed_in_words(pass))
+        } else {
+            (retreat.reason, String::new())
+        };
+        let message = format!("going back to {}: {}{suffix}", in_words(&way_back), retreat.message);
+        return Standing::new(if unconfirmed { Phase::Held } else { Phase::Progressing }, reason, message);
+    }
+    let outcome = if retreat.by_person { Outcome::RolledBack } else { Outcome::Failed };
+    if let Some(run) = &pass.status.run {
+        pass.status.failed_revision = Some(run.revision.clone());
+    }
+    end(pass, outcome, retreat.reason, &retreat.message);
+    at_rest(pass)
+}
+
+/// Takes the next step; after the last one the soak begins, or the run has succeeded.
+fn step_on(pass: &mut Pass<'_>) -> Standing {
+    let Some(run) = pass.run() else { return at_rest(pass) };
+    let (step, steps) = (run.step, u32::try_from(run.plan.len()).unwrap_or(u32::MAX));
+    if step < steps {
+        return take_step(pass, step + 1, steps);
+    }
+    if let (None, Some(_)) = (run.soaking_since, run.pinned.strategy.keep_previous) {
+        let now = pass.now();
+        if let Some(run) = pass.run_mut() {
+            run.soaking_since = Some(now);
+        }
+        pass.tell(false, Reason::KeepingPrevious, "all steps are done; the way back stays open");
+        return gates::obstacle(pass).unwrap_or_else(|| succeed(pass));
+    }
+    succeed(pass)
+}
+
+fn take_step(pass: &mut Pass<'_>, step: u32, steps: u32) -> Standing {
+    let Some(run) = pass.run_mut() else { return at_rest(pass) };
+    run.step = step;
+    run.waiting_since = None;
+    let weights = in_words(intended(run));
+    let rest = if step == 1 { "rehearsed and ready" } else { "the step before it passed" };
+    pass.tell(false, Reason::Confirming, format!("step {step}/{steps}: {weights}; {rest}"));
+    Standing::new(Phase::Progressing, Reason::Confirming, format!("step {step}/{steps}: {weights} is being written"))
+}
+
+fn succeed(pass: &mut Pass<'_>) -> Standing {
+    let target = pass.run().map(|run| run.target.clone());
+    pass.status.primary = target.or(pass.status.primary.take());
+    end(pass, Outcome::Succeeded, Reason::RunSucceeded, "every step passed");
+    at_rest(pass)
+}
+
+/// Ends the live run and keeps its record.
+pub(super) fn end(pass: &mut Pass<'_>, outcome: Outcome, reason: Reason, message: &str) {
+    let now = pass.now();
+    let Some(run) = pass.run_mut() else { return };
+    run.outcome = Some(outcome);
+    let weights = intended(run).clone();
+    let number = run.number;
+    let record = RunRecord {
+        number,
+        revision: run.revision.clone(),
+        outcome,
+        reason,
+        message: message.to_owned(),
+        started_at: run.started_at,
+        ended_at: now,
+        weights,
+    };
+    let text = format!("run {number} ended {outcome:?} at {}: {message}", in_words(&record.weights));
+    pass.status.history.push(record);
+    keep_newest(&mut pass.status.history);
+    pass.tell(outcome == Outcome::Failed, reason, text);
+}
+
+/// An increase that is not confirmed everywhere within a minute is taken back everywhere.
+fn take_back_if_skewed(pass: &mut Pass<'_>) {
+    let Some(asked) = &pass.status.asked else { return };
+    let late = asked.confirmed_at.is_none() && later(asked.at, super::pass::CONFIRM_WITHIN) <= pass.now();
+    let Some(run) = pass.run().filter(|run| late && run.step > 0 && run.hold.is_none()) else { return };
+    let step = run.step;
+    let message = format!(
+        "step {step} was taken back:{}; repair that, then cutover retry or abort",
+        gates::unconfirmed_in_words(pass)
+    );
+    if let Some(run) = pass.run_mut() {
+        run.step = step - 1;
+        run.baked = Duration::ZERO;
+    }
+    pass.tell(true, Reason::Skewed, message.clone());
+    pass.hold(Reason::Skewed, message);
+}
+
+/// Tries the first write of every route, as long as one has no good answer.
+pub(super) fn rehearse(pass: &mut Pass<'_>) -> Option<Problem> {
+    let first = pass.run()?.plan.first()?.weights.clone();
+    let mut problem = None;
+    for (key, seen) in &pass.input.seen.routes {
+        if matches!(seen, RouteSeen::ToCreate) {
+            continue;
+        }
+        match pass.input.seen.rehearsals.get(key) {
+            Some(Ok(())) => continue,
+            Some(Err(why)) => {
+                problem = Some(Problem::new(
+                    Reason::RouteRejected,
+                    format!("a dry run of the first write to {key} was refused: {why}"),
+                ));
+            }
+            None => {
+                problem = problem.or_else(|| {
+                    Some(Problem::new(Reason::Rehearsing, format!("the first write to {key} is tried as a dry run")))
+                });
+            }
+        }
+        pass.actions.push(Action::Rehearse { route: key.clone(), weights: first.clone() });
+    }
+    problem
+}

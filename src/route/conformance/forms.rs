@@ -1,0 +1,253 @@
+//! Every form of route, adopted and created. Texts that begin with `foreign` are not the hub's and must survive.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::world::object;
+use super::*;
+use crate::api::Backend;
+use crate::api::member::HostHeader;
+use crate::backend::Reach;
+
+/// One form of route and the objects that are there before the hub's first write.
+#[derive(Clone)]
+pub struct Form {
+    pub name: &'static str,
+    pub service: ServiceSpec,
+    pub route: Route,
+    pub endpoints: BTreeMap<String, Reach>,
+    pub objects: Vec<DynamicObject>,
+    /// What the objects show, in hundredths.
+    pub initially: [u32; 3],
+}
+
+impl Form {
+    pub fn all() -> Vec<Self> {
+        let create = |form| json!({"form": form, "create": {"hosts": ["shop.example.com", "www.example.com"]}});
+        let adopt = |form| json!({"form": form, "name": "public"});
+        vec![
+            Self::new(
+                "HTTPRoute adopted",
+                "externalName",
+                json!({"gatewayAPI": {"name": "public", "rules": ["main"]}}),
+                &[HTTP_ROUTE],
+                [60, 40, 0],
+            ),
+            Self::new(
+                "HTTPRoute created",
+                "endpointSlice",
+                json!({"gatewayAPI": {"create": {"hosts": ["shop.example.com"], "gateways": ["infra/public"]}}}),
+                &[],
+                [0; 3],
+            ),
+            Self::new(
+                "HTTPProxy adopted",
+                "externalName",
+                json!({"contour": {"name": "public", "rules": ["#0"]}}),
+                &[HTTP_PROXY],
+                [75, 25, 0],
+            ),
+            Self::new("HTTPProxy created", "externalName", json!({"contour": {"create": {"host": "shop.example.com"}}}), &[], [0; 3])
+                .with_host(),
+            Self::new(
+                "RouteGroup adopted with segments",
+                "externalName",
+                json!({"skipper": adopt("RouteGroup")}),
+                &[ROUTE_GROUP_SEGMENTS],
+                [60, 40, 0],
+            )
+            .with_host(),
+            Self::new(
+                "RouteGroup adopted with weights",
+                "externalName",
+                json!({"skipper": adopt("RouteGroup")}),
+                &[ROUTE_GROUP_WEIGHTS],
+                [70, 30, 0],
+            ),
+            Self::new(
+                "RouteGroup adopted with one backend",
+                "clusterIP",
+                json!({"skipper": adopt("RouteGroup")}),
+                &[ROUTE_GROUP_PLAIN],
+                [100, 0, 0],
+            ),
+            Self::new("RouteGroup created", "externalName", json!({"skipper": create("RouteGroup")}), &[], [0; 3]).with_host(),
+            Self::new("Ingress adopted with weights", "clusterIP", json!({"skipper": adopt("Ingress")}), &[INGRESS_WEIGHTS], [80, 20, 0]),
+            Self::new("Ingress adopted with one backend", "clusterIP", json!({"skipper": adopt("Ingress")}), &[INGRESS_PLAIN], [100, 0, 0]),
+            Self::new("Ingress created", "endpointSlice", json!({"skipper": create("Ingress")}), &[], [0; 3]),
+            Self::new(
+                "Ingress per member adopted",
+                "externalName",
+                json!({"skipper": adopt("IngressPerMember")}),
+                &[INGRESS_EU_1, INGRESS_EU_2],
+                [60, 40, 0],
+            ),
+            Self::new("Ingress per member created", "externalName", json!({"skipper": create("IngressPerMember")}), &[], [0; 3]),
+        ]
+    }
+
+    pub fn named(name: &str) -> Self {
+        Self::all().into_iter().find(|form| form.name == name).unwrap()
+    }
+
+    fn new(name: &'static str, backend: &str, route: Value, objects: &[&str], initially: [u32; 3]) -> Self {
+        let service = json!({"name": "shop", "port": 80, "backend": {backend: {}}, "routes": [route]});
+        let service: ServiceSpec = serde_json::from_value(service).unwrap();
+        let reach = |member: &str| Reach {
+            host: format!("gw.{member}.example.com"),
+            port: 8080,
+            server_name: None,
+            host_header: HostHeader::Preserve,
+        };
+        let endpoints = ["eu-1", "eu-2", "eu-3"].map(|member| (member.to_owned(), reach(member))).into();
+        let objects = objects.iter().map(|yaml| object(yaml)).collect();
+        Self { name, route: service.routes[0].clone(), service, endpoints, objects, initially }
+    }
+
+    fn with_host(mut self) -> Self {
+        self.endpoints.values_mut().for_each(|reach| reach.host_header = HostHeader::Endpoint);
+        self
+    }
+
+    pub fn name_existing(&mut self, member: &str, service: &str) {
+        let (Backend::ExternalName(named) | Backend::ClusterIp(named) | Backend::EndpointSlice(named)) = &mut self.service.backend;
+        named.existing.insert(member.to_owned(), service.to_owned());
+    }
+}
+
+const HTTP_ROUTE: &str = r#"
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: public, namespace: shop, uid: r-1, resourceVersion: "1", generation: 1, annotations: {note: foreign-note}}
+spec:
+  parentRefs: [{name: public, namespace: infra}]
+  hostnames: [foreign.example.com]
+  rules:
+  - name: admin
+    backendRefs: [{name: foreign-admin, port: 80}]
+  - name: main
+    matches: [{path: {type: PathPrefix, value: foreign-path}}]
+    filters: [{type: URLRewrite, urlRewrite: {hostname: foreign.rewritten.com}}]
+    backendRefs:
+    - {name: shop-eu-1, port: 8080, weight: 3, filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: a, value: foreign-kept}]}}]}
+    - {name: shop-eu-2, port: 8080, weight: 2}
+    - {name: foreign-idle, port: 80, weight: 0}
+"#;
+
+const HTTP_PROXY: &str = r#"
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {name: public, namespace: shop, uid: r-1, resourceVersion: "1", generation: 1, labels: {team: foreign-team}}
+spec:
+  virtualhost: {fqdn: foreign.example.com}
+  routes:
+  - conditions: [{prefix: foreign-prefix}]
+    timeoutPolicy: {response: foreign-timeout}
+    services:
+    - {name: shop-eu-1, port: 8080, weight: 75}
+    - {name: shop-eu-2, port: 8080, weight: 25}
+    - {name: foreign-mirror, port: 80, mirror: true}
+  - conditions: [{prefix: foreign-admin}]
+    services: [{name: foreign-admin, port: 80}]
+"#;
+
+const ROUTE_GROUP_SEGMENTS: &str = r#"
+apiVersion: zalando.org/v1
+kind: RouteGroup
+metadata: {name: public, namespace: shop, uid: r-1, resourceVersion: "1"}
+spec:
+  hosts: [foreign.example.com]
+  backends:
+  - {name: foreign-admin, type: service, serviceName: admin, servicePort: 80}
+  - {name: shop-eu-1, type: network, address: "http://gw.eu-1.example.com:8080"}
+  - {name: shop-eu-2, type: network, address: "http://gw.eu-2.example.com:8080"}
+  routes:
+  - pathSubtree: /foreign-shop
+    predicates: ['Method("GET")', "TrafficSegment(0.0, 0.6)"]
+    filters: ['foreignFilter()', 'setRequestHeader("Host", "gw.eu-1.example.com")']
+    backends: [{backendName: shop-eu-1}]
+  - pathSubtree: /foreign-shop
+    predicates: ['Method("GET")', "TrafficSegment(0.6, 1.0)"]
+    filters: ['foreignFilter()', 'setRequestHeader("Host", "gw.eu-2.example.com")']
+    backends: [{backendName: shop-eu-2}]
+  - pathSubtree: /foreign-admin
+    backends: [{backendName: foreign-admin}]
+"#;
+
+const ROUTE_GROUP_WEIGHTS: &str = r#"
+apiVersion: zalando.org/v1
+kind: RouteGroup
+metadata: {name: public, namespace: shop, uid: r-1, resourceVersion: "1"}
+spec:
+  hosts: [foreign.example.com]
+  backends:
+  - {name: shop-eu-1, type: network, address: "http://gw.eu-1.example.com:8080"}
+  - {name: shop-eu-2, type: network, address: "http://gw.eu-2.example.com:8080"}
+  defaultBackends: [{backendName: shop-eu-1, weight: 70}, {backendName: shop-eu-2, weight: 30}]
+  routes:
+  - {pathSubtree: /, filters: [foreignFilter()]}
+  - {path: /foreign-path, methods: [GET]}
+"#;
+
+const ROUTE_GROUP_PLAIN: &str = r#"
+apiVersion: zalando.org/v1
+kind: RouteGroup
+metadata: {name: public, namespace: shop, uid: r-1, resourceVersion: "1"}
+spec:
+  hosts: [foreign.example.com]
+  backends: [{name: shop-eu-1, type: service, serviceName: shop-eu-1, servicePort: 80}]
+  routes: [{pathSubtree: /, backends: [{backendName: shop-eu-1}]}]
+"#;
+
+const INGRESS_WEIGHTS: &str = r#"
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: public
+  namespace: shop
+  uid: r-1
+  resourceVersion: "1"
+  annotations: {zalando.org/backend-weights: '{"foreign-other":7,"shop-eu-1":80,"shop-eu-2":20}', zalando.org/skipper-filter: foreignFilter()}
+spec:
+  rules:
+  - host: foreign.example.com
+    http:
+      paths:
+      - {path: /, pathType: Prefix, backend: {service: {name: shop-eu-1, port: {number: 80}}}}
+      - {path: /, pathType: Prefix, backend: {service: {name: shop-eu-2, port: {name: foreign-port}}}}
+      - {path: /foreign-admin, pathType: Prefix, backend: {service: {name: foreign-other, port: {number: 80}}}}
+"#;
+
+const INGRESS_PLAIN: &str = r#"
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: public, namespace: shop, uid: r-1, resourceVersion: "1"}
+spec:
+  tls: [{hosts: [foreign.example.com], secretName: foreign-secret}]
+  rules:
+  - host: foreign.example.com
+    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: shop-eu-1, port: {number: 80}}}}]}
+  - host: foreign.other.com
+    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: shop-eu-1, port: {number: 80}}}}]}
+"#;
+
+const INGRESS_EU_1: &str = r#"
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: public-eu-1, namespace: shop, uid: r-1, resourceVersion: "1", annotations: {zalando.org/skipper-predicate: 'Method("foreign") && TrafficSegment(0.4, 1.0)'}}
+spec:
+  rules:
+  - host: foreign.example.com
+    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: shop-eu-1, port: {number: 8080}}}}]}
+"#;
+
+const INGRESS_EU_2: &str = r#"
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: public-eu-2, namespace: shop, uid: r-2, resourceVersion: "1", annotations: {zalando.org/skipper-predicate: 'Method("foreign") && TrafficSegment(0.0, 0.4)'}}
+spec:
+  rules:
+  - host: foreign.example.com
+    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: shop-eu-2, port: {number: 8080}}}}]}
+"#;

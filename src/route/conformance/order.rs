@@ -1,0 +1,120 @@
+//! Several objects for one route: no traffic is ever uncovered, wherever the writes stop.
+
+use super::super::segments::Segment;
+use super::*;
+
+const PREDICATE: &str = "zalando.org/skipper-predicate";
+
+/// Every part of [0, 1) has an Ingress.
+fn is_covered(world: &World) -> bool {
+    let segment = |object: &DynamicObject| Segment::find(&object.annotations()[PREDICATE]).unwrap();
+    let mut segments: Vec<Segment> = world.objects.iter().flatten().map(segment).collect();
+    segments.sort_by(|one, other| one.start.total_cmp(&other.start));
+    segments.iter().fold(0.0_f64, |reached, next| if next.start <= reached { reached.max(next.end) } else { reached }) >= 1.0
+}
+
+/// Members with segments of these weights, in this order; the others have no Ingress yet.
+fn adopted(members: usize, order: &[usize], weights: &[u32]) -> World {
+    let mut form = Form::named("Ingress per member adopted");
+    let (endpoint, model) = (form.endpoints["eu-1"].clone(), form.objects[0].clone());
+    let member = |index: usize| format!("m-{index}");
+    form.endpoints = (0..members).map(|index| (member(index), endpoint.clone())).collect();
+    let total = weights.iter().sum();
+    let segments = Segment::cut(weights, total);
+    form.objects = order
+        .iter()
+        .zip(segments)
+        .map(|(index, segment)| {
+            let text = serde_json::to_string(&model).unwrap().replace("eu-1", &member(*index));
+            let mut object: DynamicObject = serde_json::from_str(&text).unwrap();
+            object.annotations_mut().insert(PREDICATE.to_owned(), segment.to_string());
+            object
+        })
+        .collect();
+    World::new(form, total)
+}
+
+fn spread(total: u32, parts: &[u32]) -> Distribution {
+    let sum: u32 = parts.iter().sum::<u32>().max(1);
+    let mut left = total;
+    let mut weights: Distribution = parts
+        .iter()
+        .enumerate()
+        .map(|(index, part)| {
+            let weight = (part * total / sum).min(left);
+            left -= weight;
+            (format!("m-{index}"), weight)
+        })
+        .collect();
+    *weights.get_mut("m-0").unwrap() += left;
+    weights
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// Starts from live segments in any order, and stops each change anywhere before the next one begins.
+    #[test]
+    fn every_prefix_of_every_change_covers_all_traffic(
+        order in Just((0..5_usize).collect::<Vec<_>>()).prop_shuffle(),
+        present in 2..=5_usize,
+        live in prop::collection::vec(0..50_u32, 5),
+        changes in prop::collection::vec((prop::collection::vec(0..9_u32, 5), 0..6_usize), 1..6),
+    ) {
+        let mut live = live[..present].to_vec();
+        live[0] += 1;
+        let mut world = adopted(5, &order[..present], &live);
+        prop_assert!(is_covered(&world));
+        for (sequence, (parts, stop)) in (1..).zip(changes) {
+            let weights = spread(world.total, &parts);
+            for write in world.render(&weights, sequence).into_iter().take(stop) {
+                world.apply(write);
+                prop_assert!(is_covered(&world), "{:?}", world.contents());
+                prop_assert_eq!(world.live().weights.values().sum::<u32>(), world.total);
+            }
+        }
+        let last = spread(world.total, &[1, 2, 3, 4, 5]);
+        world.write(&last, 99);
+        prop_assert_eq!(world.weights(), weights::nonzero(&last));
+        let writes = release(&world.context(), &world.form.route, &world.objects, DeletionPolicy::Revert).unwrap();
+        for write in writes {
+            world.apply(write);
+            prop_assert!(is_covered(&world), "{:?}", world.contents());
+        }
+    }
+}
+
+#[test]
+fn a_half_written_change_is_not_the_whole() {
+    let mut world = World::new(Form::named("Ingress per member adopted"), 100);
+    world.write(&distribution([60, 40, 0], 1), 1);
+    let first = world.render(&distribution([20, 40, 40], 1), 2).remove(0);
+    world.apply(first);
+    assert_eq!(world.live().mark, Some(world.mark(1)));
+    world.write(&distribution([20, 40, 40], 1), 2);
+    assert_eq!(world.live().mark, Some(world.mark(2)));
+    assert_eq!(world.weights(), distribution([20, 40, 40], 1));
+}
+
+#[test]
+fn a_member_that_left_does_not_change_the_order_of_the_others() {
+    let mut world = adopted(4, &[0, 1, 2, 3], &[25, 25, 25, 25]);
+    world.write(&spread(100, &[50, 0, 20, 30]), 1);
+    world.form.endpoints.remove("m-1");
+    world.objects.remove(1);
+    let weights = Distribution::from([("m-0".into(), 10), ("m-2".into(), 20), ("m-3".into(), 70)]);
+    for write in world.render(&weights, 2) {
+        world.apply(write);
+        assert!(is_covered(&world), "{:?}", world.contents());
+    }
+    assert_eq!(world.weights(), weights);
+}
+
+#[test]
+fn a_gap_is_reported_with_its_place() {
+    let mut world = World::new(Form::named("Ingress per member adopted"), 100);
+    world.objects[1].as_mut().unwrap().annotations_mut().insert(PREDICATE.to_owned(), "TrafficSegment(0.0, 0.3)".to_owned());
+    let RouteSeen::Unusable(problem) = world.read() else { panic!("{:?}", world.read()) };
+    assert_eq!(problem.reason, Reason::RouteUnreadable);
+    assert!(problem.message.starts_with("public-*: no TrafficSegment of a declared member covers 30 to 40 of 100"), "{problem:?}");
+}

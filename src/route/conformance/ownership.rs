@@ -1,0 +1,146 @@
+//! Whose a route is: marks, claims, labels, other appliers and editors.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::*;
+use crate::api::{Reason, WRITE_ANNOTATION};
+
+fn problem(world: &World) -> Problem {
+    match world.read() {
+        RouteSeen::Unusable(problem) => problem,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The same object for a second rollout that takes its other rule.
+fn two_rollouts() -> (World, World) {
+    let mut form = Form::named("HTTPRoute adopted");
+    let mut other = form.clone();
+    let rules = form.objects[0].data.pointer_mut("/spec/rules/0/backendRefs").unwrap();
+    *rules = json!([{"name": "admin-eu-1", "port": 8080, "weight": 1}]);
+    other.objects.clone_from(&form.objects);
+    other.service.name = "admin".to_owned();
+    other.route = serde_json::from_value(json!({"gatewayAPI": {"name": "public", "rules": ["#0"]}})).unwrap();
+    let mut other = World::new(other, 100);
+    other.uid = "uid-2".to_owned();
+    (World::new(form, 100), other)
+}
+
+#[test]
+fn two_rollouts_share_an_object_by_its_rules() {
+    let (mut shop, mut admin) = two_rollouts();
+    shop.write(&distribution([50, 0, 50], 1), 7);
+    admin.objects.clone_from(&shop.objects);
+    admin.write(&distribution([20, 80, 0], 1), 3);
+    shop.objects.clone_from(&admin.objects);
+
+    assert_eq!((shop.weights(), shop.live().mark), (distribution([50, 0, 50], 1), Some(shop.mark(7))));
+    assert_eq!((admin.weights(), admin.live().mark), (distribution([20, 80, 0], 1), Some(admin.mark(3))));
+    assert_eq!(shop.find("public").unwrap().annotations()[WRITE_ANNOTATION], "hub-1/uid-1/1/7/main hub-1/uid-2/1/3/admin");
+
+    shop.release(DeletionPolicy::Revert);
+    admin.objects.clone_from(&shop.objects);
+    assert_eq!(shop.weights(), distribution([60, 40, 0], 1));
+    assert_eq!((admin.weights(), admin.live().mark), (distribution([20, 80, 0], 1), Some(admin.mark(3))));
+}
+
+#[test]
+fn another_rollouts_claim_on_the_same_rule_is_seen_and_not_released() {
+    let mut first = World::new(Form::named("HTTPRoute adopted"), 100);
+    first.write(&distribution([50, 0, 50], 1), 7);
+    let mut second = World::new(Form::named("HTTPRoute adopted"), 100);
+    second.uid = "uid-2".to_owned();
+    second.objects.clone_from(&first.objects);
+    assert_eq!(second.live().mark, Some(first.mark(7)));
+    let entries = mark::entries(second.find("public").unwrap()).unwrap();
+    assert_eq!(mark::claim_conflict(&entries, "uid-2", &["main".to_owned()]).map(|entry| &entry.mark), Some(&first.mark(7)));
+    assert_eq!(mark::claim_conflict(&entries, "uid-2", &["admin".to_owned()]), None);
+    assert_eq!(release(&second.context(), &second.form.route, &second.objects, DeletionPolicy::Revert), Ok(vec![]));
+}
+
+#[test]
+fn a_mark_that_cutover_did_not_write_is_refused() {
+    let long = "h/u/1/1/r ".repeat(65);
+    for hostile in
+        ["x", "hub/uid/1/1", "hub/uid/-1/1/main", "hub/uid/1/99999999999999999999/main", "//1/1/main", &long, &"a".repeat(20_000)]
+    {
+        let mut world = World::new(Form::named("HTTPRoute adopted"), 100);
+        world.objects[0].as_mut().unwrap().annotations_mut().insert(WRITE_ANNOTATION.to_owned(), hostile.to_owned());
+        assert_eq!(problem(&world).message, "annotation cutover.dev/write of HTTPRoute public is not one that cutover wrote: remove it");
+    }
+}
+
+#[test]
+fn the_original_is_what_was_there_before_the_first_write_even_if_it_is_lost() {
+    let mut world = World::new(Form::named("HTTPRoute adopted"), 100);
+    world.write(&distribution([50, 0, 50], 1), 1);
+    world.objects[0].as_mut().unwrap().annotations_mut().remove(crate::api::ORIGINAL_ANNOTATION);
+    world.write(&distribution([0, 0, 100], 1), 2);
+    world.release(DeletionPolicy::Revert);
+    assert_eq!(world.weights(), distribution([0, 0, 100], 1), "the hub's own weights are no original");
+}
+
+#[test]
+fn a_created_route_is_taken_again_by_a_rollout_of_its_name_alone() {
+    for form in Form::all().into_iter().filter(|form| form.objects.is_empty()) {
+        let mut world = World::new(form, 100);
+        world.write(&distribution([50, 0, 50], 1), 1);
+        world.uid = "uid-2".to_owned();
+        assert_eq!(problem(&world).reason, Reason::Conflict, "{}", world.form.name);
+        world.uid = world::UID.to_owned();
+        world.release(DeletionPolicy::Retain);
+        world.uid = "uid-2".to_owned();
+        assert_eq!(world.weights(), distribution([50, 0, 50], 1), "{}", world.form.name);
+    }
+}
+
+#[test]
+fn a_created_route_never_replaces_one_that_is_there() {
+    let mut world = World::new(Form::named("HTTPRoute created"), 100);
+    world.write(&distribution([50, 0, 50], 1), 1);
+    world.objects[0].as_mut().unwrap().metadata.labels = Some(BTreeMap::new());
+    let expected =
+        "HTTPRoute shop exists and was not made by cutover: rename the service, or adopt the object by its name instead of `create`";
+    assert_eq!(problem(&world).message, expected);
+    assert!(render(&world.context(), &world.form.route, &world.objects, &distribution([0, 0, 100], 1), &world.mark(2)).is_err());
+}
+
+fn managed(world: &mut World, entries: Value) {
+    world.objects[0].as_mut().unwrap().metadata.managed_fields = serde_json::from_value(entries).unwrap();
+}
+
+#[test]
+fn weights_that_a_gitops_tool_applies_are_refused_before_the_first_write_only() {
+    let mut world = World::new(Form::named("HTTPRoute adopted"), 100);
+    let applied = json!([{"manager": "kustomize-controller", "operation": "Apply", "fieldsV1": {"f:spec": {"f:rules": {}}}}]);
+    managed(&mut world, applied.clone());
+    let problem = problem(&world);
+    assert_eq!(problem.reason, Reason::ManagedByOther);
+    assert!(
+        problem.message.starts_with("spec.rules of HTTPRoute public is applied by kustomize-controller, which would undo every step"),
+        "{problem:?}"
+    );
+    managed(&mut world, json!([]));
+    world.write(&distribution([50, 0, 50], 1), 1);
+    managed(&mut world, applied);
+    assert_eq!(world.weights(), distribution([50, 0, 50], 1));
+    assert_eq!(world.live().editor.as_deref(), Some("kustomize-controller"));
+}
+
+#[test]
+fn the_editor_is_the_last_one_who_changed_more_than_the_status() {
+    let mut world = World::new(Form::named("HTTPRoute adopted"), 100);
+    managed(
+        &mut world,
+        json!([
+            {"manager": "kubectl-client-side-apply", "operation": "Update", "time": "2026-01-01T00:00:00Z", "fieldsV1": {"f:spec": {"f:rules": {}}}},
+            {"manager": "kubectl-edit", "operation": "Update", "time": "2026-01-02T00:00:00Z", "fieldsV1": {"f:spec": {"f:rules": {}}}},
+            {"manager": "contour", "operation": "Update", "subresource": "status", "time": "2026-01-03T00:00:00Z"},
+            {"manager": "cutover", "operation": "Update", "time": "2026-01-04T00:00:00Z"},
+            {"manager": "argocd", "operation": "Apply", "time": "2026-01-01T12:00:00Z", "fieldsV1": {"f:metadata": {"f:labels": {}}}}
+        ]),
+    );
+    assert_eq!(world.live().editor.as_deref(), Some("kubectl-edit"));
+}

@@ -1,0 +1,144 @@
+//! A small API server: enough of one to see what writes do, one after the other.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::*;
+
+pub const UID: &str = "uid-1";
+
+/// One form of route, its objects, and a rollout.
+pub struct World {
+    pub form: Form,
+    pub objects: Vec<Option<DynamicObject>>,
+    pub total: u32,
+    pub uid: String,
+    version: u64,
+}
+
+/// A split among eu-1, eu-2 and eu-3; who has nothing is left out.
+pub fn distribution(split: [u32; 3], unit: u32) -> Distribution {
+    let members = ["eu-1", "eu-2", "eu-3"].map(str::to_owned);
+    members.into_iter().zip(split).filter(|(_, weight)| *weight > 0).map(|(member, weight)| (member, weight * unit)).collect()
+}
+
+/// Parses a fixture.
+pub fn object(yaml: &str) -> DynamicObject {
+    let value: Value = serde_yaml::from_str(yaml).unwrap();
+    serde_json::from_value(value).unwrap()
+}
+
+impl World {
+    pub fn new(form: Form, total: u32) -> Self {
+        let mut world = Self { objects: Vec::new(), total, uid: UID.to_owned(), version: 1, form };
+        let targets = targets(&world.context(), &world.form.route);
+        let find = |target: &Target| world.form.objects.iter().find(|object| object.name_any() == target.name).cloned();
+        world.objects = targets.iter().map(find).collect();
+        world
+    }
+
+    pub fn context(&self) -> Context<'_> {
+        Context {
+            namespace: "shop",
+            rollout: "fleet",
+            uid: &self.uid,
+            hub: "hub-1",
+            service: &self.form.service,
+            total: self.total,
+            endpoints: &self.form.endpoints,
+        }
+    }
+
+    pub fn mark(&self, sequence: u64) -> Mark {
+        Mark { hub: "hub-1".to_owned(), rollout: self.uid.clone(), run: 1, sequence }
+    }
+
+    pub fn read(&self) -> RouteSeen {
+        read(&self.context(), &self.form.route, &self.objects)
+    }
+
+    pub fn live(&self) -> LiveRoute {
+        match self.read() {
+            RouteSeen::Live(live) => live,
+            other => panic!("{}: {other:?}", self.form.name),
+        }
+    }
+
+    pub fn weights(&self) -> Distribution {
+        weights::nonzero(&self.live().weights)
+    }
+
+    pub fn render(&self, weights: &Distribution, sequence: u64) -> Vec<Write> {
+        match render(&self.context(), &self.form.route, &self.objects, weights, &self.mark(sequence)) {
+            Ok(writes) => writes,
+            Err(error) => panic!("{}: {error}", self.form.name),
+        }
+    }
+
+    pub fn write(&mut self, weights: &Distribution, sequence: u64) {
+        self.render(weights, sequence).into_iter().for_each(|write| self.apply(write));
+    }
+
+    pub fn release(&mut self, policy: DeletionPolicy) {
+        let writes = release(&self.context(), &self.form.route, &self.objects, policy).unwrap();
+        writes.into_iter().for_each(|write| self.apply(write));
+    }
+
+    /// Does one write, as an API server would.
+    pub fn apply(&mut self, write: Write) {
+        let (name, object) = match write {
+            Write::Create(mut object) => {
+                object.metadata.uid = Some(format!("uid-of-{}", object.name_any()));
+                (object.name_any(), Some(object))
+            }
+            Write::Replace(object) => {
+                assert_eq!(object.resource_version(), self.find(&object.name_any()).and_then(ResourceExt::resource_version), "a conflict");
+                (object.name_any(), Some(object))
+            }
+            Write::Delete { target, uid, .. } => {
+                assert_eq!(self.find(&target.name).and_then(ResourceExt::uid), Some(uid));
+                (target.name, None)
+            }
+        };
+        self.version += 1;
+        let index = targets(&self.context(), &self.form.route).iter().position(|target| target.name == name).unwrap();
+        let object = object.map(|mut object| {
+            object.metadata.resource_version = Some(self.version.to_string());
+            object
+        });
+        self.objects[index] = object;
+    }
+
+    pub fn find(&self, name: &str) -> Option<&DynamicObject> {
+        self.objects.iter().flatten().find(|object| object.name_any() == name)
+    }
+
+    /// The objects with one text in place of another.
+    pub fn renamed(mut self, from: &str, to: &str) -> Self {
+        let within = |text: &str| {
+            text.replace(&format!("\"{from}\""), &format!("\"{to}\"")).replace(&format!("\\\"{from}\\\""), &format!("\\\"{to}\\\""))
+        };
+        for object in self.objects.iter_mut().flatten() {
+            *object = serde_json::from_str(&within(&serde_json::to_string(object).unwrap())).unwrap();
+        }
+        self
+    }
+
+    /// All texts that begin with `foreign`, but for those that are only kept for `Revert`.
+    pub fn foreign(&self) -> BTreeSet<String> {
+        let mut objects = self.objects.clone();
+        objects.iter_mut().flatten().for_each(|object| drop(object.annotations_mut().remove(crate::api::ORIGINAL_ANNOTATION)));
+        let text = serde_json::to_string(&objects).unwrap();
+        text.split(['"', '\\']).filter(|part| part.starts_with("foreign")).map(str::to_owned).collect()
+    }
+
+    /// The objects without what the API server writes.
+    pub fn contents(&self) -> BTreeMap<String, Value> {
+        let content = |object: &DynamicObject| {
+            let mut object = object.clone();
+            object.metadata.resource_version = None;
+            object.metadata.annotations = object.metadata.annotations.filter(|annotations| !annotations.is_empty());
+            (object.name_any(), serde_json::to_value(object).unwrap())
+        };
+        self.objects.iter().flatten().map(content).collect()
+    }
+}

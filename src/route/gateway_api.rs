@@ -1,0 +1,83 @@
+//! HTTPRoute of Gateway API.
+
+use kube::ResourceExt;
+use kube::core::{ApiResource, DynamicObject};
+use serde_json::{Value, json};
+
+use super::Context;
+use super::accepted::{condition, items, together};
+use super::capability::{no_host, no_tls, refuse};
+use super::listed::ListKind;
+use super::lists::Lists;
+use super::provider::resource;
+use crate::api::Backend;
+use crate::api::service::GatewayApiRoute;
+use crate::backend;
+use crate::rollout::input::{Accepted, Problem};
+
+const NO_HOST: &str = "an HTTPRoute has no portable Host header per backend";
+const NO_TLS: &str = "an HTTPRoute speaks TLS to a backend only by a BackendTLSPolicy, which cutover does not write";
+
+impl ListKind for GatewayApiRoute {
+    /// The specification allows 16 backends a rule, and counts a backend without weight as 1.
+    const LISTS: Lists = Lists { rules: "rules", services: "backendRefs", max: 16, unset: 1, fields };
+    const FIELDS: &'static [&'static [&'static str]] = &[&["spec", "rules"]];
+
+    fn resource(&self) -> ApiResource {
+        resource("gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes")
+    }
+
+    fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    fn rules(&self) -> &[String] {
+        &self.rules
+    }
+
+    fn draft(&self) -> Option<Value> {
+        let create = self.create.as_ref()?;
+        let parents = create.gateways.iter().filter_map(|gateway| gateway.split_once('/'));
+        let parents: Vec<Value> = parents.map(|(namespace, name)| json!({"namespace": namespace, "name": name})).collect();
+        Some(json!({"parentRefs": parents, "hostnames": create.hosts, "rules": [{"backendRefs": []}]}))
+    }
+
+    /// Host and SNI of one backend have no portable place in an HTTPRoute.
+    fn problems(&self, context: &Context<'_>) -> Vec<Problem> {
+        match context.service.backend {
+            Backend::ClusterIp(_) => refuse(context, |reach| no_host(reach, NO_HOST)),
+            Backend::ExternalName(_) | Backend::EndpointSlice(_) => {
+                refuse(context, |reach| no_tls(reach, NO_TLS).or_else(|| no_host(reach, NO_HOST)))
+            }
+        }
+    }
+
+    /// Every Gateway that the route names must have taken this generation.
+    fn accepted(&self, object: &DynamicObject) -> Accepted {
+        let said = items(object.data.pointer("/status/parents"));
+        let says = |parent| match said.iter().find(|status| is_about(status, parent, object)) {
+            Some(status) => conditions(status, object.metadata.generation),
+            None => Accepted::Pending,
+        };
+        items(object.data.pointer("/spec/parentRefs")).iter().map(says).reduce(together).unwrap_or(Accepted::Pending)
+    }
+}
+
+fn fields(context: &Context<'_>, member: &str) -> Value {
+    json!({"kind": "Service", "port": backend::port(context, member)})
+}
+
+/// Controllers fill in defaults, so only what tells one parent from another is compared.
+fn is_about(status: &Value, parent: &Value, object: &DynamicObject) -> bool {
+    let home = object.namespace().unwrap_or_default();
+    let said = status.get("parentRef").unwrap_or(&Value::Null);
+    let namespace = |of: &Value| of.get("namespace").and_then(Value::as_str).unwrap_or(&home).to_owned();
+    let same = |key: &str| said.get(key) == parent.get(key);
+    same("name") && same("sectionName") && same("port") && namespace(said) == namespace(parent)
+}
+
+fn conditions(status: &Value, generation: Option<i64>) -> Accepted {
+    let found = |kind| items(status.get("conditions")).iter().find(|one| one.get("type").and_then(Value::as_str) == Some(kind));
+    let says = |kind| found(kind).map_or(Accepted::Pending, |one| condition(one, generation));
+    together(says("Accepted"), says("ResolvedRefs"))
+}

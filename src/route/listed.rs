@@ -1,0 +1,93 @@
+//! A route of one object that keeps its weights in [`Lists`]: HTTPRoute and HTTPProxy differ in little more than names.
+
+use kube::core::{ApiResource, DynamicObject};
+use serde_json::{Value, json};
+
+use super::lists::Lists;
+use super::provider::{Objects, Provider, only};
+use super::{Context, RouteError};
+use crate::api::Distribution;
+use crate::rollout::input::{Accepted, Problem};
+
+/// What one such kind must say of itself.
+pub(super) trait ListKind {
+    /// Where it keeps the weights.
+    const LISTS: Lists;
+    /// The same, as managed fields name it.
+    const FIELDS: &'static [&'static [&'static str]];
+
+    fn resource(&self) -> ApiResource;
+
+    /// The object to adopt.
+    fn name(&self) -> Option<&str>;
+
+    /// The rules that are declared.
+    fn rules(&self) -> &[String];
+
+    /// The `spec` of a new object, with one rule that has no backends yet; `None` where an object is adopted.
+    fn draft(&self) -> Option<Value>;
+
+    fn problems(&self, context: &Context<'_>) -> Vec<Problem>;
+
+    fn accepted(&self, object: &DynamicObject) -> Accepted;
+}
+
+/// Makes a provider of such a kind.
+pub(super) struct Listed<'r, K>(pub &'r K);
+
+impl<K: ListKind> Provider for Listed<'_, K> {
+    fn resource(&self) -> ApiResource {
+        self.0.resource()
+    }
+
+    fn names(&self, context: &Context<'_>) -> Vec<String> {
+        vec![self.0.name().unwrap_or(&context.service.name).to_owned()]
+    }
+
+    fn title(&self, service: &str) -> String {
+        let name = self.0.name().unwrap_or(service);
+        let rules: Vec<&str> = self.0.rules().iter().map(|rule| rule.trim_start_matches('#')).collect();
+        if rules.is_empty() { name.to_owned() } else { format!("{name}#{}", rules.join(",")) }
+    }
+
+    fn creates(&self) -> bool {
+        self.0.name().is_none()
+    }
+
+    fn fields(&self) -> &'static [&'static [&'static str]] {
+        K::FIELDS
+    }
+
+    fn problems(&self, context: &Context<'_>) -> Vec<Problem> {
+        self.0.problems(context)
+    }
+
+    fn claims(&self, _context: &Context<'_>, objects: Objects<'_>, _index: usize) -> Result<Vec<String>, RouteError> {
+        only(objects).map_or_else(|| Ok(vec!["#0".to_owned()]), |object| K::LISTS.claims(object, self.0.rules()))
+    }
+
+    fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError> {
+        only(objects).map_or_else(|| Ok(Distribution::new()), |object| K::LISTS.read(context, object, self.0.rules()))
+    }
+
+    fn set(&self, context: &Context<'_>, objects: Objects<'_>, weights: &Distribution) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+        let new = |spec| DynamicObject::new(&context.service.name, &self.resource()).within(context.namespace).data(json!({"spec": spec}));
+        let mut object = only(objects).cloned().or_else(|| self.0.draft().map(new));
+        if let Some(object) = &mut object {
+            K::LISTS.set(context, object, self.0.rules(), weights)?;
+        }
+        Ok(vec![object])
+    }
+
+    fn held(&self, _context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
+        K::LISTS.held(object, self.0.rules())
+    }
+
+    fn restore(&self, _context: &Context<'_>, object: &mut DynamicObject, held: &Value) {
+        K::LISTS.restore(object, held);
+    }
+
+    fn accepted(&self, object: &DynamicObject) -> Accepted {
+        self.0.accepted(object)
+    }
+}

@@ -1,0 +1,189 @@
+//! Kinds that keep weights in a list of rules, each of which has a list of weighted Services.
+
+use kube::core::DynamicObject;
+use serde_json::{Value, json};
+
+use super::accepted::items;
+use super::weights::{self, Raw};
+use super::{Context, RouteError, describe};
+use crate::api::Distribution;
+use crate::backend;
+
+/// Where such a kind keeps them.
+pub(super) struct Lists {
+    /// The list of rules in `spec`.
+    pub rules: &'static str,
+    /// The list of Services in a rule.
+    pub services: &'static str,
+    /// Most Services that a rule may have.
+    pub max: usize,
+    /// What a Service counts that has no weight while another one of its rule has one.
+    pub unset: u64,
+    /// The fields of a Service beside its name and weight.
+    pub fields: fn(&Context<'_>, member: &str) -> Value,
+}
+
+impl Lists {
+    /// Names of the selected rules: a rule's own, else `#` and its place.
+    pub fn claims(&self, object: &DynamicObject, selected: &[String]) -> Result<Vec<String>, RouteError> {
+        Ok(self.select(object, selected)?.into_iter().map(|index| rule_name(self.rules(object).get(index), index)).collect())
+    }
+
+    /// The one distribution that all selected rules show.
+    pub fn read(&self, context: &Context<'_>, object: &DynamicObject, selected: &[String]) -> Result<Distribution, RouteError> {
+        let rules = self.select(object, selected)?.into_iter().map(|index| self.read_rule(context, object, index));
+        weights::agreed(&describe(object), rules.collect::<Result<Vec<_>, _>>()?)
+    }
+
+    /// Gives these weights to all selected rules; everything else in them stays.
+    pub fn set(
+        &self,
+        context: &Context<'_>,
+        object: &mut DynamicObject,
+        selected: &[String],
+        weights: &Distribution,
+    ) -> Result<(), RouteError> {
+        for index in self.select(object, selected)? {
+            let services = self.weighted(context, object, index, weights)?;
+            self.put(object, index, services);
+        }
+        Ok(())
+    }
+
+    /// What the selected rules hold, by the rule's name.
+    pub fn held(&self, object: &DynamicObject, selected: &[String]) -> Result<Value, RouteError> {
+        let hold = |index: usize| (rule_name(self.rules(object).get(index), index), Value::from(self.services(object, index)));
+        Ok(Value::Object(self.select(object, selected)?.into_iter().map(hold).collect()))
+    }
+
+    /// Puts back what rules held that are still there.
+    pub fn restore(&self, object: &mut DynamicObject, held: &Value) {
+        for (rule, services) in held.as_object().into_iter().flatten() {
+            let found = self.rules(object).iter().enumerate().position(|(index, value)| rule_name(Some(value), index) == *rule);
+            if let (Some(index), Some(services)) = (found, services.as_array()) {
+                self.put(object, index, services.clone());
+            }
+        }
+    }
+
+    fn rules<'o>(&self, object: &'o DynamicObject) -> &'o [Value] {
+        items(object.data.get("spec").and_then(|spec| spec.get(self.rules)))
+    }
+
+    fn services<'o>(&self, object: &'o DynamicObject, index: usize) -> &'o [Value] {
+        items(self.rules(object).get(index).and_then(|rule| rule.get(self.services)))
+    }
+
+    fn put(&self, object: &mut DynamicObject, index: usize, services: Vec<Value>) {
+        if let Some(rule) = object.data.pointer_mut(&format!("/spec/{}/{index}", self.rules)) {
+            rule[self.services] = Value::from(services);
+        }
+    }
+
+    fn select(&self, object: &DynamicObject, selected: &[String]) -> Result<Vec<usize>, RouteError> {
+        let rules = self.rules(object);
+        let refuse = |what: String| Err(RouteError::Unreadable(format!("{}: {what}", describe(object))));
+        if selected.is_empty() {
+            return match rules.len() {
+                1 => Ok(vec![0]),
+                count => refuse(format!("it has {count} {}: say which in rules, by name or as \"#0\" for the first", self.rules)),
+            };
+        }
+        let mut found = Vec::new();
+        for wanted in selected {
+            let is_wanted = |index: usize| rule_name(rules.get(index), index) == *wanted || format!("#{index}") == *wanted;
+            match (0..rules.len()).find(|index| is_wanted(*index)) {
+                Some(index) if found.contains(&index) => return refuse(format!("rule {wanted} is named twice: name it once")),
+                Some(index) => found.push(index),
+                None => return refuse(format!("it has no rule {wanted}: correct rules")),
+            }
+        }
+        Ok(found)
+    }
+
+    fn read_rule(&self, context: &Context<'_>, object: &DynamicObject, index: usize) -> Result<Distribution, RouteError> {
+        weights::distribution(context, &describe(object), &self.raw(context, object, index)?)
+    }
+
+    fn raw(&self, context: &Context<'_>, object: &DynamicObject, index: usize) -> Result<Vec<Raw>, RouteError> {
+        let services: Vec<&Value> = self.services(object, index).iter().filter(|service| !is_mirror(service)).collect();
+        let unset = if services.iter().any(|service| service.get("weight").is_some()) { self.unset } else { 1 };
+        let raw = |service: &&Value| match service.get("weight").map(Value::as_u64) {
+            None => Ok((backend_name(context, service), unset)),
+            Some(Some(weight)) => Ok((backend_name(context, service), weight)),
+            Some(None) => Err(RouteError::Unreadable(format!(
+                "{}: the weight of backend {} is not a whole number of 0 or more",
+                describe(object),
+                backend_name(context, service)
+            ))),
+        };
+        services.iter().map(raw).collect()
+    }
+
+    fn weighted(
+        &self,
+        context: &Context<'_>,
+        object: &DynamicObject,
+        index: usize,
+        weights: &Distribution,
+    ) -> Result<Vec<Value>, RouteError> {
+        let mut waiting = weights::nonzero(weights);
+        let mut services = Vec::new();
+        for service in self.services(object, index) {
+            let name = backend_name(context, service);
+            match backend::member(context, &name).filter(|_| !is_mirror(service)) {
+                Some(member) => services.push(self.service(context, member, waiting.remove(member).unwrap_or_default(), Some(service))),
+                None => services.push(service.clone()),
+            }
+        }
+        services.extend(waiting.iter().map(|(member, weight)| self.service(context, member, *weight, None)));
+        self.fit(object, services)
+    }
+
+    /// A Service at 0 keeps what its user wrote into it; where there are too many, those at 0 go.
+    fn fit(&self, object: &DynamicObject, mut services: Vec<Value>) -> Result<Vec<Value>, RouteError> {
+        if services.len() > self.max {
+            services.retain(|service| is_mirror(service) || service.get("weight").and_then(Value::as_u64) != Some(0));
+        }
+        if services.len() <= self.max {
+            return Ok(services);
+        }
+        let (name, count, max) = (describe(object), services.len(), self.max);
+        Err(RouteError::CannotCarry(format!("{name}: {count} backends in one rule, but the kind takes {max}: move fewer members at once")))
+    }
+
+    /// A Service with its weight. What the user named stays as it is but for the weight.
+    fn service(&self, context: &Context<'_>, member: &str, weight: u32, live: Option<&Value>) -> Value {
+        let mut service = live.cloned().unwrap_or_else(|| json!({"name": backend::name(context.service, member)}));
+        if live.is_none() || backend::existing(context.service, member).is_none() {
+            json_patch::merge(&mut service, &(self.fields)(context, member));
+        }
+        service["weight"] = weight.into();
+        service
+    }
+}
+
+/// A mirrored Service gets copies and no share.
+fn is_mirror(service: &Value) -> bool {
+    service.get("mirror").and_then(Value::as_bool).unwrap_or_default()
+}
+
+/// The Service's name; with its kind or namespace where it is not a Service of the rollout's namespace, so that it is no member's.
+fn backend_name(context: &Context<'_>, service: &Value) -> String {
+    let text = |key| service.get(key).and_then(Value::as_str).unwrap_or_default();
+    let name = match text("namespace") {
+        "" => text("name").to_owned(),
+        namespace if namespace == context.namespace => text("name").to_owned(),
+        namespace => format!("{namespace}/{}", text("name")),
+    };
+    match (text("group"), text("kind")) {
+        ("", "" | "Service") => name,
+        (_, kind) => format!("{kind}/{name}"),
+    }
+}
+
+/// A rule's own name, where a mark can hold it; else its place.
+fn rule_name(rule: Option<&Value>, index: usize) -> String {
+    let fits = |name: &&str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte));
+    rule.and_then(|rule| rule.get("name")).and_then(Value::as_str).filter(fits).map_or_else(|| format!("#{index}"), str::to_owned)
+}

@@ -1,0 +1,263 @@
+//! Routes: the objects of a mesh or ingress in which the weights live.
+//!
+//! Everything here is pure: objects in, objects out. A kind of route is one file that implements `Provider`; what is
+//! the same for all of them (marks, claims, originals, owners, the order of writes) is done here, once.
+
+mod accepted;
+mod capability;
+#[cfg(test)]
+mod conformance;
+mod context;
+mod contour;
+pub mod editor;
+mod error;
+mod gateway_api;
+mod listed;
+mod lists;
+pub mod mark;
+mod original;
+pub(crate) mod owner;
+mod provider;
+mod segments;
+mod skipper_ingress;
+mod skipper_per_member;
+mod skipper_route_group;
+mod weights;
+
+pub use context::{Context, Target, Write};
+pub use error::RouteError;
+use kube::ResourceExt;
+use kube::core::DynamicObject;
+use listed::Listed;
+use provider::{Objects, Provider};
+use serde_json::Value;
+
+use crate::api::service::SkipperForm;
+use crate::api::{DeletionPolicy, Distribution, Route, ServiceSpec};
+use crate::rollout::RouteKey;
+use crate::rollout::input::{Accepted, LiveRoute, Mark, Problem, RouteSeen};
+use owner::Owner;
+use skipper_ingress::WeightedIngress;
+use skipper_per_member::IngressPerMember;
+use skipper_route_group::RouteGroup;
+
+fn provider(route: &Route) -> Box<dyn Provider + '_> {
+    match route {
+        Route::GatewayApi(route) => Box::new(Listed(route)),
+        Route::Contour(route) => Box::new(Listed(route)),
+        Route::Skipper(route) => match route.form {
+            SkipperForm::RouteGroup => Box::new(RouteGroup(route)),
+            SkipperForm::Ingress => Box::new(WeightedIngress(route)),
+            SkipperForm::IngressPerMember => Box::new(IngressPerMember(route)),
+        },
+    }
+}
+
+/// The route's name for people, and its key in status: `HTTPRoute/public#main`.
+#[must_use]
+pub fn key(service: &ServiceSpec, route: &Route) -> RouteKey {
+    let provider = provider(route);
+    let route = format!("{}/{}", provider.resource().kind, provider.title(&service.name));
+    RouteKey { service: service.name.clone(), route }
+}
+
+/// The objects to fetch. Their order is that of the objects which the other functions take.
+#[must_use]
+pub fn targets(context: &Context<'_>, route: &Route) -> Vec<Target> {
+    let provider = provider(route);
+    let target = |name| Target { resource: provider.resource(), namespace: context.namespace.to_owned(), name };
+    provider.names(context).into_iter().map(target).collect()
+}
+
+/// Combinations of route, backend and endpoint that would lie about weights or could not reach a member.
+#[must_use]
+pub fn problems(context: &Context<'_>, route: &Route) -> Vec<Problem> {
+    let mut problems = crate::backend::problems(context);
+    problems.extend(provider(route).problems(context));
+    problems
+}
+
+/// What live objects show.
+#[must_use]
+pub fn read(context: &Context<'_>, route: &Route, objects: &[Option<DynamicObject>]) -> RouteSeen {
+    live(context, provider(route).as_ref(), objects).unwrap_or_else(|error| RouteSeen::Unusable(error.into()))
+}
+
+/// The writes that bring the route to these weights and leave the mark, in an order that never uncovers traffic.
+/// Nothing where it is so already.
+pub fn render(
+    context: &Context<'_>,
+    route: &Route,
+    objects: &[Option<DynamicObject>],
+    weights: &Distribution,
+    mark: &Mark,
+) -> Result<Vec<Write>, RouteError> {
+    let provider = provider(route);
+    check_present(context, provider.as_ref(), objects)?;
+    let mut after = provider.set(context, objects, weights)?;
+    for (index, object) in after.iter_mut().enumerate() {
+        let Some(object) = object else { continue };
+        let rules = provider.claims(context, objects, index)?;
+        match objects.get(index).and_then(Option::as_ref) {
+            Some(before) if provider.creates() => check_owner(context, before).map(|()| owner::take(object, context))?,
+            Some(before) if mark::entries(before)?.iter().any(|entry| entry.mark.rollout == context.uid) => {}
+            Some(before) => original::keep(object, context.uid, provider.held(context, before)?)?,
+            None => owner::take(object, context),
+        }
+        mark::set(object, mark, &rules)?;
+    }
+    check_shown(context, provider.as_ref(), &after, weights)?;
+    Ok(writes(context, route, objects, after))
+}
+
+/// Gives the route back. `Retain` leaves the weights; `Revert` puts adopted rules back and removes what the hub made.
+/// An object whose rules another hub or rollout wrote last is left alone.
+pub fn release(
+    context: &Context<'_>,
+    route: &Route,
+    objects: &[Option<DynamicObject>],
+    policy: DeletionPolicy,
+) -> Result<Vec<Write>, RouteError> {
+    let provider = provider(route);
+    let mut after = objects.to_vec();
+    for (index, slot) in after.iter_mut().enumerate() {
+        let Some(before) = slot.take() else { continue };
+        let rules = provider.claims(context, objects, index).unwrap_or_default();
+        let entries = mark::entries(&before)?;
+        let ours = mark::claimant(&entries, context.uid, &rules)
+            .is_some_and(|entry| entry.mark.rollout == context.uid && entry.mark.hub == context.hub);
+        *slot = if ours { released(context, provider.as_ref(), before, policy)? } else { Some(before) };
+    }
+    Ok(writes(context, route, objects, after))
+}
+
+/// True if any of the objects still names this backend, in whatever place.
+#[must_use]
+pub fn still_names(objects: &[Option<DynamicObject>], backend: &str) -> bool {
+    fn within(value: &Value, name: &str) -> bool {
+        match value {
+            Value::String(text) => text == name,
+            Value::Array(items) => items.iter().any(|item| within(item, name)),
+            Value::Object(fields) => fields.values().any(|field| within(field, name)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+    objects.iter().flatten().any(|object| object.data.get("spec").is_some_and(|spec| within(spec, backend)))
+}
+
+/// True if any of the objects still names this backend, in whatever place.
+#[must_use]
+pub fn names(objects: &[Option<DynamicObject>], backend: &str) -> bool {
+    fn within(value: &Value, name: &str) -> bool {
+        match value {
+            Value::String(text) => text == name,
+            Value::Array(items) => items.iter().any(|item| within(item, name)),
+            Value::Object(fields) => fields.values().any(|field| within(field, name)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+    objects.iter().flatten().any(|object| object.data.get("spec").is_some_and(|spec| within(spec, backend)))
+}
+
+fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) -> Result<RouteSeen, RouteError> {
+    let present: Vec<&DynamicObject> = objects.iter().flatten().collect();
+    if present.is_empty() && provider.creates() {
+        return Ok(RouteSeen::ToCreate);
+    }
+    check_present(context, provider, objects)?;
+    let mark = last_mark(context, provider, objects)?;
+    if provider.creates() {
+        present.iter().try_for_each(|object| check_owner(context, object))?;
+    } else if mark.is_none() {
+        present.iter().try_for_each(|object| check_applier(provider, object))?;
+    }
+    let weights = match provider.read(context, objects) {
+        Err(RouteError::Uncovered(_)) if provider.creates() => return Ok(RouteSeen::ToCreate),
+        weights => weights?,
+    };
+    let accepted = present.iter().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::together);
+    Ok(RouteSeen::Live(LiveRoute { weights, mark, accepted, editor: editor::last(&present), failed: None }))
+}
+
+/// Of several objects the least recent mark counts: until the last one is written, the write is not done.
+fn last_mark(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) -> Result<Option<Mark>, RouteError> {
+    let mut marks = Vec::new();
+    for (index, object) in objects.iter().enumerate() {
+        let Some(object) = object else { continue };
+        let rules = provider.claims(context, objects, index)?;
+        marks.push(mark::claimant(&mark::entries(object)?, context.uid, &rules).map(|entry| entry.mark.clone()));
+    }
+    Ok(marks.into_iter().min_by_key(|mark| mark.as_ref().map(|mark| (mark.rollout == context.uid, mark.sequence))).flatten())
+}
+
+fn released(
+    context: &Context<'_>,
+    provider: &dyn Provider,
+    mut object: DynamicObject,
+    policy: DeletionPolicy,
+) -> Result<Option<DynamicObject>, RouteError> {
+    match policy {
+        DeletionPolicy::Revert if Owner::of(&object, context) == Owner::This => return Ok(None),
+        DeletionPolicy::Revert => {
+            if let Some(held) = original::kept(&object, context.uid)? {
+                provider.restore(context, &mut object, &held);
+            }
+        }
+        DeletionPolicy::Retain => owner::give_back(&mut object),
+    }
+    original::forget(&mut object, context.uid)?;
+    mark::remove(&mut object, context.uid)?;
+    Ok(Some(object))
+}
+
+fn writes(context: &Context<'_>, route: &Route, before: Objects<'_>, mut after: Vec<Option<DynamicObject>>) -> Vec<Write> {
+    let targets = targets(context, route);
+    let order = provider(route).order(context, before, &after);
+    let write = |index: usize| Write::between(targets.get(index)?.clone(), before.get(index)?.as_ref(), after.get_mut(index)?.take());
+    order.into_iter().filter_map(write).collect()
+}
+
+fn check_present(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) -> Result<(), RouteError> {
+    if provider.creates() || objects.iter().any(Option::is_some) {
+        return Ok(());
+    }
+    let (kind, namespace) = (provider.resource().kind, context.namespace);
+    Err(RouteError::NotFound(format!("{kind} {} in namespace {namespace}", provider.names(context).join(", "))))
+}
+
+/// What is about to be written reads back as what was asked for.
+fn check_shown(context: &Context<'_>, provider: &dyn Provider, after: Objects<'_>, asked: &Distribution) -> Result<(), RouteError> {
+    let shown = provider.read(context, after)?;
+    if weights::nonzero(&shown) == weights::nonzero(asked) {
+        return Ok(());
+    }
+    let (kind, names) = (provider.resource().kind, provider.names(context).join(", "));
+    let (shown, asked) = (weights::words(&shown), weights::words(asked));
+    Err(RouteError::CannotCarry(format!(
+        "{kind} {names} would show {shown} instead of {asked}: declare every member, and let the weights sum to weightTotal"
+    )))
+}
+
+fn check_owner(context: &Context<'_>, object: &DynamicObject) -> Result<(), RouteError> {
+    let owner = match Owner::of(object, context) {
+        Owner::This | Owner::Released => return Ok(()),
+        Owner::Other(uid) => format!("belongs to the rollout with uid {uid}"),
+        Owner::Foreign => "exists and was not made by cutover".to_owned(),
+    };
+    Err(RouteError::Conflict { object: describe(object), owner })
+}
+
+fn check_applier(provider: &dyn Provider, object: &DynamicObject) -> Result<(), RouteError> {
+    for path in provider.fields() {
+        if let Some(manager) = editor::applier(object, path) {
+            return Err(RouteError::ManagedByOther { object: describe(object), field: path.join("."), manager });
+        }
+    }
+    Ok(())
+}
+
+/// Kind and name, for messages.
+fn describe(object: &DynamicObject) -> String {
+    let kind = object.types.as_ref().map_or("object", |types| types.kind.as_str());
+    format!("{kind} {}", object.name_any())
+}

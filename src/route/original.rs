@@ -1,0 +1,64 @@
+//! What an adopted route held before the first write, kept on the object itself, for `deletionPolicy: Revert`.
+
+use std::collections::BTreeMap;
+
+use kube::ResourceExt;
+use kube::core::DynamicObject;
+use serde_json::Value;
+
+use super::{RouteError, describe};
+use crate::api::ORIGINAL_ANNOTATION;
+
+/// An object's annotations together may hold 256 KiB; this leaves room for everybody else's.
+const MAX_LENGTH: usize = 64 * 1024;
+
+type Originals = BTreeMap<String, Value>;
+
+/// What this rollout found, if it kept it.
+pub fn kept(object: &DynamicObject, uid: &str) -> Result<Option<Value>, RouteError> {
+    Ok(all(object)?.remove(uid))
+}
+
+/// Keeps what this rollout found. The first answer stays: later ones would be our own doing.
+pub fn keep(object: &mut DynamicObject, uid: &str, held: Value) -> Result<(), RouteError> {
+    let mut originals = all(object)?;
+    if originals.contains_key(uid) {
+        return Ok(());
+    }
+    originals.insert(uid.to_owned(), held);
+    write(object, &originals)
+}
+
+/// Forgets what this rollout found.
+pub fn forget(object: &mut DynamicObject, uid: &str) -> Result<(), RouteError> {
+    let mut originals = all(object)?;
+    match originals.remove(uid) {
+        Some(_) => write(object, &originals),
+        None => Ok(()),
+    }
+}
+
+fn all(object: &DynamicObject) -> Result<Originals, RouteError> {
+    let Some(text) = object.annotations().get(ORIGINAL_ANNOTATION) else { return Ok(Originals::new()) };
+    let originals = if text.len() > MAX_LENGTH { None } else { serde_json::from_str(text).ok() };
+    originals.ok_or_else(|| {
+        RouteError::Unreadable(format!("annotation {ORIGINAL_ANNOTATION} of {} is not one that cutover wrote: remove it", describe(object)))
+    })
+}
+
+fn write(object: &mut DynamicObject, originals: &Originals) -> Result<(), RouteError> {
+    if originals.is_empty() {
+        object.annotations_mut().remove(ORIGINAL_ANNOTATION);
+        return Ok(());
+    }
+    let text = serde_json::to_string(originals).unwrap_or_default();
+    if text.len() > MAX_LENGTH {
+        return Err(RouteError::CannotCarry(format!(
+            "{} holds too much to be kept for `Revert` ({} bytes of at most {MAX_LENGTH}): move its rules to an object of their own",
+            describe(object),
+            text.len()
+        )));
+    }
+    object.annotations_mut().insert(ORIGINAL_ANNOTATION.to_owned(), text);
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! What each kind of route must say of itself; everything else is done once, in [`super`].
+
+use kube::core::{ApiResource, DynamicObject};
+use serde_json::Value;
+
+use super::{Context, RouteError};
+use crate::api::Distribution;
+use crate::rollout::input::{Accepted, Problem};
+
+/// Objects in the order of [`Provider::names`]; `None` where there is none.
+pub(super) type Objects<'o> = &'o [Option<DynamicObject>];
+
+/// One kind of route: how its objects hold weights.
+pub(super) trait Provider {
+    /// The kind of its objects.
+    fn resource(&self) -> ApiResource;
+
+    /// Names of its objects: one, or one a member.
+    fn names(&self, context: &Context<'_>) -> Vec<String>;
+
+    /// The name by which a person knows it, with its rules.
+    fn title(&self, service: &str) -> String;
+
+    /// The hub makes and owns the objects.
+    fn creates(&self) -> bool;
+
+    /// The fields that hold the weights, each as a path of keys.
+    fn fields(&self) -> &'static [&'static [&'static str]];
+
+    /// What cannot work together: a weight that would lie, or a member that could not be reached.
+    fn problems(&self, context: &Context<'_>) -> Vec<Problem>;
+
+    /// The rules that are claimed in one object, by the index of its name.
+    fn claims(&self, context: &Context<'_>, objects: Objects<'_>, index: usize) -> Result<Vec<String>, RouteError>;
+
+    /// The weights that live objects hold, brought to the total.
+    fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError>;
+
+    /// The objects as they are with these weights; what is not there and not needed stays `None`.
+    fn set(&self, context: &Context<'_>, objects: Objects<'_>, weights: &Distribution) -> Result<Vec<Option<DynamicObject>>, RouteError>;
+
+    /// What the claimed rules of an object hold, for [`Provider::restore`].
+    fn held(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError>;
+
+    /// Puts back what was held.
+    fn restore(&self, context: &Context<'_>, object: &mut DynamicObject, held: &Value);
+
+    /// The order in which objects are brought from `before` to `after`, so that no traffic is ever uncovered.
+    fn order(&self, _context: &Context<'_>, before: Objects<'_>, _after: Objects<'_>) -> Vec<usize> {
+        (0..before.len()).collect()
+    }
+
+    /// What the data plane says of an object.
+    fn accepted(&self, _object: &DynamicObject) -> Accepted {
+        Accepted::Unsaid
+    }
+}
+
+/// An [`ApiResource`] of a group.
+pub(super) fn resource(group: &str, version: &str, kind: &str, plural: &str) -> ApiResource {
+    ApiResource {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        api_version: format!("{group}/{version}"),
+        kind: kind.to_owned(),
+        plural: plural.to_owned(),
+    }
+}
+
+/// The object of a kind that has only one.
+pub(super) fn only(objects: Objects<'_>) -> Option<&DynamicObject> {
+    objects.first().and_then(Option::as_ref)
+}

@@ -1,0 +1,227 @@
+//! Ingress of Skipper with the annotation `zalando.org/backend-weights`: for Services with addresses in the cluster.
+
+use kube::ResourceExt;
+use kube::core::{ApiResource, DynamicObject};
+use serde_json::{Map, Value, json};
+
+use super::accepted::items;
+use super::capability::{no_host, no_tls, refuse};
+use super::provider::{Objects, Provider, only, resource};
+use super::weights::{self, Raw};
+use super::{Context, RouteError, describe};
+use crate::api::service::SkipperRoute;
+use crate::api::{Backend, Distribution, Reason};
+use crate::backend;
+use crate::rollout::input::Problem;
+
+const WEIGHTS: &str = "zalando.org/backend-weights";
+
+/// Form `Ingress`.
+pub(super) struct WeightedIngress<'r>(pub &'r SkipperRoute);
+
+pub(super) fn ingress() -> ApiResource {
+    resource("networking.k8s.io", "v1", "Ingress", "ingresses")
+}
+
+impl Provider for WeightedIngress<'_> {
+    fn resource(&self) -> ApiResource {
+        ingress()
+    }
+
+    fn names(&self, context: &Context<'_>) -> Vec<String> {
+        vec![self.title(&context.service.name)]
+    }
+
+    fn title(&self, service: &str) -> String {
+        self.0.name.as_deref().unwrap_or(service).to_owned()
+    }
+
+    fn creates(&self) -> bool {
+        self.0.name.is_none()
+    }
+
+    fn fields(&self) -> &'static [&'static [&'static str]] {
+        &[&["spec", "rules"], &["metadata", "annotations", WEIGHTS]]
+    }
+
+    fn problems(&self, context: &Context<'_>) -> Vec<Problem> {
+        let host = |reach: &backend::Reach| no_host(reach, "an Ingress has one Host for all its backends");
+        match context.service.backend {
+            Backend::ExternalName(_) => vec![Problem::new(
+                Reason::CannotCarryWeights,
+                format!(
+                    "service {}: form: Ingress with backend: externalName: Skipper ignores {WEIGHTS} for ExternalName Services, so one member would get all \
+                     traffic: say form: RouteGroup or form: IngressPerMember, or backend: {{endpointSlice: {{}}}}",
+                    context.service.name
+                ),
+            )],
+            Backend::EndpointSlice(_) => {
+                refuse(context, |reach| no_tls(reach, "Skipper sends no SNI to addresses").or_else(|| host(reach)))
+            }
+            Backend::ClusterIp(_) => refuse(context, host),
+        }
+    }
+
+    fn claims(&self, context: &Context<'_>, _objects: Objects<'_>, _index: usize) -> Result<Vec<String>, RouteError> {
+        Ok(vec![context.service.name.clone()])
+    }
+
+    fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError> {
+        let Some(object) = only(objects) else { return Ok(Distribution::new()) };
+        let (title, annotated) = (describe(object), annotated(object)?);
+        let ours = paths(object).into_iter().flat_map(|(_, groups)| groups).filter(|group| is_ours(context, group));
+        let shown = ours.map(|group| weights::distribution(context, &title, &raw(&group, &annotated))).collect::<Result<Vec<_>, _>>()?;
+        if let (true, Some(path)) = (shown.is_empty(), paths(object).into_iter().flat_map(|(_, groups)| groups).flatten().next()) {
+            return Err(weights::unknown(context, &title, service_of(&path)));
+        }
+        weights::agreed(&title, shown)
+    }
+
+    fn set(&self, context: &Context<'_>, objects: Objects<'_>, weights: &Distribution) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+        let Some(mut object) = only(objects).cloned().or_else(|| self.draft(context, weights)) else { return Ok(vec![None]) };
+        let mut annotated = annotated(&object)?;
+        for (index, groups) in paths(&object) {
+            let weighted = |group: Vec<Value>| if is_ours(context, &group) { weighted(context, group, weights) } else { group };
+            put_paths(&mut object, index, groups.into_iter().flat_map(weighted).collect());
+        }
+        annotated.retain(|name, _| backend::member(context, name).is_none());
+        for name in paths(&object).iter().flat_map(|(_, groups)| groups).flatten().map(service_of) {
+            if let Some(member) = backend::member(context, name) {
+                annotated.insert(name.to_owned(), weights.get(member).copied().unwrap_or_default().into());
+            }
+        }
+        put_annotated(&mut object, &annotated);
+        Ok(vec![Some(object)])
+    }
+
+    fn held(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
+        let ours = |groups: Vec<Vec<Value>>| groups.into_iter().filter(|group| is_ours(context, group)).collect::<Vec<_>>();
+        let paths: Map<String, Value> = paths(object).into_iter().map(|(index, groups)| (index.to_string(), json!(ours(groups)))).collect();
+        let mut weights = annotated(object)?;
+        weights.retain(|name, _| backend::member(context, name).is_some());
+        Ok(json!({"paths": paths, "weights": weights}))
+    }
+
+    fn restore(&self, context: &Context<'_>, object: &mut DynamicObject, held: &Value) {
+        for (index, mut groups) in paths(object) {
+            let kept = items(held.get("paths").and_then(|paths| paths.get(index.to_string())));
+            for group in &mut groups {
+                let same = |other: &&Value| items(Some(other)).first().map(place) == group.first().map(place);
+                if let (true, Some(held)) = (is_ours(context, group), kept.iter().find(same)) {
+                    *group = items(Some(held)).to_vec();
+                }
+            }
+            put_paths(object, index, groups.into_iter().flatten().collect());
+        }
+        let mut weights = annotated(object).unwrap_or_default();
+        weights.retain(|name, _| backend::member(context, name).is_none());
+        weights.extend(held.get("weights").and_then(Value::as_object).cloned().unwrap_or_default());
+        put_annotated(object, &weights);
+    }
+}
+
+impl WeightedIngress<'_> {
+    fn draft(&self, context: &Context<'_>, weights: &Distribution) -> Option<DynamicObject> {
+        let weights = weights::nonzero(weights);
+        let members: Vec<&String> = weights.keys().collect();
+        let hosts = &self.0.create.as_ref()?.hosts;
+        Some(draft(&context.service.name, context, hosts, &members))
+    }
+}
+
+/// A new Ingress whose only path leads to these members.
+pub(super) fn draft(name: &str, context: &Context<'_>, hosts: &[String], members: &[&String]) -> DynamicObject {
+    let paths = leading(context, &json!({"path": "/", "pathType": "Prefix"}), members);
+    let rules: Vec<Value> = hosts.iter().map(|host| json!({"host": host, "http": {"paths": paths}})).collect();
+    DynamicObject::new(name, &ingress()).within(context.namespace).data(json!({"spec": {"rules": rules}}))
+}
+
+/// The Service that a path leads to.
+pub(super) fn service_of(path: &Value) -> &str {
+    path.pointer("/backend/service/name").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Leads a path to a member's backend.
+pub(super) fn lead(path: &mut Value, context: &Context<'_>, member: &str) {
+    let service = json!({"name": backend::name(context.service, member), "port": {"number": backend::port(context, member)}});
+    path["backend"] = json!({"service": service});
+}
+
+/// Every rule's paths; those that differ only in their backend stand together.
+fn paths(object: &DynamicObject) -> Vec<(usize, Vec<Vec<Value>>)> {
+    let rules = items(object.data.pointer("/spec/rules")).iter().enumerate();
+    rules.map(|(index, rule)| (index, grouped(items(rule.pointer("/http/paths"))))).collect()
+}
+
+fn grouped(paths: &[Value]) -> Vec<Vec<Value>> {
+    let mut groups: Vec<Vec<Value>> = Vec::new();
+    for path in paths {
+        match groups.iter_mut().find(|group| group.first().map(place) == Some(place(path))) {
+            Some(group) => group.push(path.clone()),
+            None => groups.push(vec![path.clone()]),
+        }
+    }
+    groups
+}
+
+fn place(path: &Value) -> (Option<&Value>, Option<&Value>) {
+    (path.get("path"), path.get("pathType"))
+}
+
+fn is_ours(context: &Context<'_>, group: &[Value]) -> bool {
+    group.iter().any(|path| backend::is_of_service(context, service_of(path)))
+}
+
+/// As Skipper counts: a Service that the annotation does not name gets nothing beside one with a weight, else an equal share.
+fn raw(group: &[Value], annotated: &Map<String, Value>) -> Vec<Raw> {
+    let weight = |path: &Value| annotated.get(service_of(path)).map(|weight| weight.as_u64().unwrap_or(u64::MAX));
+    let unset = u64::from(group.iter().filter_map(weight).all(|weight| weight == 0));
+    group.iter().map(|path| (service_of(path).to_owned(), weight(path).unwrap_or(unset))).collect()
+}
+
+/// The paths of a group, with one for each member that has a weight.
+fn weighted(context: &Context<'_>, mut group: Vec<Value>, weights: &Distribution) -> Vec<Value> {
+    let is_missing = |member: &&String| group.iter().all(|path| backend::member(context, service_of(path)) != Some(member.as_str()));
+    let weights = weights::nonzero(weights);
+    let missing: Vec<&String> = weights.keys().filter(is_missing).collect();
+    let new = group.first().map_or_else(Vec::new, |path| leading(context, path, &missing));
+    group.extend(new);
+    group
+}
+
+/// Copies of a path that lead to these members.
+fn leading(context: &Context<'_>, path: &Value, members: &[&String]) -> Vec<Value> {
+    let lead = |member: &&String| {
+        let mut path = path.clone();
+        lead(&mut path, context, member);
+        path
+    };
+    members.iter().map(lead).collect()
+}
+
+fn annotated(object: &DynamicObject) -> Result<Map<String, Value>, RouteError> {
+    let Some(text) = object.annotations().get(WEIGHTS) else { return Ok(Map::new()) };
+    let refuse =
+        || RouteError::Unreadable(format!("{}: annotation {WEIGHTS} is not a JSON object of whole weights: correct it", describe(object)));
+    let map: Map<String, Value> = serde_json::from_str(text).map_err(|_| refuse())?;
+    let whole = |weight: &Value| {
+        weight
+            .as_u64()
+            .or_else(|| weight.as_f64().filter(|weight| weight.fract() == 0.0).and_then(|weight| format!("{weight}").parse().ok()))
+    };
+    map.into_iter().map(|(name, weight)| Ok((name, whole(&weight).ok_or_else(refuse)?.into()))).collect()
+}
+
+fn put_annotated(object: &mut DynamicObject, annotated: &Map<String, Value>) {
+    if annotated.is_empty() {
+        object.annotations_mut().remove(WEIGHTS);
+    } else {
+        object.annotations_mut().insert(WEIGHTS.to_owned(), Value::Object(annotated.clone()).to_string());
+    }
+}
+
+fn put_paths(object: &mut DynamicObject, rule: usize, paths: Vec<Value>) {
+    if let Some(list) = object.data.pointer_mut(&format!("/spec/rules/{rule}/http/paths")) {
+        *list = paths.into();
+    }
+}

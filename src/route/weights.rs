@@ -1,0 +1,93 @@
+//! From what a route says of its backends to a distribution over members.
+
+use std::collections::BTreeMap;
+
+use super::{Context, RouteError};
+use crate::api::Distribution;
+use crate::backend;
+
+/// Larger raw weights than any data plane takes are refused, so that no sum overflows.
+const MAX_RAW: u64 = 1_000_000;
+
+/// One backend and its raw weight, in whatever the route counts.
+pub type Raw = (String, u64);
+
+/// Brings a route's raw weights to members and to the rollout's total, exactly.
+pub fn distribution(context: &Context<'_>, object: &str, raw: &[Raw]) -> Result<Distribution, RouteError> {
+    scale(&members(context, object, raw)?, context.total).map_err(|remedy| RouteError::Unreadable(format!("{object}: {remedy}")))
+}
+
+/// The one distribution that all rules of a route show.
+pub fn agreed(object: &str, rules: impl IntoIterator<Item = Distribution>) -> Result<Distribution, RouteError> {
+    let mut rules = rules.into_iter();
+    let first = rules.next().ok_or_else(|| RouteError::Unreadable(format!("{object}: no rule to read weights from")))?;
+    match rules.find(|other| nonzero(other) != nonzero(&first)) {
+        Some(other) => Err(RouteError::Differs(format!(
+            "{object}: its rules show {} and {}: bring them to one distribution, or give each its own rollout",
+            words(&first),
+            words(&other)
+        ))),
+        None => Ok(first),
+    }
+}
+
+/// Weights without the zeros: leaving a member out and giving it nothing are the same.
+pub fn nonzero(weights: &Distribution) -> Distribution {
+    weights.iter().filter(|(_, weight)| **weight > 0).map(|(member, weight)| (member.clone(), *weight)).collect()
+}
+
+/// The weights as a person reads them.
+pub fn words(weights: &Distribution) -> String {
+    weights.iter().map(|(member, weight)| format!("{member} {weight}")).collect::<Vec<_>>().join(" / ")
+}
+
+fn members(context: &Context<'_>, object: &str, raw: &[Raw]) -> Result<BTreeMap<String, u64>, RouteError> {
+    let mut weights = BTreeMap::new();
+    for (backend, weight) in raw {
+        if *weight > MAX_RAW {
+            return Err(RouteError::Unreadable(format!("{object}: backend {backend} has weight {weight}; at most {MAX_RAW}")));
+        }
+        match backend::member(context, backend) {
+            Some(member) => {
+                if weights.insert(member.to_owned(), *weight).is_some() {
+                    return Err(RouteError::Unreadable(format!("{object}: backend {backend} stands twice in one rule: keep one of them")));
+                }
+            }
+            None if *weight == 0 => {}
+            None => return Err(unknown(context, object, backend)),
+        }
+    }
+    Ok(weights)
+}
+
+/// The error for a backend with traffic that is no declared member's.
+pub fn unknown(context: &Context<'_>, object: &str, backend: &str) -> RouteError {
+    let object = object.to_owned();
+    match backend.strip_prefix(&context.service.name).and_then(|rest| rest.strip_prefix('-')) {
+        Some(member) if !member.is_empty() => RouteError::NotDeclared { object, member: member.to_owned() },
+        Some(_) | None => RouteError::NeedsMapping { object, backend: backend.to_owned() },
+    }
+}
+
+/// Scales to the total without rounding; what does not fit is an error that names a total that would do.
+fn scale(raw: &BTreeMap<String, u64>, total: u32) -> Result<Distribution, String> {
+    let sum: u64 = raw.values().sum();
+    if sum == 0 {
+        return Err("all weights are 0: give its backends the weights that hold today".to_owned());
+    }
+    let units = sum / raw.values().fold(sum, |divisor, weight| gcd(divisor, *weight));
+    if u64::from(total) % units != 0 {
+        return Err(format!("its weights do not fit into weightTotal: {total} without rounding: {}", remedy(units)));
+    }
+    let scaled = raw.iter().filter_map(|(member, weight)| Some((member.clone(), u32::try_from(weight * u64::from(total) / sum).ok()?)));
+    Ok(scaled.collect())
+}
+
+fn remedy(units: u64) -> String {
+    let smallest = units * 100_u64.div_ceil(units);
+    if smallest <= 10_000 { format!("say weightTotal: {smallest}") } else { "bring them to a sum of 100, 1000 or 10000".to_owned() }
+}
+
+const fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

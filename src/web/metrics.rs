@@ -1,0 +1,134 @@
+//! What this process counts, for its own monitoring. Labels come from enums and reasons only, so their number is bounded.
+
+use std::sync::Arc;
+
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text::encode},
+    metrics::{counter::Counter, family::Family, gauge::Gauge},
+    registry::Registry,
+};
+
+use crate::api::Reason;
+
+/// The counters of this process; cheap to clone.
+#[derive(Clone)]
+pub struct Metrics(Arc<Counters>);
+
+struct Counters {
+    registry: Registry,
+    passes: Family<Outcome, Counter>,
+    actions: Family<Action, Counter>,
+    measurements: Family<Outcome, Counter>,
+    transitions: Family<Transition, Counter>,
+    status_conflicts: Counter,
+    panics: Counter,
+    leader: Gauge,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Outcome {
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Action {
+    kind: &'static str,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Transition {
+    reason: &'static str,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::with_prefix("cutover");
+        let passes = Family::default();
+        registry.register("passes", "Looks at a rollout, by how they ended", passes.clone());
+        let actions = Family::default();
+        registry.register("actions", "Things done, by kind and how they ended", actions.clone());
+        let measurements = Family::default();
+        registry.register("measurements", "Samples of members' metrics, by what was read", measurements.clone());
+        let transitions = Family::default();
+        registry.register("transitions", "What happened to rollouts, by reason", transitions.clone());
+        let status_conflicts = Counter::default();
+        registry.register("status_conflicts", "Status writes that met a newer object", status_conflicts.clone());
+        let panics = Counter::default();
+        registry.register("panics", "Panics that were caught; each is a bug", panics.clone());
+        let leader = Gauge::default();
+        registry.register("leader", "1 if this process acts, else 0", leader.clone());
+        let counters =
+            Counters { registry, passes, actions, measurements, transitions, status_conflicts, panics, leader };
+        Self(Arc::new(counters))
+    }
+}
+
+impl Metrics {
+    /// A look at a rollout ended.
+    pub fn passed(&self, outcome: &'static str) {
+        self.0.passes.get_or_create(&Outcome { outcome }).inc();
+    }
+
+    /// An action ended.
+    pub fn acted(&self, kind: &'static str, outcome: &'static str) {
+        self.0.actions.get_or_create(&Action { kind, outcome }).inc();
+    }
+
+    /// So many samples were read, or are missing.
+    pub fn measured(&self, outcome: &'static str, samples: usize) {
+        self.0.measurements.get_or_create(&Outcome { outcome }).inc_by(samples as u64);
+    }
+
+    /// Something happened to a rollout.
+    pub fn transited(&self, reason: Reason) {
+        self.0.transitions.get_or_create(&Transition { reason: reason.as_str() }).inc();
+    }
+
+    /// A status write met a newer object.
+    pub fn conflicted(&self) {
+        self.0.status_conflicts.inc();
+    }
+
+    /// A panic was caught.
+    pub fn panicked(&self) {
+        self.0.panics.inc();
+    }
+
+    /// Whether this process acts.
+    pub fn lead(&self, leads: bool) {
+        self.0.leader.set(i64::from(leads));
+    }
+
+    /// All of it in the `OpenMetrics` text format.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a String does not fail.
+        let _ = encode(&mut text, &self.0.registry);
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_can_be_read() {
+        let metrics = Metrics::default();
+        metrics.acted("WriteRoute", "done");
+        metrics.clone().acted("WriteRoute", "done");
+        metrics.transited(Reason::GuardBreached);
+        metrics.lead(true);
+        let text = metrics.text();
+        for line in [
+            "cutover_actions_total{kind=\"WriteRoute\",outcome=\"done\"} 2",
+            "cutover_transitions_total{reason=\"GuardBreached\"} 1",
+            "cutover_leader 1",
+            "cutover_panics_total 0",
+        ] {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+    }
+}

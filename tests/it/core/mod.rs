@@ -1,0 +1,5 @@
+//! The core by its behaviour: scenarios, and a search over small worlds.
+
+mod scenarios;
+mod search;
+mod world;

@@ -1,0 +1,56 @@
+//! What an API server was asked, by whom: its audit log.
+
+use anyhow::Result;
+use serde::Deserialize;
+use std::path::Path;
+
+/// One request. `verb` is Kubernetes' own: get, list, watch, create, update, patch, delete.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Request {
+    pub verb: String,
+    pub user: User,
+    #[serde(default)]
+    pub object_ref: ObjectRef,
+    response_status: Option<Status>,
+    stage: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct User {
+    pub username: String,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct ObjectRef {
+    pub resource: String,
+    pub subresource: String,
+    pub namespace: String,
+    pub name: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Status {
+    #[serde(default)]
+    code: u16,
+}
+
+/// The requests of one user so far, in the order in which they were logged; a watch counts when it starts.
+pub fn requests(log: &Path, user: &str) -> Result<Vec<Request>> {
+    let text = std::fs::read_to_string(log)?;
+    let all = text.lines().filter_map(|line| serde_json::from_str::<Request>(line).ok());
+    Ok(all.filter(|request| request.user.username == user && request.starts()).collect())
+}
+
+impl Request {
+    /// The answer's HTTP status; 0 where none was logged.
+    pub fn code(&self) -> u16 {
+        self.response_status.as_ref().map_or(0, |status| status.code)
+    }
+
+    /// A long-running request is logged twice, at the start of its response and at its end.
+    fn starts(&self) -> bool {
+        (self.verb == "watch") == (self.stage == "ResponseStarted")
+    }
+}

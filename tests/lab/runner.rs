@@ -1,0 +1,90 @@
+//! Runs the tests: shared ones up to three at a time, exclusive ones alone, each in its own namespace.
+
+use crate::{lab::Lab, process::tail, tests, wait::seconds};
+use anyhow::{Context, Result, anyhow};
+use futures::{StreamExt, future::LocalBoxFuture, stream};
+use std::{
+    fs,
+    ops::Deref,
+    path::PathBuf,
+    process::ExitCode,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+const AT_A_TIME: usize = 3;
+const DEADLINE: Duration = seconds(300);
+
+#[derive(Clone, Copy)]
+pub struct Test {
+    pub name: &'static str,
+    /// It stops things that others use.
+    pub exclusive: bool,
+    pub run: fn(Scene) -> LocalBoxFuture<'static, Result<()>>,
+}
+
+/// The lab as one test has it: with a namespace in the hub that nobody else uses. A test that sends requests uses the
+/// namespace's name (or one that begins with it) for its service, since members count by the Host's first label.
+pub struct Scene {
+    lab: Arc<Lab>,
+    pub namespace: String,
+}
+
+impl Deref for Scene {
+    type Target = Lab;
+
+    fn deref(&self) -> &Lab {
+        &self.lab
+    }
+}
+
+/// Runs the tests whose name contains `filter`; the last line says how many passed and failed.
+pub async fn run_all(lab: &Arc<Lab>, filter: &str) -> ExitCode {
+    let (alone, together): (Vec<_>, Vec<_>) =
+        tests::all().into_iter().filter(|test| test.name.contains(filter)).partition(|test| test.exclusive);
+    let mut passed =
+        stream::iter(together).map(|test| run(lab, test)).buffer_unordered(AT_A_TIME).collect::<Vec<_>>().await;
+    for test in alone {
+        passed.push(run(lab, test).await);
+    }
+    let failed = passed.iter().filter(|passed| !**passed).count();
+    println!("lab: {} passed, {failed} failed", passed.len() - failed);
+    if failed == 0 && !passed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+async fn run(lab: &Arc<Lab>, test: Test) -> bool {
+    let since = Instant::now();
+    let outcome = attempt(lab.clone(), test).await;
+    let took = since.elapsed();
+    match &outcome {
+        Ok(()) => println!("lab: {} … ok ({took:.1?})", test.name),
+        Err(error) => println!("lab: {} … FAILED ({took:.1?})\n  {error:#}\n{}", test.name, logs(lab, test.name)),
+    }
+    outcome.is_ok()
+}
+
+/// A local task of its own (what a test awaits need not be `Send`), so that a panic fails one test and not the run.
+async fn attempt(lab: Arc<Lab>, test: Test) -> Result<()> {
+    let namespace = namespace(test.name);
+    lab.hub.create_namespace(&namespace).await?;
+    let task = tokio::task::spawn_local((test.run)(Scene { lab, namespace }));
+    let abort = task.abort_handle();
+    let outcome = tokio::time::timeout(DEADLINE, task).await;
+    abort.abort();
+    outcome.with_context(|| format!("not done within {DEADLINE:?}"))?.map_err(|panic| anyhow!("{panic}"))?
+}
+
+fn namespace(test: &str) -> String {
+    test.replace('_', "-")
+}
+
+/// The ends of the logs that carry this test's namespace in their names (its hub processes), and of the data planes.
+fn logs(lab: &Lab, test: &str) -> String {
+    let folder = lab.folder.join("logs");
+    let shared = ["skipper.log", "contour.log", "envoy.log"].map(|name| (folder.join(name), 4));
+    let own = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let own = own.filter(|path| path.to_string_lossy().contains(&namespace(test))).map(|path| (path, 15));
+    let ends =
+        own.chain(shared).map(|(path, lines): (PathBuf, usize)| format!("{}:\n{}", path.display(), tail(&path, lines)));
+    ends.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,67 @@
+//! Backends and judgement for hand-made routes: no hub process, weights written by the test.
+
+use crate::{
+    lab::{MEMBERS, member_address},
+    load::{Load, Plan, get},
+    runner::Scene,
+    shares::assert_shares,
+    wait::{eventually, seconds},
+};
+use anyhow::{Result, ensure};
+use std::net::SocketAddr;
+
+const REQUESTS: u64 = 2_100;
+const WITHIN: f64 = 5.0;
+
+/// One ExternalName Service per member: `<namespace>-eu-1` leads to `<namespace>.eu-1.lab`.
+pub async fn external_names(scene: &Scene) -> Result<()> {
+    let name = &scene.namespace;
+    for member in MEMBERS {
+        let service = format!(
+            "{{apiVersion: v1, kind: Service, metadata: {{name: {name}-{member}}},
+               spec: {{type: ExternalName, externalName: {name}.{member}.lab, ports: [{{name: http, port: 80}}]}}}}"
+        );
+        scene.hub.apply(name, &service).await?;
+    }
+    Ok(())
+}
+
+/// One selectorless Service with an EndpointSlice per member, `<namespace>-eu-1` and so on.
+pub async fn endpoint_slices(scene: &Scene) -> Result<()> {
+    let name = &scene.namespace;
+    for member in MEMBERS {
+        let address = member_address(member);
+        let backend = format!(
+            "\
+apiVersion: v1
+kind: Service
+metadata: {{name: {name}-{member}}}
+spec: {{ports: [{{name: http, port: 80}}]}}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {{name: {name}-{member}, labels: {{kubernetes.io/service-name: {name}-{member}}}}}
+addressType: IPv4
+ports: [{{name: http, port: 80}}]
+endpoints: [{{addresses: [{address}], conditions: {{ready: true}}}}]
+"
+        );
+        scene.hub.apply(name, &backend).await?;
+    }
+    Ok(())
+}
+
+/// Waits until the route answers, sends requests, and judges what the members received.
+pub async fn judge(scene: &Scene, to: SocketAddr, expected: &[(&str, u32)]) -> Result<()> {
+    let host = format!("{}.example.com", scene.namespace);
+    eventually("the route", seconds(30), async || {
+        let status = get(to, &host, "/").await?;
+        ensure!(status == 200, "{status}");
+        Ok(())
+    })
+    .await?;
+    let before = scene.received(&scene.namespace);
+    let totals = Load::start(Plan::new(to, &host, REQUESTS)).finish().await;
+    totals.assert_all_ok()?;
+    assert_shares(&before, &scene.received(&scene.namespace), expected, WITHIN)
+}
