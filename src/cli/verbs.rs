@@ -40,6 +40,9 @@ pub(super) struct Ask {
 
 /// Back to the way back, now.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  cutover abort shop -n shop --reason 'checkout fails'
+  cutover abort shop -n shop --direct     also patch the routes with your own credentials, if the hub is gone")]
 pub(super) struct Abort {
     #[command(flatten)]
     ask: Ask,
@@ -50,6 +53,9 @@ pub(super) struct Abort {
 
 /// Take the live weights as the primary.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  cutover adopt shop -n shop --dry-run     what would be taken over
+  cutover adopt shop -n shop")]
 pub(super) struct Adopt {
     #[command(flatten)]
     ask: Ask,
