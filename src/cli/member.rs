@@ -23,7 +23,9 @@ use crate::{
 
 /// Prepare a member cluster for the hub.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  cutover member kubeconfig eu-3 --context eu-3 --service-account cutover/cutover-hub --apply")]
+#[command(
+    after_help = "Example:\n  cutover member kubeconfig eu-3 --context eu-3 --service-account cutover/cutover-hub --apply"
+)]
 pub(super) struct Member {
     #[command(subcommand)]
     command: Command,
