@@ -159,7 +159,7 @@ fn functions(code: &str) -> Vec<(usize, usize)> {
     };
     let end = |from: usize| {
         let closes = |line: &&str| line.trim_start() == "}" && indent(line) == indent(lines[from]);
-        lines[from..].iter().position(|line| closes(line)).unwrap_or(0)
+        lines[from..].iter().position(closes).unwrap_or(0)
     };
     (0..lines.len())
         .filter(|line| begins(lines[*line]) && !lines[*line].ends_with(';'))
