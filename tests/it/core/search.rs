@@ -494,14 +494,15 @@ fn is_reachable_here(reason: Reason) -> bool {
         MemberHealthy, MemberNotDeclared, MemberNotFound, MemberNotReady, MetricsAnswer, MetricsUnknown,
         MetricsUnreachable, NamespaceNotAllowed, NewTarget, NoFitMember, NoKubeconfig, NotConfirmed, OldTargetDeclared,
         Other, OwnedByOtherHub, PausedByForeignEdit, PausedByRequest, PausedBySpec, PrimaryDiffers, PrimaryFailsToo,
-        PrimaryUnknown, ProgressDeadlineExceeded, ProviderNotInstalled, Rehearsing, RequestApplied, RollbackRequested,
-        RouteDrifted, RouteNotAccepted, RouteNotFound, RouteRejected, RouteUnreadable, RunSucceeded, SecretNotFound,
-        Settling, Skewed, StatusBehindRoute, Suspended, TooFewSamples, TookOver, UnexpectedResponse, UnknownLimit,
-        WaitingForPromotion, WaitingForTime, WayBackDead, WeightNotObserved,
+        PrimaryUnknown, ProgressDeadlineExceeded, ProviderNotInstalled, Rehearsing, Releasing, RequestApplied,
+        RollbackRequested, RouteDrifted, RouteNotAccepted, RouteNotFound, RouteRejected, RouteUnreadable, RunSucceeded,
+        SecretNotFound, Settling, Skewed, StatusBehindRoute, Suspended, TooFewSamples, TookOver, UnexpectedResponse,
+        UnknownLimit, WaitingForPromotion, WaitingForTime, WayBackDead, WeightNotObserved,
     };
     match reason {
         AtTarget
         | Deleting
+        | Releasing
         | Rehearsing
         | Confirming
         | Settling
