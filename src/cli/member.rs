@@ -1,4 +1,4 @@
-//! `cutover member kubeconfig`: the Secret by which the hub reaches a member, from a ServiceAccount of that member.
+//! `cutover member kubeconfig`: the Secret by which the hub reaches a member, from a service account of that member.
 
 use k8s_openapi::{
     ByteString,
@@ -23,6 +23,9 @@ use crate::{
 
 /// Prepare a member cluster for the hub.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  cutover member kubeconfig eu-3 --context eu-3 --service-account cutover/cutover-hub --apply"
+)]
 pub(super) struct Member {
     #[command(subcommand)]
     command: Command,
@@ -33,9 +36,9 @@ enum Command {
     Kubeconfig(Kube),
 }
 
-/// Make the Secret with a member's kubeconfig from a ServiceAccount of the member.
+/// Make the Secret with a member's kubeconfig from a service account of the member.
 ///
-/// The token is asked for with TokenRequest: it is bound to the ServiceAccount, ends with it, and expires; run the same
+/// The token is asked for by a token request: it is bound to the service account, ends with it, and expires; run the same
 /// command again with --apply to renew it, the hub takes the new one without a restart. A token that never expires needs
 /// the token controller of the member, and nothing would remind you of it: that is not made here.
 #[derive(Debug, clap::Args)]
@@ -52,7 +55,7 @@ struct Kube {
     /// Your kubeconfig's context that leads to the member.
     #[arg(long)]
     context: String,
-    /// The ServiceAccount of the member, as NAMESPACE/NAME.
+    /// The service account of the member, as NAMESPACE/NAME.
     #[arg(long, value_parser = account)]
     service_account: Account,
     /// How long the token shall live; the member's API server may shorten it.
@@ -166,7 +169,7 @@ fn base64(bytes: Vec<u8>) -> String {
     json!(ByteString(bytes)).as_str().unwrap_or_default().to_owned()
 }
 
-/// A token of the ServiceAccount and when it expires.
+/// A token of the service account and when it expires.
 async fn token(kube: &Kube) -> Result<(String, jiff::Timestamp), CliError> {
     let member = client(Some(kube.context.clone())).await?;
     let Account { namespace, name } = &kube.service_account;

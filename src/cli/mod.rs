@@ -51,9 +51,9 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Hub(hub::Hub),
     Validate(validate::Validate),
     Plan(plan::Plan),
+    Hub(hub::Hub),
     Crd(crd::Crd),
     Get(get::Get),
     Why(why::Why),
@@ -62,13 +62,17 @@ enum Command {
     #[command(after_help = "Example:\n  cutover promote shop -n shop --reason 'dashboards look good'")]
     Promote(verbs::Ask),
     /// Advance no further; checks and rollback go on.
+    #[command(after_help = "Example:\n  cutover pause shop -n shop --reason 'traffic peak'")]
     Pause(verbs::Ask),
     /// End a pause.
+    #[command(after_help = "Example:\n  cutover resume shop -n shop")]
     Resume(verbs::Ask),
     Abort(verbs::Abort),
     /// Try again what failed or is held.
+    #[command(after_help = "Example:\n  cutover retry shop -n shop")]
     Retry(verbs::Ask),
     /// Back to the way back, also out of a soak.
+    #[command(after_help = "Example:\n  cutover rollback shop -n shop --reason 'complaints'")]
     Rollback(verbs::Ask),
     Adopt(verbs::Adopt),
     Member(member::Member),
@@ -83,9 +87,9 @@ enum Command {
 impl Command {
     fn run(self, out: &mut Output) -> Result<Exit, CliError> {
         match self {
-            Self::Hub(hub) => hub.run(out),
             Self::Validate(validate) => validate.run(out),
             Self::Plan(plan) => plan.run(out),
+            Self::Hub(hub) => hub.run(out),
             Self::Crd(crd) => crd.run(out),
             Self::Get(get) => get.run(out),
             Self::Why(why) => why.run(out),

@@ -188,14 +188,11 @@ pub(super) fn run(view: &View) -> Option<String> {
         Some(Outcome::RolledBack) => ", rolled back",
         Some(Outcome::Superseded) => ", superseded",
     };
-    let mut text = format!("{} of rev {}{outcome}, began {}", run.number, run.revision, day_and_clock(run.started_at));
-    if let (Some(deadline), None) = (run.pinned.strategy.progress_deadline, run.outcome) {
-        text.push_str(&format!("; deadline clock at {} of {deadline}", run.deadline_used));
-    }
-    if let Some(check) = &run.check {
-        text.push_str(&format!("; last check {} ago", age(check.at, view.now)));
-    }
-    Some(text)
+    let began = format!("{} of rev {}{outcome}, began {}", run.number, run.revision, day_and_clock(run.started_at));
+    let deadline = run.pinned.strategy.progress_deadline.filter(|_| run.outcome.is_none());
+    let clock = deadline.map(|deadline| format!("deadline clock at {} of {deadline}", run.deadline_used));
+    let checked = run.check.as_ref().map(|check| format!("last check {} ago", age(check.at, view.now)));
+    Some([Some(began), clock, checked].into_iter().flatten().collect::<Vec<_>>().join("; "))
 }
 
 /// What still keeps the gates of the present step shut, and what has opened.

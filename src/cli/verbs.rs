@@ -40,6 +40,9 @@ pub(super) struct Ask {
 
 /// Back to the way back, now.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  cutover abort shop -n shop --reason 'checkout fails'
+  cutover abort shop -n shop --direct     also patch the routes with your own credentials, if the hub is gone")]
 pub(super) struct Abort {
     #[command(flatten)]
     ask: Ask,
@@ -50,6 +53,9 @@ pub(super) struct Abort {
 
 /// Take the live weights as the primary.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  cutover adopt shop -n shop --dry-run     what would be taken over
+  cutover adopt shop -n shop")]
 pub(super) struct Adopt {
     #[command(flatten)]
     ask: Ask,
@@ -92,12 +98,11 @@ impl Abort {
             let view = cluster.view(cluster.rollout(&name).await?).await?;
             let back = direct::WayBack::of(&view)?;
             // Who may write routes but not ask the hub must still be able to save the users.
-            match ask(&cluster, &view.rollout, Verb::Abort, reason).await {
-                Ok(request) => {
-                    out.line(format!("asked: rolloutrequest {}, for the hub when it is back", request.name_any()))?
-                }
-                Err(error) => out.line(format!("not asked, so the hub will see a foreign edit: {error}"))?,
-            }
+            let asked = match ask(&cluster, &view.rollout, Verb::Abort, reason).await {
+                Ok(request) => format!("asked: rolloutrequest {}, for the hub when it is back", request.name_any()),
+                Err(error) => format!("not asked, so the hub will see a foreign edit: {error}"),
+            };
+            out.line(asked)?;
             back.write(&cluster, out).await
         })
     }

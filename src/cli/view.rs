@@ -143,14 +143,18 @@ impl View {
         if self.is_behind() {
             return Exit::Progressing;
         }
+        let first_look = self.status.since.is_none() || self.status.reason == Reason::FirstSight;
         match self.status.phase {
             Phase::Initialized | Phase::Succeeded => Exit::Done,
             Phase::Failed | Phase::RolledBack => Exit::Failed,
             Phase::Held | Phase::Paused | Phase::WaitingPromotion => Exit::Held,
-            Phase::Initializing if self.status.reason == Reason::FirstSight || self.status.since.is_none() => {
-                Exit::Progressing
+            Phase::Initializing => {
+                if first_look {
+                    Exit::Progressing
+                } else {
+                    Exit::Held
+                }
             }
-            Phase::Initializing => Exit::Held,
             Phase::Progressing | Phase::Soaking | Phase::Terminating => Exit::Progressing,
         }
     }

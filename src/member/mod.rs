@@ -12,6 +12,8 @@ pub mod probe;
 mod registry;
 mod secrets;
 mod status;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 pub use health::Health;

@@ -189,3 +189,6 @@ impl Keeper {
         member
     }
 }
+
+#[cfg(test)]
+mod tests;

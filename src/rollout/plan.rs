@@ -1,6 +1,6 @@
 //! The steps of a run with the weight of every member, made once at its start.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt};
 
 use super::distribution::{apportion, between, differences, sum, weight};
 use crate::api::{
@@ -12,14 +12,32 @@ use crate::api::{
 /// The largest `weightTotal` that can be declared.
 pub const LARGEST_TOTAL: u32 = 10_000;
 
+/// An end of the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Where it begins.
+    Start,
+    /// Where it ends.
+    Target,
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Start => "start",
+            Self::Target => "target",
+        })
+    }
+}
+
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanProblem {
     /// One end of the way does not have the rollout's total.
     #[error("the {end} weights sum to {found}, not to weightTotal {total}; make them sum to {total}")]
     Sum {
-        /// `start` or `target`.
-        end: &'static str,
+        /// Which end.
+        end: End,
         /// What they sum to.
         found: u32,
         /// What they must sum to.
@@ -75,7 +93,7 @@ pub fn plan(
     strategy: &Strategy,
     total: u32,
 ) -> Result<Vec<PlannedStep>, PlanProblem> {
-    for (end, weights) in [("start", start), ("target", target)] {
+    for (end, weights) in [(End::Start, start), (End::Target, target)] {
         let found = sum(weights);
         if found != total {
             return Err(PlanProblem::Sum { end, found, total });

@@ -137,7 +137,8 @@ fn validate_as_json_has_file_line_path_found_and_allowed() {
 #[test]
 fn warnings_alone_are_no_error_and_secrets_are_passed_over() {
     let rollout = std::fs::read_to_string(root().join("examples/first-rollout/rollout.yaml")).unwrap();
-    let text = rollout.replace("interval: 1m", "interval: 5s") + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: token}\n";
+    let text = rollout.replace("interval: 1m", "interval: 5s")
+        + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: token}\n";
     let scratch = Scratch::with("warnings", "shop.yaml", &text);
     let (status, told, _) = printed(&scratch.run(&["validate", "."]));
     assert_eq!(status, Some(0));

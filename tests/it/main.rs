@@ -9,5 +9,6 @@ mod command;
 mod core;
 mod crds;
 mod examples;
+mod install;
 mod rules;
 mod tidy;

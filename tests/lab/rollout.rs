@@ -34,7 +34,9 @@ pub fn declaration(name: &str, route: &Value) -> Value {
 
 /// The share of failed requests, at most 1 %, of at least 20.
 fn errors() -> Value {
-    let counted = |which: &str| format!("sum(increase(http_requests_total{{service=\"{{{{ service }}}}\"{which}}}[{{{{ window }}}}]))");
+    let counted = |which: &str| {
+        format!("sum(increase(http_requests_total{{service=\"{{{{ service }}}}\"{which}}}[{{{{ window }}}}]))")
+    };
     json!({
         "name": "errors",
         "ratio": {"numerator": counted(",code=~\"5..\""), "denominator": counted("")},
@@ -119,7 +121,11 @@ impl<'s> Rollout<'s> {
     }
 
     /// The first status for which the condition holds.
-    pub async fn until(&self, what: &str, condition: impl Fn(&FleetRolloutStatus) -> bool) -> Result<FleetRolloutStatus> {
+    pub async fn until(
+        &self,
+        what: &str,
+        condition: impl Fn(&FleetRolloutStatus) -> bool,
+    ) -> Result<FleetRolloutStatus> {
         eventually(&format!("{}: {what}", self.name), PATIENCE, async || {
             let status = self.status().await?;
             ensure!(condition(&status), "{}", told(&status));
@@ -162,7 +168,8 @@ impl<'s> Rollout<'s> {
             spec["step"] = json!(run.map_or(0, |run| run.step));
         }
         let request = json!({"apiVersion": "cutover.dev/v1alpha1", "kind": "RolloutRequest", "metadata": {"generateName": "lab-"}, "spec": spec});
-        let requests = Api::<RolloutRequest>::namespaced(self.scene.hub.client_as(OPERATOR).await?, &self.scene.namespace);
+        let requests =
+            Api::<RolloutRequest>::namespaced(self.scene.hub.client_as(OPERATOR).await?, &self.scene.namespace);
         let request = requests.create(&PostParams::default(), &serde_json::from_value(request)?).await?;
         let name = request.metadata.name.unwrap_or_default();
         eventually(&format!("{verb} of {}", self.name), PATIENCE, async || {

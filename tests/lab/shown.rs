@@ -43,7 +43,8 @@ fn ingress(object: &DynamicObject) -> Vec<(String, u32)> {
 /// The width of `TrafficSegment(a, b)` in percent; everything where there is none.
 fn segment(predicates: &str) -> u32 {
     let Some((_, rest)) = predicates.split_once("TrafficSegment(") else { return 100 };
-    let bounds: Vec<f64> = rest.trim_end_matches(')').split(',').filter_map(|bound| bound.trim().parse().ok()).collect();
+    let bounds: Vec<f64> =
+        rest.trim_end_matches(')').split(',').filter_map(|bound| bound.trim().parse().ok()).collect();
     let width = (bounds[1] - bounds[0]) * 100.0;
     (0..=100).find(|percent| (f64::from(*percent) - width).abs() < 0.01).unwrap_or_default()
 }

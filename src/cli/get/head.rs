@@ -30,20 +30,12 @@ pub(super) fn render(view: &View) -> String {
 /// `shop/shop   HELD 2h14m at step 2/4   MetricsUnknown: eu-3: no series`.
 fn title(view: &View) -> String {
     let status = &view.status;
-    let mut title = format!("{}/{}   {}", view.namespace(), view.name(), sentences::state(status.phase));
-    if let Some(since) = status.since {
-        title.push_str(&format!(" {}", age(since, view.now)));
-    }
-    if view.live().is_some() {
-        title.push_str(&format!(" at step {}", status.summary.step));
-    }
-    if view.is_behind() {
-        title.push_str("   the hub has not seen the newest declaration yet");
-    }
-    if status.since.is_some() {
-        title.push_str(&format!("   {}: {}", status.reason, status.message));
-    }
-    escape(&title)
+    let since = status.since.map(|since| format!(" {}", age(since, view.now))).unwrap_or_default();
+    let step = view.live().map(|_| format!(" at step {}", status.summary.step)).unwrap_or_default();
+    let state = format!("{}/{}   {}{since}{step}", view.namespace(), view.name(), sentences::state(status.phase));
+    let behind = view.is_behind().then(|| "the hub has not seen the newest declaration yet".to_owned());
+    let why = status.since.map(|_| format!("{}: {}", status.reason, status.message));
+    escape(&[Some(state), behind, why].into_iter().flatten().collect::<Vec<_>>().join("   "))
 }
 
 fn line(text: &str, indent: usize) -> String {

@@ -28,27 +28,18 @@ pub(super) fn render(view: &View, wide: bool) -> String {
     for route in &view.status.routes {
         text.push_str(&route_line(view, route));
         // What members counted belongs to the service; under its further routes it would only be said again.
-        let measured = if route.service == seen { &[] } else { metrics };
+        let measured = (route.service != seen).then_some(metrics);
         for (index, member) in view.shown_members().into_iter().enumerate() {
             let branch = if index + 1 == members.len() { "└─" } else { "├─" };
-            let name = format!("│  {branch} {}", label(view, member));
-            text.push_str(&member_line(
-                view,
-                route,
-                member,
-                &cut(&name, names),
-                names,
-                measured,
-                route.service != seen,
-            ));
+            let name = cut(&format!("│  {branch} {}", label(view, member)), names);
+            text.push_str(&member_line(view, route, member, &format!("{name:<names$}"), measured));
         }
         seen = &route.service;
     }
-    text.push_str(&format!("└─ gates  {}\n", sentences::gates(view).unwrap_or_else(|| "none".to_owned())));
-    if metrics.len() < all.len() {
-        text.push_str(&format!("{} more metrics: -o wide\n", all.len() - metrics.len()));
-    }
-    text
+    let gates = sentences::gates(view).unwrap_or_else(|| "none".to_owned());
+    let left = all.len() - metrics.len();
+    let more = if left > 0 { format!("{left} more metrics: -o wide\n") } else { String::new() };
+    format!("{text}└─ gates  {gates}\n{more}")
 }
 
 /// As many metrics as find room.
@@ -83,12 +74,9 @@ fn width(metric: &Metric) -> usize {
 }
 
 fn header(names: usize, metrics: &[&Metric]) -> String {
-    let mut text = format!("{:names$}{:>7}{:>9}{:>10}", "", "ASKED", "APPLIED", "RECEIVED");
-    for metric in metrics {
-        text.push_str(&format!("{:>1$}", title(metric), width(metric)));
-    }
-    text.push_str(&format!("{:>10}  VERDICT\n", "SAMPLES"));
-    text
+    let titles: Vec<String> = metrics.iter().map(|metric| format!("{:>1$}", title(metric), width(metric))).collect();
+    let titles = titles.concat();
+    format!("{:names$}{:>7}{:>9}{:>10}{titles}{:>10}  VERDICT\n", "", "ASKED", "APPLIED", "RECEIVED", "SAMPLES")
 }
 
 /// `├─ storefront  HTTPRoute/public   confirmed 00:41:07`.
@@ -101,29 +89,24 @@ fn route_line(view: &View, route: &RouteStatus) -> String {
     format!("{}\n", cut(&escape(&format!("├─ {}  {}   {state}", route.service, route.route)), WIDTH))
 }
 
-fn member_line(
-    view: &View,
-    route: &RouteStatus,
-    member: &str,
-    name: &str,
-    names: usize,
-    metrics: &[&Metric],
-    with_counts: bool,
-) -> String {
+/// `│  ├─ eu-1  leaving    75.0     75.0`, and what was counted there where `metrics` are given.
+fn member_line(view: &View, route: &RouteStatus, member: &str, name: &str, metrics: Option<&[&Metric]>) -> String {
     let total = view.total();
-    let asked = view.asked().map_or(0, |asked| weight(asked, member));
-    let mut text =
-        format!("{name:<names$}{:>7}{:>9}", share(asked, total), share(weight(&route.applied, member), total));
-    if with_counts {
-        text.push_str(&format!("{:>10}", received(view, &route.service, member)));
-        for metric in metrics {
-            let value = measured(view, &route.service, &metric.name, member).and_then(|found| found.value);
-            text.push_str(&format!("{:>1$}", value.map_or("?".to_owned(), number), width(metric)));
-        }
-        let samples = samples(view, &route.service, member).map_or("?".to_owned(), number);
-        text.push_str(&format!("{samples:>10}  {}", sentences::verdict(view, &route.service, member)));
-    }
-    format!("{}\n", text.trim_end())
+    let asked = share(view.asked().map_or(0, |asked| weight(asked, member)), total);
+    let applied = share(weight(&route.applied, member), total);
+    let counted = metrics.map(|metrics| counted(view, &route.service, member, metrics)).unwrap_or_default();
+    format!("{name}{asked:>7}{applied:>9}{counted}\n")
+}
+
+fn counted(view: &View, service: &str, member: &str, metrics: &[&Metric]) -> String {
+    let cell = |metric: &&Metric| {
+        let value = measured(view, service, &metric.name, member).and_then(|found| found.value);
+        format!("{:>1$}", value.map_or("?".to_owned(), number), width(metric))
+    };
+    let values = metrics.iter().map(cell).collect::<Vec<_>>().concat();
+    let samples = samples(view, service, member).map_or("?".to_owned(), number);
+    let verdict = sentences::verdict(view, service, member);
+    format!("{:>10}{values}{samples:>10}  {verdict}", received(view, service, member))
 }
 
 fn received(view: &View, service: &str, member: &str) -> String {

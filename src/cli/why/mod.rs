@@ -78,17 +78,21 @@ impl Answer {
     }
 
     fn render(&self, view: &View) -> String {
-        let mut text = format!("{}\n\n", wrap(&escape(&self.state), WIDTH, 0));
-        for (index, section) in self.sections.iter().enumerate() {
-            for (line, words) in section.lines.iter().enumerate() {
-                let label = if line == 0 { format!("{} {}", index + 1, section.title) } else { String::new() };
-                text.push_str(&wrap(&format!("{label:<14}{}", escape(words)), WIDTH, 14));
-                text.push('\n');
-            }
-        }
-        text.push_str(&format!("\n{}", table(&self.choices)));
-        let exit = view.exit();
-        format!("{text}exit status {} = {}\n", exit.status(), meaning(exit))
+        let state = wrap(&escape(&self.state), WIDTH, 0);
+        let sections = self.sections.iter().zip(1..).map(|(section, number)| section.render(number));
+        let (sections, exit) = (sections.collect::<Vec<_>>().concat(), view.exit());
+        let choices = table(&self.choices);
+        format!("{state}\n\n{sections}\n{choices}exit status {} = {}\n", exit.status(), meaning(exit))
+    }
+}
+
+impl Section {
+    fn render(&self, number: usize) -> String {
+        let label = |line: usize| if line == 0 { format!("{number} {}", self.title) } else { String::new() };
+        let line = |(line, words): (usize, &String)| {
+            format!("{}\n", wrap(&format!("{:<14}{}", label(line), escape(words)), WIDTH, 14))
+        };
+        self.lines.iter().enumerate().map(line).collect::<Vec<_>>().concat()
     }
 }
 

@@ -84,13 +84,13 @@ fn users(view: &View) -> Vec<String> {
 fn last_pass(view: &View) -> Option<String> {
     let check = view.check()?;
     let at = check.passed_at?;
-    let mut text = format!("{} ({} ago)", clock(at), age(at, view.now));
-    if check.verdict == Verdict::Pass {
-        let values = check.metrics.iter().filter_map(|metric| Some((metric, metric.value?)));
-        let words = values.map(|(metric, value)| format!("{} {} {}", metric.service, metric.metric, number(value)));
-        text.push_str(&format!(": {}", words.collect::<Vec<_>>().join(", ")));
+    let when = format!("{} ({} ago)", clock(at), age(at, view.now));
+    if check.verdict != Verdict::Pass {
+        return Some(when);
     }
-    Some(text)
+    let values = check.metrics.iter().filter_map(|metric| Some((metric, metric.value?)));
+    let words = values.map(|(metric, value)| format!("{} {} {}", metric.service, metric.metric, number(value)));
+    Some(format!("{when}: {}", words.collect::<Vec<_>>().join(", ")))
 }
 
 /// How the present state ends: forward, or back by itself.
@@ -104,14 +104,13 @@ fn ends_by(view: &View) -> Vec<String> {
     let failures = analysis.failures;
     let guards = analysis.metrics.iter().filter(|metric| metric.guard.is_some()).map(|metric| metric.name.as_str());
     let guards: Vec<&str> = guards.collect();
-    let mut back = format!("b) rollback by itself: {} failed checks of the last {}", failures.limit, failures.within);
-    if !guards.is_empty() {
-        back.push_str(&format!(", one beyond the guard of {}", guards.join(", ")));
-    }
     let canaries = view.canaries();
-    if !canaries.is_empty() {
-        back.push_str(&format!(", or 3 failed endpoint probes of {}", canaries.join(", ")));
-    }
+    let ways = [
+        Some(format!("{} failed checks of the last {}", failures.limit, failures.within)),
+        (!guards.is_empty()).then(|| format!("one beyond the guard of {}", guards.join(", "))),
+        (!canaries.is_empty()).then(|| format!("3 failed endpoint probes of {}", canaries.join(", "))),
+    ];
+    let back = format!("b) rollback by itself: {}", ways.into_iter().flatten().collect::<Vec<_>>().join(", or "));
     vec![forward, back]
 }
 

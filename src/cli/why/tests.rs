@@ -22,8 +22,8 @@ stale or unusable.
 5 Last pass   00:46:40 (2h14m ago)
 6 Ends by     a) no more MetricsUnknown, then 6m of bake left, then promotion of step 2, then step
               3/4: eu-1 25.0 %, eu-2 50.0 %, eu-3 25.0 %
-              b) rollback by itself: 3 failed checks of the last 10, one beyond the guard of errors,
-              or 3 failed endpoint probes of eu-3
+              b) rollback by itself: 3 failed checks of the last 10, or one beyond the guard of
+              errors, or 3 failed endpoint probes of eu-3
 7 Way back    READY: back to eu-1 50.0 %, eu-2 50.0 %
 8 Ruled out   routes (all confirmed), foreign edits, endpoints of the members, hub
 

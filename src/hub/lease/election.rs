@@ -10,10 +10,10 @@ use super::{
     CALL_DEADLINE, Claim, DURATION, LOOK_EVERY, Leadership, RENEW_EVERY,
     turn::{self, Known, Turn},
 };
-use crate::{api::FIELD_MANAGER, clock};
-
-/// The Lease's name, in the hub's own namespace.
-const NAME: &str = "cutover-hub";
+use crate::{
+    api::{FIELD_MANAGER, HUB_LEASE},
+    clock,
+};
 
 /// One process's part in the election.
 pub(in crate::hub) struct Election {
@@ -72,10 +72,10 @@ impl Election {
         let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
         let written = match turn::next(&self.holder, self.known.as_ref(), now, clock::now()) {
             Turn::Create(mut lease) => {
-                lease.metadata.name = Some(NAME.to_owned());
+                lease.metadata.name = Some(HUB_LEASE.to_owned());
                 self.leases.create(&params, &lease).await
             }
-            Turn::Replace(lease) => self.leases.replace(NAME, &params, &lease).await,
+            Turn::Replace(lease) => self.leases.replace(HUB_LEASE, &params, &lease).await,
             Turn::Wait => return Ok(false),
         };
         match written {
@@ -90,7 +90,7 @@ impl Election {
     }
 
     async fn look(&mut self, now: Instant) -> kube::Result<()> {
-        let found = self.leases.get_opt(NAME).await?;
+        let found = self.leases.get_opt(HUB_LEASE).await?;
         self.unsure = false;
         let known = self.known.take();
         self.known = found.map(|lease| turn::learn(known, lease, now));
@@ -115,7 +115,7 @@ impl Election {
         self.change(Claim::None);
         let Some(known) = self.known.take().filter(|_| held) else { return };
         let lease = turn::released(&known.lease, clock::now());
-        if let Err(error) = within_deadline(self.leases.replace(NAME, &PostParams::default(), &lease)).await {
+        if let Err(error) = within_deadline(self.leases.replace(HUB_LEASE, &PostParams::default(), &lease)).await {
             tracing::warn!(%error, "the lease was not given back; it runs out by itself");
         }
     }

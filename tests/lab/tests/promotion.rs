@@ -43,7 +43,12 @@ struct Plane {
 async fn http_route(scene: Scene) -> Result<()> {
     let name = &scene.namespace;
     external_name(&scene, &format!("{name}-eu-1"), "eu-1").await?;
-    scene.hub.create(name, &format!("\
+    scene
+        .hub
+        .create(
+            name,
+            &format!(
+                "\
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {{name: public}}
@@ -51,7 +56,10 @@ spec:
   parentRefs: [{{namespace: projectcontour, name: public}}]
   hostnames: [{name}.example.com]
   rules: [{{backendRefs: [{{name: {name}-eu-1, port: 80}}]}}]
-")).await?;
+"
+            ),
+        )
+        .await?;
     let service = json!({"routes": [{"gatewayAPI": {"name": "public"}}]});
     let watched = ("gateway.networking.k8s.io/v1", "HTTPRoute", "public".to_owned());
     promote(&scene, Plane { to: scene.contour.address, service, watched }).await
@@ -157,7 +165,8 @@ fn assert_rises(history: &History, service: &str) -> Result<()> {
     let states = history.entries().into_iter().filter_map(|entry| Some(shown(&entry.object?, service)));
     let mut weights: Vec<u32> = states.map(|shown| shown.get("eu-3").copied().unwrap_or_default()).collect();
     weights.dedup();
-    let expected: Vec<u32> = std::iter::once(0).chain(STEPS).skip_while(|weight| weights.first() != Some(weight)).collect();
+    let expected: Vec<u32> =
+        std::iter::once(0).chain(STEPS).skip_while(|weight| weights.first() != Some(weight)).collect();
     ensure!(weights == expected, "eu-3 had the weights {weights:?}");
     Ok(())
 }

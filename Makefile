@@ -1,0 +1,19 @@
+# The only commands a newcomer needs.
+.PHONY: demo test lint lab
+
+# A promotion and a rollback on real parts, told as a story.
+demo:
+	@cargo test --quiet --test lab -- demo
+
+# Everything that must hold.
+test: lint
+	cargo test --lib --test it
+	cargo test --test lab
+
+lint:
+	cargo fmt --check
+	cargo clippy --all-targets -- -D warnings
+
+# The lab alone: its tests on real API servers, Prometheus and data planes.
+lab:
+	cargo test --test lab

@@ -1,0 +1,240 @@
+//! Members against API servers that answer well or badly.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::{ByteString, api::core::v1::Secret};
+use serde_json::{Value, json};
+
+use super::{Declared, Health, Member, Secrets, health::check};
+use crate::{
+    api::{Reason, status::ConditionStatus},
+    http::{
+        AddressRules,
+        server::{Manner, Server, loopback, response},
+    },
+};
+
+/// An API server that answers each path with what `answer` makes of the request's head.
+async fn api_server(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Server {
+    Server::tls("api.eu-3", Manner::Answers(Arc::new(answer))).await
+}
+
+fn healthy(head: &str) -> String {
+    match head.split(' ').nth(1).unwrap_or_default() {
+        "/version" => response(200, r#"{"gitVersion": "v1.34.1"}"#),
+        "/api/v1/namespaces/kube-system" if head.contains("authorization: Bearer s3cret\r\n") => {
+            response(200, r#"{"kind": "Namespace", "metadata": {"uid": "0b-1"}}"#)
+        }
+        proxied if proxied.starts_with("/api/v1/namespaces/monitoring/services/http:prom:9090/proxy/api/v1/query?") => {
+            let time = head.split("time=").nth(1).and_then(|rest| rest.split(' ').next()).unwrap_or_default();
+            let data = format!(r#"{{"resultType": "scalar", "result": [{time}, "1"]}}"#);
+            response(200, &format!(r#"{{"status": "success", "data": {data}}}"#))
+        }
+        _ => response(403, "s3cret"),
+    }
+}
+
+fn kubeconfig(server: &Server) -> String {
+    let authority = ByteString(server.certificate.clone().unwrap().into_bytes());
+    json!({
+        "current-context": "c",
+        "clusters": [{"name": "eu-3", "cluster": {
+            "server": server.url(), "tls-server-name": "api.eu-3", "certificate-authority-data": authority}}],
+        "users": [{"name": "hub", "user": {"token": "s3cret"}}],
+        "contexts": [{"name": "c", "context": {"cluster": "eu-3", "user": "hub"}}],
+    })
+    .to_string()
+}
+
+fn spec() -> Value {
+    json!({
+        "kubeconfigSecretRef": {"name": "s", "key": "k"},
+        "endpoints": [{"host": "{{ service }}.eu-3.example.com", "port": 443}],
+        "prometheus": {"service": {"namespace": "monitoring", "name": "prom", "port": 9090}},
+    })
+}
+
+/// A member with this spec, and this value under key `k` of Secret `s`.
+fn member(spec: &Value, value: Option<&str>, rules: AddressRules) -> Member {
+    let spec = serde_json::from_value(spec.clone()).unwrap();
+    let data = value.map(|value| [("k".to_owned(), ByteString(value.as_bytes().to_vec()))].into());
+    let secret = Secret { data, ..Secret::default() };
+    let secrets = Secrets::pick(&spec, |name| (name == "s").then_some(&secret));
+    assert!(!format!("{secrets:?}").contains("s3cret"));
+    let declared = Declared { name: "eu-3".to_owned(), uid: None, generation: Some(1), spec, secrets };
+    Member::new(declared, rules, Timestamp::now())
+}
+
+fn finding(health: &Health, condition: &str) -> (ConditionStatus, Reason, String) {
+    assert!(!format!("{health:?}").contains("s3cret"), "{health:?}");
+    let found = health.findings.iter().find(|found| found.condition == condition).unwrap();
+    (found.status, found.reason, found.message.clone())
+}
+
+#[tokio::test]
+async fn a_healthy_member_is_asked_through_its_api_server_alone() {
+    let server = api_server(healthy).await;
+    let member = member(&spec(), Some(&kubeconfig(&server)), loopback());
+    assert_eq!(member.identity(), "", "not known before it was asked");
+
+    let health = check(&member, Timestamp::now()).await;
+    assert_eq!(
+        finding(&health, "Reachable"),
+        (ConditionStatus::True, Reason::ApiServerAnswers, "the API server is v1.34.1".into())
+    );
+    assert_eq!(finding(&health, "CredentialsValid").1, Reason::CredentialsGood);
+    assert_eq!(
+        finding(&health, "MetricsAvailable"),
+        (ConditionStatus::True, Reason::MetricsAnswer, "Prometheus answers".into())
+    );
+    assert_eq!(finding(&health, "EndpointsReady").0, ConditionStatus::Unknown);
+
+    member.health.send_replace(Some(health));
+    assert!(member.identity().starts_with("0b-1/"), "{}", member.identity());
+}
+
+#[tokio::test]
+async fn credentials_are_warned_of_fourteen_days_ahead() {
+    let server = api_server(healthy).await;
+    let member = member(&spec(), Some(&kubeconfig(&server)), loopback());
+    let end = member.api.as_ref().unwrap().as_ref().unwrap().expires;
+    for (days, reason) in [(15, Reason::CredentialsGood), (13, Reason::CredentialsExpireSoon)] {
+        let health = check(&member, end - SignedDuration::from_hours(24 * days)).await;
+        let (status, found, message) = finding(&health, "CredentialsValid");
+        assert_eq!((status, found), (ConditionStatus::True, reason), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_bad_api_server_is_told_in_words_and_not_in_its_own() {
+    use ConditionStatus::{False, True, Unknown};
+    for (answer, reachable, credentials) in [
+        (response(401, "s3cret"), (True, Reason::ApiServerAnswers), (False, Reason::CredentialsRefused)),
+        (response(403, "s3cret"), (True, Reason::ApiServerAnswers), (False, Reason::CredentialsRefused)),
+        (response(500, "s3cret"), (False, Reason::ApiServerUnreachable), (Unknown, Reason::ApiServerUnreachable)),
+        (response(302, "s3cret"), (False, Reason::UnexpectedResponse), (Unknown, Reason::UnexpectedResponse)),
+        (response(200, "<html>s3cret"), (False, Reason::UnexpectedResponse), (Unknown, Reason::UnexpectedResponse)),
+        (
+            response(200, r#"{"items": null}"#),
+            (False, Reason::UnexpectedResponse),
+            (Unknown, Reason::UnexpectedResponse),
+        ),
+        ("s3cret\r\n\r\n".to_owned(), (False, Reason::ApiServerUnreachable), (Unknown, Reason::ApiServerUnreachable)),
+    ] {
+        let server = api_server(move |_| answer.clone()).await;
+        let health = check(&member(&spec(), Some(&kubeconfig(&server)), loopback()), Timestamp::now()).await;
+        let told = |condition| {
+            let (status, reason, _) = finding(&health, condition);
+            (status, reason)
+        };
+        assert_eq!((told("Reachable"), told("CredentialsValid")), (reachable, credentials));
+        assert_eq!((health.cluster_id, health.kubernetes_version), (None, None));
+    }
+}
+
+#[tokio::test]
+async fn what_keeps_a_kubeconfig_from_being_used_is_a_reason() {
+    use ConditionStatus::{False, Unknown};
+    let server = api_server(healthy).await;
+    let good = kubeconfig(&server);
+    let missing = "Secret s with key k is not in the hub's namespace";
+    for (value, rules, condition, expected) in [
+        (None, loopback(), "CredentialsValid", (False, Reason::SecretNotFound, missing.to_owned())),
+        (None, loopback(), "Reachable", (Unknown, Reason::SecretNotFound, missing.to_owned())),
+        (None, loopback(), "MetricsAvailable", (False, Reason::SecretNotFound, missing.to_owned())),
+        (
+            Some("{exec: s3cret}"),
+            loopback(),
+            "CredentialsValid",
+            (
+                False,
+                Reason::KubeconfigRefused,
+                "ExecNotAllowed: exec; use a token or client certificate data".to_owned(),
+            ),
+        ),
+        (
+            Some(good.as_str()),
+            AddressRules::default(),
+            "Reachable",
+            (
+                False,
+                Reason::AddressNotAllowed,
+                "the API server: AddressNotAllowed: 127.0.0.1 is 127.0.0.1, loopback; give the member's own address, \
+                 or start the hub with --allow-addresses"
+                    .to_owned(),
+            ),
+        ),
+    ] {
+        let health = check(&member(&spec(), value, rules), Timestamp::now()).await;
+        assert_eq!(finding(&health, condition), expected);
+    }
+}
+
+#[tokio::test]
+async fn credentials_are_sent_over_tls_only() {
+    let mut spec = spec();
+    let reference = json!({"name": "s", "key": "k"});
+    spec["prometheus"] = json!({"url": {"address": "http://prom.example.com", "bearerTokenSecretRef": reference}});
+    let problem = member(&spec, Some("s3cret"), loopback()).prometheus().unwrap_err();
+    assert_eq!(problem.message, "spec.prometheus.url.address: credentials need https; write https://host:port");
+}
+
+#[tokio::test]
+async fn a_prometheus_by_url_gets_its_basic_credentials() {
+    let server = Server::tls("localhost", Manner::Answers(Arc::new(|_| response(503, "")))).await;
+    let address = format!("https://localhost:{}", server.address.port());
+    let mut spec = spec();
+    let (authority, user) = (json!({"name": "s", "key": "ca"}), json!({"name": "s", "key": "user"}));
+    spec["prometheus"] = json!({"url": {"address": address, "caSecretRef": authority, "basicAuthSecretRef": user}});
+    let spec: crate::api::MemberClusterSpec = serde_json::from_value(spec).unwrap();
+    let bytes = |text: &str| ByteString(text.as_bytes().to_vec());
+    let data = [
+        ("ca".to_owned(), bytes(server.certificate.as_ref().unwrap())),
+        ("user".to_owned(), bytes("Aladdin:open sesame\n")),
+    ];
+    let secret = Secret { data: Some(data.into()), ..Secret::default() };
+    let secrets = Secrets::pick(&spec, |_| Some(&secret));
+    let declared = Declared { name: "eu-3".to_owned(), uid: None, generation: None, spec, secrets };
+    let member = Member::new(declared, loopback(), Timestamp::now());
+    let missing = member.prometheus().unwrap().query("up", Timestamp::now()).await.unwrap_err();
+    assert_eq!(missing.to_string(), "Prometheus answered with status 503");
+    let heads = server.heads.lock().await.join("");
+    assert!(heads.contains("authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\n"), "{heads}");
+}
+
+#[test]
+fn namespaces_are_allowed_by_name_or_all() {
+    let mut spec = spec();
+    assert!(member(&spec, None, loopback()).allows("shop"));
+    spec["allowedNamespaces"] = json!({"from": "Names", "names": ["shop"]});
+    let some = member(&spec, None, loopback());
+    assert_eq!((some.allows("shop"), some.allows("other")), (true, false));
+}
+
+#[test]
+fn an_endpoint_that_changes_is_another_identity_and_nothing_else_is() {
+    let mut spec = spec();
+    spec.as_object_mut().unwrap().remove("kubeconfigSecretRef");
+    let identity = |spec: &Value| member(spec, None, loopback()).identity();
+    let first = identity(&spec);
+    assert_eq!(first.len(), 16, "a member without kubeconfig has its endpoints only: {first}");
+    spec["probe"] = json!({"path": "/healthz"});
+    assert_eq!(identity(&spec), first);
+    spec["endpoints"][0]["port"] = json!(8443);
+    assert_ne!(identity(&spec), first);
+}
+
+#[test]
+fn a_probe_trusts_what_its_endpoint_declares() {
+    let reference = json!({"name": "s", "key": "k"});
+    let mut spec = spec();
+    spec["endpoints"] = json!([
+        {"host": "a.example.com", "port": 443, "tls": {"serverName": "a.example.com"}},
+        {"host": "b.example.com", "port": 443, "tls": {"serverName": "{{ service }}.b.example.com", "caSecretRef": reference}},
+    ]);
+    let roots = |value, name| member(&spec, value, loopback()).probe("h", 443, name, "h").map(|probe| probe.roots);
+    assert_eq!(roots(Some("PEM"), Some("a.example.com")), Ok(None));
+    assert_eq!(roots(Some("PEM"), Some("shop.b.example.com")), Ok(Some(b"PEM".to_vec())));
+    assert_eq!(roots(None, Some("shop.b.example.com")).unwrap_err().reason, Reason::SecretNotFound);
+}
