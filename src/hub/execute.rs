@@ -20,7 +20,7 @@ use crate::{
         Action, RouteKey,
         input::{Mark, Problem, RouteSeen},
     },
-    route::{self, RouteError, Write},
+    route::{self, Entry, RouteError, Write},
 };
 
 /// A pass that executes.
@@ -104,9 +104,22 @@ impl Execution<'_> {
         let (placed, route) = self.route(key)?;
         let found = self.sight.routes.get(key).ok_or(CallError::Conflict)?;
         let mark = Mark { hub: self.subject.hub.clone(), rollout: self.subject.uid.clone(), run, sequence };
-        let writes = route::render(&self.subject.context(placed), route, found, weights, &mark)
-            .map_err(|error| unable(&error))?;
+        let context = self.subject.context(placed);
+        if matches!(earnest, Earnest::Real) && !self.goes_back() {
+            match route::entry(&context, route, found, weights, &mark).map_err(|error| unable(&error))? {
+                Entry::Done => {}
+                Entry::Pending => return Ok(()),
+                Entry::Missing(writes) => return self.write(&writes, earnest).await,
+            }
+        }
+        let writes = route::render(&context, route, found, weights, &mark).map_err(|error| unable(&error))?;
         self.write(&writes, earnest).await
+    }
+
+    /// A rollback waits for nothing.
+    fn goes_back(&self) -> bool {
+        let run = self.rollout.status.as_ref().and_then(|status| status.run.as_ref());
+        run.is_some_and(|run| run.retreat.is_some())
     }
 
     async fn release_route(&self, key: &RouteKey, policy: DeletionPolicy) -> Result<(), CallError> {

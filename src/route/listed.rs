@@ -88,6 +88,19 @@ impl<K: ListKind> Provider for Listed<'_, K> {
         Ok(vec![object])
     }
 
+    fn name(
+        &self,
+        context: &Context<'_>,
+        objects: Objects<'_>,
+        members: &[String],
+    ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+        let mut object = only(objects).cloned();
+        if let Some(object) = &mut object {
+            K::LISTS.name(context, object, self.0.rules(), members)?;
+        }
+        Ok(vec![object])
+    }
+
     fn held(&self, _context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
         K::LISTS.held(object, self.0.rules())
     }

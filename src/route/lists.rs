@@ -59,6 +59,34 @@ impl Lists {
         Ok(())
     }
 
+    /// Names these members at weight 0 in all selected rules; no share of anybody changes.
+    pub fn name(
+        &self,
+        context: &Context<'_>,
+        object: &mut DynamicObject,
+        selected: &[String],
+        members: &[String],
+    ) -> Result<(), RouteError> {
+        for index in self.select(object, selected)? {
+            let mut services = self.services(object, index).to_vec();
+            let is_named = |member: &&String| {
+                let backend = backend::name(context.service, member);
+                services.iter().any(|service| !is_mirror(service) && backend_name(context, service) == backend)
+            };
+            let missing: Vec<&String> = members.iter().filter(|member| !is_named(member)).collect();
+            if missing.is_empty() {
+                continue;
+            }
+            if services.iter().all(|service| service.get("weight").is_none()) {
+                services.iter_mut().filter(|service| !is_mirror(service)).for_each(|service| put(service, "weight", 1));
+            }
+            services.extend(missing.into_iter().map(|member| self.service(context, member, 0, None)));
+            let services = self.fit(object, services)?;
+            self.put(object, index, services);
+        }
+        Ok(())
+    }
+
     /// What the selected rules hold, by the rule's name.
     pub fn held(&self, object: &DynamicObject, selected: &[String]) -> Result<Value, RouteError> {
         let hold =

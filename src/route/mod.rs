@@ -96,6 +96,57 @@ pub fn render(
     let provider = provider(route);
     check_present(context, provider.as_ref(), objects)?;
     let mut after = provider.set(context, objects, weights)?;
+    sign(context, provider.as_ref(), objects, &mut after, mark)?;
+    check_shown(context, provider.as_ref(), &after, weights)?;
+    Ok(writes(context, route, objects, after))
+}
+
+/// What must be done before members that have no weight yet get one.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    /// Nothing: the data plane knows them all.
+    Done,
+    /// It has not accepted the route that names them yet.
+    Pending,
+    /// These writes name them, at weight 0.
+    Missing(Vec<Write>),
+}
+
+/// A data plane may learn of a route's new backend later than of the route, and refuse requests until then. So a
+/// backend is named at weight 0 first, and that must be accepted, where the kind can name one without weight.
+pub fn entry(
+    context: &Context<'_>,
+    route: &Route,
+    objects: &[Option<DynamicObject>],
+    weights: &Distribution,
+    mark: &Mark,
+) -> Result<Entry, RouteError> {
+    let provider = provider(route);
+    if objects.iter().all(Option::is_none) {
+        return Ok(Entry::Done);
+    }
+    let shown = provider.read(context, objects)?;
+    let has = |member: &String| shown.get(member).is_some_and(|weight| *weight > 0);
+    let entering: Vec<String> = weights::nonzero(weights).into_keys().filter(|member| !has(member)).collect();
+    let mut after = provider.name(context, objects, &entering)?;
+    if after != objects {
+        // The weights are those of before, so the mark is as well.
+        let mark = Mark { sequence: mark.sequence.saturating_sub(1), ..mark.clone() };
+        sign(context, provider.as_ref(), objects, &mut after, &mark)?;
+        return Ok(Entry::Missing(writes(context, route, objects, after)));
+    }
+    let accepted = objects.iter().flatten().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::together);
+    Ok(if !entering.is_empty() && accepted == Accepted::Pending { Entry::Pending } else { Entry::Done })
+}
+
+/// Leaves the mark, and what belongs to a first write: the owner, or what an adopted route held.
+fn sign(
+    context: &Context<'_>,
+    provider: &dyn Provider,
+    objects: Objects<'_>,
+    after: &mut [Option<DynamicObject>],
+    mark: &Mark,
+) -> Result<(), RouteError> {
     for (index, object) in after.iter_mut().enumerate() {
         let Some(object) = object else { continue };
         let rules = provider.claims(context, objects, index)?;
@@ -110,8 +161,7 @@ pub fn render(
         }
         mark::set(object, mark, &rules)?;
     }
-    check_shown(context, provider.as_ref(), &after, weights)?;
-    Ok(writes(context, route, objects, after))
+    Ok(())
 }
 
 /// Gives the route back. `Retain` leaves the weights; `Revert` puts adopted rules back and removes what the hub made.

@@ -44,6 +44,16 @@ pub(super) trait Provider {
         weights: &Distribution,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError>;
 
+    /// The objects as they are, but with these members named at weight 0, where the kind can name one without weight.
+    fn name(
+        &self,
+        _context: &Context<'_>,
+        objects: Objects<'_>,
+        _members: &[String],
+    ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+        Ok(objects.to_vec())
+    }
+
     /// What the claimed rules of an object hold, for [`Provider::restore`].
     fn held(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError>;
 

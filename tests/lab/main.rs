@@ -8,6 +8,7 @@ mod apiserver;
 mod audit;
 mod cluster;
 mod contour;
+mod demo;
 mod dns;
 mod fleet;
 mod gateway;
@@ -26,6 +27,7 @@ mod runner;
 mod shares;
 mod shown;
 mod skipper;
+mod stage;
 mod tally;
 mod tests;
 mod wait;
@@ -63,7 +65,7 @@ impl Command {
                 Ok(Self::Inside(PathBuf::from(folder), rest.iter().map(ToString::to_string).collect()))
             }
             [] | [_] => Ok(Self::Enter(words)),
-            _ => bail!("at most one word: `parts`, `up`, or a part of a test's name; got {words:?}"),
+            _ => bail!("at most one word: `parts`, `up`, `demo`, or a part of a test's name; got {words:?}"),
         }
     }
 }
@@ -114,6 +116,12 @@ async fn inside(folder: &Path, words: &[String]) -> Result<ExitCode> {
         Some("up") => {
             lab.describe();
             std::future::pending().await
+        }
+        Some("demo") => {
+            lab.hub.create_namespace("shop").await?;
+            let say = |line: &str| println!("{line}");
+            demo::Demo { lab: &lab, namespace: "shop", service: "storefront", say }.tell().await?;
+            Ok(ExitCode::SUCCESS)
         }
         filter => {
             let tests = runner::run_all(&lab, filter.unwrap_or_default());

@@ -2,7 +2,7 @@
 
 use crate::{
     apiserver::OPERATOR,
-    runner::Scene,
+    lab::{Lab, MEMBERS},
     wait::{eventually, seconds},
 };
 use anyhow::{Context, Result, ensure};
@@ -48,7 +48,7 @@ fn errors() -> Value {
 
 /// Weights of eu-1, eu-2, eu-3, and those before the first run. A member without any is left out.
 pub fn members(weights: [u32; 3], initial: [u32; 3]) -> Value {
-    let all = crate::lab::MEMBERS.iter().zip(weights).zip(initial);
+    let all = MEMBERS.iter().zip(weights).zip(initial);
     let used = all.filter(|((_, weight), initial)| weight + initial > 0);
     used.map(|((name, weight), initial)| json!({"name": name, "weight": weight, "initialWeight": initial})).collect()
 }
@@ -68,19 +68,20 @@ pub fn promoted_steps(progress: &[u32]) -> Value {
     progress.iter().map(|progress| json!({"progress": format!("{progress}%"), "wait": "Promotion"})).collect()
 }
 
-pub struct Rollout<'s> {
-    scene: &'s Scene,
+pub struct Rollout<'l> {
+    lab: &'l Lab,
+    namespace: String,
     name: String,
     api: Api<FleetRollout>,
 }
 
-impl<'s> Rollout<'s> {
+impl<'l> Rollout<'l> {
     /// Creates it as the administrator.
-    pub async fn declare(scene: &'s Scene, declaration: &Value) -> Result<Self> {
+    pub async fn declare(lab: &'l Lab, namespace: &str, declaration: &Value) -> Result<Self> {
         let name = declaration["metadata"]["name"].as_str().context("a name")?.to_owned();
-        scene.hub.create(&scene.namespace, &declaration.to_string()).await?;
-        let api = Api::namespaced(scene.hub.client.clone(), &scene.namespace);
-        Ok(Self { scene, name, api })
+        lab.hub.create(namespace, &declaration.to_string()).await?;
+        let api = Api::namespaced(lab.hub.client.clone(), namespace);
+        Ok(Self { lab, namespace: namespace.to_owned(), name, api })
     }
 
     /// Changes its spec.
@@ -143,7 +144,17 @@ impl<'s> Rollout<'s> {
         self.until(&format!("{phase:?} for {reason}"), |status| status.phase == phase && status.reason == reason).await
     }
 
-    /// Every route has confirmed the weights of this step, and the data plane has settled.
+    /// Every route has confirmed the weights of this step, at least a second ago.
+    pub async fn applied(&self, step: u32) -> Result<FleetRolloutStatus> {
+        self.until(&format!("step {step} applied"), |status| {
+            let confirmed = status.asked.as_ref().and_then(|asked| asked.confirmed_at);
+            let settled = confirmed.is_some_and(|at| at + jiff::SignedDuration::from_secs(1) <= jiff::Timestamp::now());
+            settled && status.run.as_ref().is_some_and(|run| run.step == step)
+        })
+        .await
+    }
+
+    /// The same, and the samples of this step are judged.
     pub async fn at_step(&self, step: u32) -> Result<FleetRolloutStatus> {
         let settled = [Phase::WaitingPromotion, Phase::Progressing, Phase::Held, Phase::Paused];
         self.until(&format!("step {step} confirmed"), |status| {
@@ -169,7 +180,7 @@ impl<'s> Rollout<'s> {
         }
         let request = json!({"apiVersion": "cutover.dev/v1alpha1", "kind": "RolloutRequest", "metadata": {"generateName": "lab-"}, "spec": spec});
         let requests =
-            Api::<RolloutRequest>::namespaced(self.scene.hub.client_as(OPERATOR).await?, &self.scene.namespace);
+            Api::<RolloutRequest>::namespaced(self.lab.hub.client_as(OPERATOR).await?, &self.namespace);
         let request = requests.create(&PostParams::default(), &serde_json::from_value(request)?).await?;
         let name = request.metadata.name.unwrap_or_default();
         eventually(&format!("{verb} of {}", self.name), PATIENCE, async || {

@@ -29,7 +29,8 @@ pub fn assert_shares(before: &Received, after: &Received, expected: &[(&str, u32
     Ok(())
 }
 
-fn percent(count: u64, total: u64) -> f64 {
+/// A share in percent.
+pub fn percent(count: u64, total: u64) -> f64 {
     let exact = |number: u64| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
     100.0 * exact(count) / exact(total)
 }

@@ -80,6 +80,24 @@ fn what_others_wrote_into_the_objects_survives() {
 }
 
 #[test]
+fn a_member_is_named_before_it_gets_weight_and_that_moves_nothing() {
+    let weights = distribution([20, 30, 50], 1);
+    for form in Form::all().into_iter().filter(|form| !form.objects.is_empty()) {
+        let mut world = World::new(form, 100);
+        let (contents, shown) = (world.contents(), world.weights());
+        if let Entry::Missing(writes) = world.entry(&weights, 7) {
+            writes.into_iter().for_each(|write| world.apply(write));
+            assert_eq!((world.weights(), world.live().mark), (shown, Some(world.mark(6))), "{}", world.form.name);
+        }
+        assert!(!matches!(world.entry(&weights, 7), Entry::Missing(_)), "{}", world.form.name);
+        world.write(&weights, 7);
+        assert_eq!(world.entry(&weights, 7), Entry::Done, "{}", world.form.name);
+        world.release(DeletionPolicy::Revert);
+        assert_eq!(world.contents(), contents, "{}", world.form.name);
+    }
+}
+
+#[test]
 fn replacing_carries_the_version_that_was_read() {
     for form in Form::all() {
         let mut world = World::new(form, 100);

@@ -79,6 +79,13 @@ impl World {
         }
     }
 
+    pub fn entry(&self, weights: &Distribution, sequence: u64) -> Entry {
+        match entry(&self.context(), &self.form.route, &self.objects, weights, &self.mark(sequence)) {
+            Ok(entry) => entry,
+            Err(error) => panic!("{}: {error}", self.form.name),
+        }
+    }
+
     pub fn write(&mut self, weights: &Distribution, sequence: u64) {
         for write in self.render(weights, sequence) {
             self.apply(write);

@@ -5,6 +5,7 @@ use crate::{
     load::{Load, Plan, get},
     runner::Scene,
     shares::assert_shares,
+    stage::external_name,
     wait::{eventually, seconds},
 };
 use anyhow::{Result, ensure};
@@ -15,20 +16,11 @@ const WITHIN: f64 = 5.0;
 
 /// One ExternalName Service per member: `<namespace>-eu-1` leads to `<namespace>.eu-1.lab`.
 pub async fn external_names(scene: &Scene) -> Result<()> {
+    let name = &scene.namespace;
     for member in MEMBERS {
-        external_name(scene, &format!("{}-{member}", scene.namespace), member).await?;
+        external_name(&scene.hub, name, &format!("{name}-{member}"), &format!("{name}.{member}.lab")).await?;
     }
     Ok(())
-}
-
-/// One ExternalName Service that leads to a member.
-pub async fn external_name(scene: &Scene, service: &str, member: &str) -> Result<()> {
-    let name = &scene.namespace;
-    let service = format!(
-        "{{apiVersion: v1, kind: Service, metadata: {{name: {service}}},
-           spec: {{type: ExternalName, externalName: {name}.{member}.lab, ports: [{{name: http, port: 80}}]}}}}"
-    );
-    scene.hub.apply(name, &service).await
 }
 
 /// One selectorless Service with an EndpointSlice per member, `<namespace>-eu-1` and so on.

@@ -1,14 +1,14 @@
 //! A full promotion from eu-1 to eu-3 on every data plane: what was asked is what the members received.
 
-use super::hand_made::external_name;
 use crate::{
     history::History,
-    load::{Load, Plan, get},
-    rollout::{PATIENCE, Rollout, declaration, promoted_steps, to_eu_3},
+    load::Load,
+    rollout::{Rollout, declaration, promoted_steps, to_eu_3},
     runner::{Scene, Test},
     shares::assert_shares,
     shown::shown,
-    wait::{eventually, seconds},
+    stage::{external_name, steady_load, to_eu_1},
+    wait::seconds,
 };
 use anyhow::{Result, ensure};
 use cutover::api::{Phase, Verb};
@@ -28,7 +28,6 @@ const STEPS: [u32; 4] = [10, 30, 60, 100];
 const POINTS: f64 = 5.0;
 /// Load goes on so long before the first write and after the last.
 const AROUND: Duration = seconds(5);
-const RATE: u32 = 500;
 
 /// Which route is promoted, and where its requests go.
 struct Plane {
@@ -41,25 +40,7 @@ struct Plane {
 
 /// An adopted `HTTPRoute` that knows eu-1 only.
 async fn http_route(scene: Scene) -> Result<()> {
-    let name = &scene.namespace;
-    external_name(&scene, &format!("{name}-eu-1"), "eu-1").await?;
-    scene
-        .hub
-        .create(
-            name,
-            &format!(
-                "\
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {{name: public}}
-spec:
-  parentRefs: [{{namespace: projectcontour, name: public}}]
-  hostnames: [{name}.example.com]
-  rules: [{{backendRefs: [{{name: {name}-eu-1, port: 80}}]}}]
-"
-            ),
-        )
-        .await?;
+    to_eu_1(&scene.hub, &scene.namespace, &scene.namespace).await?;
     let service = json!({"routes": [{"gatewayAPI": {"name": "public"}}]});
     let watched = ("gateway.networking.k8s.io/v1", "HTTPRoute", "public".to_owned());
     promote(&scene, Plane { to: scene.contour.address, service, watched }).await
@@ -68,7 +49,7 @@ spec:
 /// An adopted `HTTPProxy` that already says how Envoy checks eu-3's certificate; that survives.
 async fn http_proxy(scene: Scene) -> Result<()> {
     let name = &scene.namespace;
-    external_name(&scene, &format!("{name}-eu-1"), "eu-1").await?;
+    external_name(&scene.hub, name, &format!("{name}-eu-1"), &format!("{name}.eu-1.lab")).await?;
     let ca = json!(scene.pki.ca);
     scene.hub.create(name, &format!("\
 apiVersion: v1
@@ -122,9 +103,9 @@ async fn promote(scene: &Scene, plane: Plane) -> Result<()> {
     declared["spec"]["strategy"]["steps"] = promoted_steps(&STEPS);
     let (api_version, kind, object) = plane.watched;
     let history = History::start(scene.hub.api(api_version, kind, name).await?, &object).await?;
-    let rollout = Rollout::declare(scene, &declared).await?;
+    let rollout = Rollout::declare(scene, name, &declared).await?;
     rollout.phase(Phase::Initialized).await?;
-    let load = steady_load(scene, plane.to).await?;
+    let load = steady_load(plane.to, name).await?;
 
     load.goes_on_for(AROUND).await?;
     rollout.edit(json!({"members": to_eu_3()})).await?;
@@ -138,18 +119,6 @@ async fn promote(scene: &Scene, plane: Plane) -> Result<()> {
     load.goes_on_for(AROUND).await?;
     load.stop().await.assert_all_ok()?;
     assert_rises(&history, name)
-}
-
-/// Requests to the service's public name, from the moment on at which it answers.
-pub async fn steady_load(scene: &Scene, to: SocketAddr) -> Result<Load> {
-    let host = format!("{}.example.com", scene.namespace);
-    eventually("the route", PATIENCE, async || {
-        let status = get(to, &host, "/").await?;
-        ensure!(status == 200, "{status}");
-        Ok(())
-    })
-    .await?;
-    Ok(Load::start(Plan { rate: RATE, within: Duration::from_mins(5), ..Plan::new(to, &host, u64::MAX) }))
 }
 
 /// From now on 2,000 requests are counted at the members: eu-3 has its weight, eu-1 the rest.
