@@ -48,6 +48,8 @@ reasons! {
     FirstSight,
     /// The rollout is being deleted.
     Deleting,
+    /// The rollout is being deleted; its routes are on the primary and are given back.
+    Releasing,
 
     // Under way.
     /// Every route's first write is tried as a server-side dry run.

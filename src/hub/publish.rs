@@ -24,15 +24,16 @@ pub(super) async fn publish(hub: &Hub, rollout: &FleetRollout, memory: &mut Memo
         }
         let event = event(rollout, &hub.leader, transition);
         match hub.calls.create(&event).await {
-            // The former life of the hub announced it.
-            Ok(()) | Err(CallError::Conflict) => {}
+            Ok(()) => tell(hub, rollout, transition),
+            // A former life of the hub announced it.
+            Err(CallError::Conflict) => {}
             Err(error @ (CallError::Refused(_) | CallError::Gone)) => {
                 tracing::warn!(rollout = rollout.name_any(), %error, "an event was refused");
+                tell(hub, rollout, transition);
             }
             Err(CallError::NotLeading | CallError::Late | CallError::Failed(_)) => return true,
         }
         memory.announced = Some(transition.number);
-        tell(hub, rollout, transition);
     }
     false
 }

@@ -135,7 +135,7 @@ mod tests {
         let now = Instant::now();
         assert_eq!(after(Ended::Rest(Some(now)), now).1, DEBOUNCE);
         assert_eq!(after(Ended::Rest(None), now).1, LOOK_AT_LEAST_EVERY);
-        assert_eq!(after(Ended::Rest(Some(now + Duration::from_secs(3600))), now).1, LOOK_AT_LEAST_EVERY);
+        assert_eq!(after(Ended::Rest(Some(now + Duration::from_hours(1))), now).1, LOOK_AT_LEAST_EVERY);
         assert_eq!(after(Ended::Rest(Some(now + Duration::from_secs(3))), now).1, Duration::from_secs(3));
         assert_eq!(after(Ended::Again, now).1, Duration::ZERO);
     }

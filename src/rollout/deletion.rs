@@ -62,10 +62,8 @@ fn on_the_primary(pass: &Pass<'_>) -> bool {
 
 /// Some route was given back already: the primary was reached before, and no mark is written again.
 fn released(pass: &Pass<'_>) -> bool {
-    pass.status.phase == Phase::Terminating && pass.status.message == RELEASING
+    pass.status.phase == Phase::Terminating && pass.status.reason == Reason::Releasing
 }
-
-const RELEASING: &str = "giving the routes back";
 
 fn release(pass: &mut Pass<'_>) -> Standing {
     pass.hands_off = true;
@@ -80,9 +78,9 @@ fn release(pass: &mut Pass<'_>) -> Standing {
         DeletionPolicy::Retain => "routes and backends stay as they are",
         DeletionPolicy::Revert => "routes are put back and backends removed",
     };
-    if pass.status.phase != Phase::Terminating || !released(pass) {
+    if !released(pass) {
         pass.tell(false, Reason::Deleting, format!("the routes are on the primary; {last}"));
     }
     pass.actions.extend(marked.into_iter().map(|route| Action::ReleaseRoute { route, policy }));
-    terminating(RELEASING)
+    Standing::new(Phase::Terminating, Reason::Releasing, "giving the routes back")
 }

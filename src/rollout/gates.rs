@@ -85,11 +85,7 @@ fn not_rehearsed(pass: &mut Pass<'_>) -> Option<Standing> {
         .err()
         .or_else(|| health::not_ready(pass, &gaining))
         .or_else(|| run::rehearse(pass))?;
-    let phase = match problem.reason {
-        Reason::Rehearsing | Reason::BackendNotReady => Phase::Progressing,
-        _ => Phase::Held,
-    };
-    Some(Standing::new(phase, problem.reason, problem.message))
+    Some(Standing::not_ready(problem))
 }
 
 /// The members that the next step raises.
@@ -164,7 +160,7 @@ fn unsafe_to_go_on(pass: &mut Pass<'_>) -> Option<Standing> {
         }
         None => health::not_ready(pass, &next),
     };
-    problem.map(Standing::held)
+    problem.map(Standing::not_ready)
 }
 
 fn paused(pass: &Pass<'_>) -> Option<Standing> {

@@ -87,22 +87,21 @@ fn endpoint(pass: &Pass<'_>, service: &ServiceSpec, member: &str) -> EndpointSee
 
 /// Why members may not gain traffic yet: no backend, or no good probe.
 pub(super) fn not_ready(pass: &mut Pass<'_>, members: &[String]) -> Option<Problem> {
-    let problem = backends_not_ready(pass, members);
-    problem.or_else(|| {
-        let services = super::services(pass.input.spec, &pass.status);
-        services.iter().flat_map(|service| members.iter().map(move |member| (service, member))).find_map(
-            |(service, member)| {
-                let seen = endpoint(pass, service, member);
-                (seen.successes == 0).then(|| {
-                    let what = if seen.failures == 0 { "has not been probed yet" } else { "does not answer" };
-                    Problem::new(
-                        Reason::MemberNotReady,
-                        format!("the endpoint of {member} for {} {what}", service.name),
-                    )
-                })
-            },
-        )
+    backends_not_ready(pass, members).or_else(|| {
+        let services = super::services(pass.input.spec, &pass.status).iter();
+        let mut endpoints = services.flat_map(|service| members.iter().map(move |member| (service, member)));
+        endpoints.find_map(|(service, member)| unanswered(pass, service, member))
     })
+}
+
+fn unanswered(pass: &Pass<'_>, service: &ServiceSpec, member: &str) -> Option<Problem> {
+    let seen = endpoint(pass, service, member);
+    let of = format!("the endpoint of {member} for {}", service.name);
+    match (seen.successes, seen.failures) {
+        (0, 0) => Some(Problem::new(Reason::Rehearsing, format!("{of} has not been probed yet"))),
+        (0, _) => Some(Problem::new(Reason::MemberNotReady, format!("{of} does not answer"))),
+        _ => None,
+    }
 }
 
 /// Asks for the backends that are missing; tells the first that is not ready.

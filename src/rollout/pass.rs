@@ -48,6 +48,16 @@ impl Standing {
         Self::new(Phase::Held, problem.reason, problem.message)
     }
 
+    /// Held, unless what is missing is under way.
+    pub(super) fn not_ready(problem: Problem) -> Self {
+        match problem.reason {
+            Reason::Rehearsing | Reason::BackendNotReady => {
+                Self::new(Phase::Progressing, problem.reason, problem.message)
+            }
+            _ => Self::held(problem),
+        }
+    }
+
     pub(super) fn initializing(problem: Problem) -> Self {
         Self::new(Phase::Initializing, problem.reason, problem.message)
     }

@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn says_what_is_wrong_with_a_query() {
         for (query, said) in [
-            ("up{{{ services }}}", r#"q: variable "services" is not known; did you mean {{ service }}?"#),
+            ("up{s=\"{{ services }}\"}", r#"q: variable "services" is not known; did you mean {{ service }}?"#),
             (
                 "up{{ foo",
                 "q: {{ is never closed; close it with }}; known are {{ service }}, {{ namespace }}, {{ member }}, {{ window }}",

@@ -22,7 +22,9 @@ fn every_manifest_is_in_its_kustomization() {
         let listed = strings(&kustomization[0]["resources"]);
         let names = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap();
         for name in names.map(|entry| entry.unwrap().file_name().into_string().unwrap()) {
-            let manifest = name.ends_with(".yaml") && name != "kustomization.yaml" && name != for_members;
+            let manifest = Path::new(&name).extension().is_some_and(|extension| extension == "yaml")
+                && name != "kustomization.yaml"
+                && name != for_members;
             assert!(!manifest || listed.contains(name.as_str()), "{folder}/kustomization.yaml forgets {name}");
         }
         assert!(!listed.contains(for_members), "the members' role is not for the hub cluster");

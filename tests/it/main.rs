@@ -1,6 +1,6 @@
 //! The fast tests: one binary, one folder or file for each theme.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::struct_excessive_bools)]
 
 mod bad_inputs;
 mod bad_members;

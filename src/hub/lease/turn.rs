@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn another_holder_is_left_alone_until_nothing_was_heard_for_its_whole_validity() {
-        assert_eq!(turn(Some("other"), DURATION - Duration::from_millis(1)), Turn::Wait);
+        assert_eq!(turn(Some("other"), DURATION.saturating_sub(Duration::from_millis(1))), Turn::Wait);
         assert_eq!(transitions(&turn(Some("other"), DURATION)), Some(4));
     }
 

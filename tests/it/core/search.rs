@@ -4,6 +4,7 @@
 
 use std::{
     collections::{BTreeMap, HashSet, VecDeque},
+    fmt::Write as _,
     hash::{DefaultHasher, Hash, Hasher},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::atomic::{AtomicBool, Ordering},
@@ -292,10 +293,11 @@ impl State {
             let route = route.as_ref().map(|route| {
                 (&route.weights, route.mark.as_ref().map(|mark| base - mark.sequence.min(base)), &route.accepted)
             });
-            text.push_str(&format!("{index}{route:?}"));
+            let _ = write!(text, "{index}{route:?}");
         }
         let world = &self.world;
-        text.push_str(&format!(
+        let _ = write!(
+            text,
             "{:?}{:?}{:?}{:?}{:?}{}{}{}{}{}",
             world.metrics,
             world.writes,
@@ -307,7 +309,7 @@ impl State {
             world.spec.paused,
             world.refuse_rehearsals,
             world.invalid
-        ));
+        );
         let mut hasher = DefaultHasher::new();
         text.hash(&mut hasher);
         hasher.finish()
@@ -492,14 +494,15 @@ fn is_reachable_here(reason: Reason) -> bool {
         MemberHealthy, MemberNotDeclared, MemberNotFound, MemberNotReady, MetricsAnswer, MetricsUnknown,
         MetricsUnreachable, NamespaceNotAllowed, NewTarget, NoFitMember, NoKubeconfig, NotConfirmed, OldTargetDeclared,
         Other, OwnedByOtherHub, PausedByForeignEdit, PausedByRequest, PausedBySpec, PrimaryDiffers, PrimaryFailsToo,
-        PrimaryUnknown, ProgressDeadlineExceeded, ProviderNotInstalled, Rehearsing, RequestApplied, RollbackRequested,
-        RouteDrifted, RouteNotAccepted, RouteNotFound, RouteRejected, RouteUnreadable, RunSucceeded, SecretNotFound,
-        Settling, Skewed, StatusBehindRoute, Suspended, TooFewSamples, TookOver, UnexpectedResponse, UnknownLimit,
-        WaitingForPromotion, WaitingForTime, WayBackDead, WeightNotObserved,
+        PrimaryUnknown, ProgressDeadlineExceeded, ProviderNotInstalled, Rehearsing, Releasing, RequestApplied,
+        RollbackRequested, RouteDrifted, RouteNotAccepted, RouteNotFound, RouteRejected, RouteUnreadable, RunSucceeded,
+        SecretNotFound, Settling, Skewed, StatusBehindRoute, Suspended, TooFewSamples, TookOver, UnexpectedResponse,
+        UnknownLimit, WaitingForPromotion, WaitingForTime, WayBackDead, WeightNotObserved,
     };
     match reason {
         AtTarget
         | Deleting
+        | Releasing
         | Rehearsing
         | Confirming
         | Settling
@@ -619,7 +622,7 @@ fn explore(depth: usize, reached: &mut Reached, going_on: &dyn Fn() -> bool) {
     }
 }
 
-/// A generator of its own, so that a seed means the same walk for ever (SplitMix64).
+/// A generator of its own, so that a seed means the same walk for ever (`SplitMix64`).
 struct Dice(u64);
 
 impl Dice {
@@ -703,7 +706,8 @@ fn search_and_walk() -> Reached {
             .spawn(|| guarded(&|reached| (0..300).take_while(|_| going_on()).for_each(|seed| walk(seed, 60, reached))));
         let explored = guarded(&|reached| explore(2, reached, &going_on));
         let walked = walks.join().expect("the thread caught every panic");
-        let (Ok(mut reached), Ok(walked)) = (explored, walked) else { panic!("a rule was broken, see above") };
+        let mut reached = explored.expect("a rule was broken, see above");
+        let walked = walked.expect("a rule was broken on a walk, see above");
         reached.add(walked);
         reached
     })
