@@ -110,9 +110,14 @@ impl Load {
         self.shared.totals.lock().unwrap().clone()
     }
 
+    /// Sends nothing more.
+    pub fn end(&self) {
+        *self.shared.deadline.lock().unwrap() = Instant::now();
+    }
+
     /// Sends nothing more and waits for the answers under way.
     pub async fn stop(self) -> Totals {
-        *self.shared.deadline.lock().unwrap() = Instant::now();
+        self.end();
         self.finish().await
     }
 }
