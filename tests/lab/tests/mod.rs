@@ -3,7 +3,11 @@
 use crate::runner::Test;
 
 mod adoption;
+mod api;
 mod contour;
+mod cost;
+mod crashes;
+mod demo;
 mod edits;
 mod hand_made;
 mod harness;
@@ -22,6 +26,10 @@ pub fn all() -> Vec<Test> {
         adoption::TESTS,
         edits::TESTS,
         verdicts::TESTS,
+        crashes::TESTS,
+        cost::TESTS,
+        demo::TESTS,
+        api::TESTS,
     ]
     .concat()
 }

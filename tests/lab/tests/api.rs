@@ -1,0 +1,216 @@
+//! What a real API server refuses, with the definitions in config/crd. The messages are written by hand.
+
+use crate::{
+    apiserver::{ADMIN, OPERATOR},
+    rollout::declaration,
+    runner::{Scene, Test},
+};
+use anyhow::{Context, Result, ensure};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::{Api, Client, api::ListParams};
+use serde_json::{Value, json};
+
+pub const TESTS: &[Test] = &[
+    Test { name: "api_refuses_bad_rollouts", exclusive: false, run: |scene| Box::pin(rollouts(scene)) },
+    Test { name: "api_refuses_bad_members", exclusive: false, run: |scene| Box::pin(members(scene)) },
+    Test { name: "api_refuses_bad_requests", exclusive: false, run: |scene| Box::pin(requests(scene)) },
+    Test { name: "api_serves_every_kind", exclusive: false, run: |scene| Box::pin(kinds(scene)) },
+];
+
+/// A field, a value that is put there, and what the API server must say.
+type Case = (&'static str, Value, &'static str);
+
+async fn rollouts(scene: Scene) -> Result<()> {
+    let right = declaration(&scene.namespace, &json!({"gatewayAPI": {"name": "public"}}));
+    let path = format!("/apis/cutover.dev/v1alpha1/namespaces/{}/fleetrollouts", scene.namespace);
+    expect_all(&scene.hub.client, &path, &right, [weights(), strategies(), analyses(), shapes()].concat()).await
+}
+
+fn weights() -> Vec<Case> {
+    let member = |name: &str, weight: Value| json!({"name": name, "weight": weight});
+    let many: Vec<Value> = (0..65).map(|index| member(&format!("eu-{index}"), json!(u32::from(index == 0) * 100))).collect();
+    let sum = "spec.members: the weights must sum to weightTotal";
+    vec![
+        ("/spec/members", json!([]), "spec.members in body should have at least 1 items"),
+        ("/spec/members", json!(many), "spec.members: Too many: 65: must have at most 64 items"),
+        ("/spec/members", json!([member("eu-1", json!(1.5))]), "spec.members[0].weight in body must be of type integer"),
+        ("/spec/members", json!([member("eu-1", json!(-1))]), "spec.members[0].weight in body should be greater than or equal to 0"),
+        ("/spec/members", json!([member("eu-1", json!(99))]), sum),
+        ("/spec/members", json!([member("eu-1", json!(50)), member("eu-2", json!(51))]), sum),
+        ("/spec/members", json!([member("eu-1", json!(0))]), sum),
+        ("/spec/members", json!([member("eu-1", json!(50)), member("eu-1", json!(50))]), "spec.members[1]: Duplicate value"),
+        ("/spec/members", json!([member("eu-\u{202e}1", json!(100))]), "spec.members[0].name in body should match"),
+        ("/spec/members/0/initialWeight", json!(99), "spec.members: the initial weights must sum to weightTotal"),
+        ("/spec/weightTotal", json!(0), "spec.weightTotal in body should be greater than or equal to 1"),
+        ("/spec/weightTotal", json!(10_001), "spec.weightTotal in body should be less than or equal to 10000"),
+    ]
+}
+
+fn strategies() -> Vec<Case> {
+    let steps = |progress: &[&str]| progress.iter().map(|progress| json!({"progress": progress})).collect::<Value>();
+    let many: Vec<String> = (1..=33).map(|step| format!("{step}%")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let rise = "spec.strategy.steps: steps rise; each progress must be more than the one before it";
+    vec![
+        ("/spec/strategy/steps", json!([]), "spec.strategy.steps in body should have at least 1 items"),
+        ("/spec/strategy/steps", steps(&["10%", "50%", "20%", "100%"]), rise),
+        ("/spec/strategy/steps", steps(&["10%", "10%", "100%"]), rise),
+        ("/spec/strategy/steps", steps(&["0%", "100%"]), "spec.strategy.steps[0].progress in body should match"),
+        ("/spec/strategy/steps", steps(&["10%", "50%"]), "spec.strategy.steps: the last step must be 100%"),
+        ("/spec/strategy/steps", steps(&["10", "100%"]), "spec.strategy.steps[0].progress in body should match"),
+        ("/spec/strategy/steps", steps(&["101%"]), "spec.strategy.steps[0].progress in body should match"),
+        ("/spec/strategy/steps", steps(&many), "spec.strategy.steps: Too many: 33: must have at most 32 items"),
+        ("/spec/strategy/bake", json!("5"), "spec.strategy.bake in body should match"),
+        ("/spec/strategy/bake", json!("-5m"), "spec.strategy.bake in body should match"),
+        ("/spec/strategy/onFailure", json!("Explode"), "spec.strategy.onFailure: Unsupported value: \"Explode\""),
+        (
+            "/spec/strategy/stages",
+            json!([{"name": "first", "members": ["eu-9"]}]),
+            "spec.strategy.stages: every member must be listed in spec.members",
+        ),
+    ]
+}
+
+fn analyses() -> Vec<Case> {
+    let metric = |more: Value| {
+        let mut metric = json!({"name": "errors", "ratio": {"numerator": "a", "denominator": "b"}, "max": 1});
+        json_patch::merge(&mut metric, &more);
+        json!([metric])
+    };
+    vec![
+        ("/spec/analysis/metrics", json!([]), "spec.analysis.metrics in body should have at least 1 items"),
+        ("/spec/analysis/metrics", metric(json!({"min": 5})), "min must not be more than max"),
+        ("/spec/analysis/metrics", metric(json!({"max": null})), "a metric needs a limit: max, min, or perMember"),
+        ("/spec/analysis/metrics", metric(json!({"query": "up"})), "a metric has exactly one of ratio, histogram and query"),
+        ("/spec/analysis/metrics", metric(json!({"ratio": null})), "a metric has exactly one of ratio, histogram and query"),
+        ("/spec/analysis/metrics", metric(json!({"ratio": null, "query": "up"})), "a query is judged per member only; put its limits under perMember"),
+        ("/spec/analysis/metrics", metric(json!({"guard": {}})), "a guard needs max or min"),
+        ("/spec/analysis/metrics", metric(json!({"minSamples": -1})), "spec.analysis.metrics[0].minSamples in body should be greater than or equal to 0"),
+        ("/spec/analysis/failures", json!({"limit": 4, "within": 3}), "limit must not be more than within"),
+        ("/spec/analysis/unknown", json!({"limit": 0}), "spec.analysis.unknown.limit in body should be greater than or equal to 1"),
+        ("/spec/analysis/share", json!({"within": 101}), "spec.analysis.share.within in body should be less than or equal to 100"),
+    ]
+}
+
+fn shapes() -> Vec<Case> {
+    let long = "s".repeat(64 * 1024);
+    vec![
+        ("/spec", Value::Null, "spec: Required value"),
+        ("/spec", json!({}), "spec.members: Required value"),
+        ("/spec/services", json!([]), "spec.services in body should have at least 1 items"),
+        ("/spec/services/0/name", json!(""), "spec.services[0].name in body should be at least 1 chars long"),
+        ("/spec/services/0/name", json!(long), "spec.services[0].name: Too long: may not be more than 61 bytes"),
+        ("/spec/services/0/name", json!("a\nb"), "spec.services[0].name in body should match"),
+        ("/spec/services/0/port", json!(0), "spec.services[0].port in body should be greater than or equal to 1"),
+        ("/spec/services/0/routes", json!([]), "spec.services[0].routes in body should have at least 1 items"),
+        ("/spec/services/0/routes", json!([{"istio": {"name": "x"}}]), "spec.services[0].routes[0]"),
+        (
+            "/spec/services/0/routes/0/gatewayAPI/create",
+            json!({"hosts": ["a.example.com"], "gateways": ["infra/public"]}),
+            "name an HTTPRoute to adopt, or say create; one of the two",
+        ),
+        ("/spec/stepWieght", json!(5), "unknown field \"spec.stepWieght\""),
+        ("/spec/analysis/intervall", json!("1m"), "unknown field \"spec.analysis.intervall\""),
+        ("/spec/deletionPolicy", json!("Delete"), "spec.deletionPolicy: Unsupported value: \"Delete\""),
+    ]
+}
+
+async fn members(scene: Scene) -> Result<()> {
+    let right = json!({
+        "apiVersion": "cutover.dev/v1alpha1",
+        "kind": "MemberCluster",
+        "metadata": {"name": scene.namespace},
+        "spec": {
+            "endpoints": [{"host": "eu-9.example.com", "port": 443}],
+            "prometheus": {"url": {"address": "https://prometheus.example.com"}},
+        },
+    });
+    let service = json!({"service": {"namespace": "monitoring", "name": "prometheus", "port": 9090}});
+    let secret = json!({"name": "a", "key": "b"});
+    let cases = vec![
+        ("/metadata/name", json!("eu.9"), "metadata.name: a DNS label of at most 61 characters"),
+        ("/spec/endpoints", json!([]), "spec.endpoints in body should have at least 1 items"),
+        ("/spec/endpoints/0/port", json!(65_536), "spec.endpoints[0].port in body should be less than or equal to 65535"),
+        ("/spec/endpoints", json!([{"host": "a.b", "port": 1}, {"host": "c.d", "port": 1}]), "spec.endpoints: at most one endpoint without service, the default"),
+        ("/spec/prometheus", service, "spec.prometheus.service is reached through the member's API server and needs kubeconfigSecretRef; or give prometheus.url"),
+        ("/spec/prometheus/url/address", json!("ftp://x.example.com"), "spec.prometheus.url.address in body should match"),
+        ("/spec/prometheus", json!({"url": {"address": "https://p.example.com", "bearerTokenSecretRef": secret, "basicAuthSecretRef": secret}}), "bearerTokenSecretRef or basicAuthSecretRef, not both"),
+        ("/spec/allowedNamespaces", json!({"from": "Names"}), "names is given with from: Names, and only then"),
+        ("/spec/probe", json!({"path": "healthz"}), "spec.probe.path in body should match"),
+        ("/spec/state", json!("Drained"), "unknown field \"spec.state\""),
+    ];
+    expect_all(&scene.hub.client, "/apis/cutover.dev/v1alpha1/memberclusters", &right, cases).await
+}
+
+async fn requests(scene: Scene) -> Result<()> {
+    let right = json!({
+        "apiVersion": "cutover.dev/v1alpha1",
+        "kind": "RolloutRequest",
+        "metadata": {"name": "ask"},
+        "spec": {"rollout": {"name": "shop", "uid": "u"}, "verb": "Abort", "run": 1, "requestedBy": ADMIN},
+    });
+    let cases = vec![
+        ("/spec/verb", json!("Explode"), "spec.verb: Unsupported value: \"Explode\""),
+        ("/spec/run", json!(-1), "spec.run in body should be greater than or equal to 0"),
+        ("/spec/step", json!(0), "spec.step in body should be greater than or equal to 1"),
+        ("/spec/reason", json!("r".repeat(257)), "spec.reason: Too long: may not be more than 256 bytes"),
+        ("/spec/requestedBy", json!(OPERATOR), "spec.requestedBy: lab-operator is not you; write lab-admin"),
+    ];
+    let path = format!("/apis/cutover.dev/v1alpha1/namespaces/{}/rolloutrequests", scene.namespace);
+    expect_all(&scene.hub.client, &path, &right, cases).await?;
+    let operator = scene.hub.client_as(OPERATOR).await?;
+    let forged = refusal(&operator, &path, &right).await?;
+    ensure!(forged.contains("spec.requestedBy: lab-admin is not you; write lab-operator"), "{forged}");
+
+    let api = scene.hub.api("cutover.dev/v1alpha1", "RolloutRequest", &scene.namespace).await?;
+    scene.hub.create(&scene.namespace, &right.to_string()).await?;
+    let change = json!({"spec": {"verb": "Promote"}});
+    let changed = api.patch("ask", &kube::api::PatchParams::default(), &kube::api::Patch::Merge(change)).await;
+    let said = changed.err().context("a request could be changed")?.to_string();
+    ensure!(said.contains("spec: a request cannot be changed; make a new one"), "{said}");
+    Ok(())
+}
+
+/// Established, structural, and every short name works.
+async fn kinds(scene: Scene) -> Result<()> {
+    let definitions = Api::<CustomResourceDefinition>::all(scene.hub.client.clone()).list(&ListParams::default()).await?;
+    let ours = definitions.into_iter().filter(|definition| definition.spec.group == "cutover.dev");
+    let mut names = Vec::new();
+    for definition in ours {
+        let conditions = definition.status.and_then(|status| status.conditions).unwrap_or_default();
+        let holds = |kind: &str| conditions.iter().any(|one| one.type_ == kind && one.status == "True");
+        ensure!(holds("Established") && holds("NamesAccepted") && !holds("NonStructuralSchema"), "{conditions:?}");
+        names.extend(definition.spec.names.short_names.unwrap_or_default());
+    }
+    names.sort();
+    ensure!(names == ["fr", "mc", "rr"], "{names:?}");
+    Ok(())
+}
+
+/// The right object is taken, and with each change it is refused with those words; all that is wrong is told at once.
+async fn expect_all(client: &Client, path: &str, right: &Value, cases: Vec<Case>) -> Result<()> {
+    let taken = refusal(client, path, right).await;
+    ensure!(taken.is_err(), "the right object was refused: {taken:?}");
+    let mut wrong = Vec::new();
+    for (pointer, value, expected) in cases {
+        let mut object = right.clone();
+        let (parent, key) = pointer.rsplit_once('/').context("a pointer")?;
+        object.pointer_mut(parent).context(pointer)?[key] = value;
+        match refusal(client, path, &object).await {
+            Ok(said) if said.contains(expected) => {}
+            Ok(said) => wrong.push(format!("{pointer}: said {said:.400}\n    not {expected}")),
+            Err(_) => wrong.push(format!("{pointer}: taken; expected {expected}")),
+        }
+    }
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n  "));
+    Ok(())
+}
+
+/// What the API server says against creating this object, as strict clients ask; an error if it takes it.
+async fn refusal(client: &Client, path: &str, object: &Value) -> Result<String> {
+    let request = http::Request::post(format!("{path}?dryRun=All&fieldValidation=Strict"))
+        .header(http::header::CONTENT_TYPE, "application/json")
+        .body(object.to_string().into_bytes())?;
+    let answer = client.request::<Value>(request).await;
+    answer.err().map(|error| error.to_string()).context("it was taken")
+}
