@@ -70,7 +70,11 @@ async fn killed(scene: Scene) -> Result<()> {
     stage.expect_weights(&[0, 10, 30, 60, 100])?;
     for (at, next) in stage.weights().iter().zip(stage.weights().iter().skip(1)).skip(1) {
         let held = next.0.duration_since(at.0);
-        ensure!(held >= SignedDuration::from_secs(5), "{} held for {held:?} only: settle 1 s, window and lag 4 s", at.1);
+        ensure!(
+            held >= SignedDuration::from_secs(5),
+            "{} held for {held:?} only: settle 1 s, window and lag 4 s",
+            at.1
+        );
     }
     expect_passes(&told)?;
     stage.load.stop().await.assert_all_ok()
@@ -79,11 +83,16 @@ async fn killed(scene: Scene) -> Result<()> {
 /// Before a status shows a step for the first time, the step before it was recorded to pass.
 fn expect_passes(told: &History) -> Result<()> {
     let statuses = told.entries().into_iter().filter_map(|entry| entry.object);
-    let statuses = statuses.filter_map(|object| serde_json::from_value::<FleetRolloutStatus>(object.data["status"].clone()).ok());
+    let statuses =
+        statuses.filter_map(|object| serde_json::from_value::<FleetRolloutStatus>(object.data["status"].clone()).ok());
     let mut passed = 0;
     for run in statuses.filter_map(|status| status.run) {
         let passes = run.check.as_ref().is_some_and(|check| check.verdict == Verdict::Pass);
-        ensure!(run.step <= passed + 1 || passes, "step {} was taken without a recorded pass of step {passed}", run.step);
+        ensure!(
+            run.step <= passed + 1 || passes,
+            "step {} was taken without a recorded pass of step {passed}",
+            run.step
+        );
         if passes {
             passed = passed.max(run.step.saturating_sub(1)).max(if run.baked.as_millis() > 0 { run.step } else { 0 });
         }
