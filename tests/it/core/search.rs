@@ -663,6 +663,7 @@ fn walk(seed: u64, length: usize, reached: &mut Reached) {
             0..=4 => Move::Wait([1, 11, 11, 61][dice.below(4)]),
             5 => Move::Metrics(Metrics::Good),
             6 => Move::Ask([Verb::Promote, Verb::Retry, Verb::Resume][dice.below(3)]),
+            7 if dice.below(3) == 0 => Move::Edit(Edit::Up),
             _ => all[dice.below(all.len())],
         };
         if what == Move::Delete && dice.below(20) > 0 {
