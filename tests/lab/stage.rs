@@ -127,7 +127,8 @@ impl<'s> Stage<'s> {
     pub fn weights(&self) -> Vec<(Timestamp, u32)> {
         let entries = self.history.entries().into_iter();
         let states = entries.filter_map(|entry| Some((entry.at, shown(&entry.object?, self.service()))));
-        let mut weights: Vec<_> = states.map(|(at, shown)| (at, shown.get("eu-3").copied().unwrap_or_default())).collect();
+        let mut weights: Vec<_> =
+            states.map(|(at, shown)| (at, shown.get("eu-3").copied().unwrap_or_default())).collect();
         weights.dedup_by_key(|(_, weight)| *weight);
         weights
     }

@@ -47,7 +47,8 @@ async fn live_route(scene: Scene) -> Result<()> {
     let after = without_backends(routes.get("public").await?);
     ensure!(after == before, "{after} instead of {before}");
     let states = history.entries().into_iter().filter_map(|entry| entry.object);
-    let mut weights: Vec<u32> = states.map(|route| shown(&route, name).get("eu-3").copied().unwrap_or_default()).collect();
+    let mut weights: Vec<u32> =
+        states.map(|route| shown(&route, name).get("eu-3").copied().unwrap_or_default()).collect();
     weights.dedup();
     ensure!(weights == [0, 50, 100], "{weights:?}");
     Ok(())
@@ -80,7 +81,8 @@ spec:
 fn without_backends(route: DynamicObject) -> Value {
     let mut spec = route.data["spec"].clone();
     spec["rules"][0]["backendRefs"] = Value::Null;
-    let foreign = |(key, value): (&String, &String)| (!key.starts_with("cutover.dev/")).then(|| (key.clone(), value.clone()));
+    let foreign =
+        |(key, value): (&String, &String)| (!key.starts_with("cutover.dev/")).then(|| (key.clone(), value.clone()));
     let annotations: serde_json::Map<String, Value> =
         route.annotations().iter().filter_map(foreign).map(|(key, value)| (key, value.into())).collect();
     json!({"spec": spec, "labels": route.labels(), "annotations": annotations})
@@ -102,9 +104,11 @@ async fn unmappable(scene: Scene) -> Result<()> {
     let status = rollout.until("refused", |status| status.reason == Reason::AdoptionNeedsMapping).await?;
     ensure!(status.message.contains("stranger"), "{}", status.message);
     load.goes_on_for(seconds(3)).await?;
-    let written = history.entries().iter().filter_map(|entry| entry.object.as_ref()).any(|route| {
-        route.managed_fields().iter().any(|entry| entry.manager.as_deref() == Some("cutover"))
-    });
+    let written = history
+        .entries()
+        .iter()
+        .filter_map(|entry| entry.object.as_ref())
+        .any(|route| route.managed_fields().iter().any(|entry| entry.manager.as_deref() == Some("cutover")));
     ensure!(!written, "the route was written");
     load.stop().await.assert_all_ok()
 }

@@ -28,17 +28,30 @@ async fn rollouts(scene: Scene) -> Result<()> {
 
 fn weights() -> Vec<Case> {
     let member = |name: &str, weight: Value| json!({"name": name, "weight": weight});
-    let many: Vec<Value> = (0..65).map(|index| member(&format!("eu-{index}"), json!(u32::from(index == 0) * 100))).collect();
+    let many: Vec<Value> =
+        (0..65).map(|index| member(&format!("eu-{index}"), json!(u32::from(index == 0) * 100))).collect();
     let sum = "spec.members: the weights must sum to weightTotal";
     vec![
         ("/spec/members", json!([]), "spec.members in body should have at least 1 items"),
         ("/spec/members", json!(many), "spec.members: Too many: 65: must have at most 64 items"),
-        ("/spec/members", json!([member("eu-1", json!(1.5))]), "spec.members[0].weight in body must be of type integer"),
-        ("/spec/members", json!([member("eu-1", json!(-1))]), "spec.members[0].weight in body should be greater than or equal to 0"),
+        (
+            "/spec/members",
+            json!([member("eu-1", json!(1.5))]),
+            "spec.members[0].weight in body must be of type integer",
+        ),
+        (
+            "/spec/members",
+            json!([member("eu-1", json!(-1))]),
+            "spec.members[0].weight in body should be greater than or equal to 0",
+        ),
         ("/spec/members", json!([member("eu-1", json!(99))]), sum),
         ("/spec/members", json!([member("eu-1", json!(50)), member("eu-2", json!(51))]), sum),
         ("/spec/members", json!([member("eu-1", json!(0))]), sum),
-        ("/spec/members", json!([member("eu-1", json!(50)), member("eu-1", json!(50))]), "spec.members[1]: Duplicate value"),
+        (
+            "/spec/members",
+            json!([member("eu-1", json!(50)), member("eu-1", json!(50))]),
+            "spec.members[1]: Duplicate value",
+        ),
         ("/spec/members", json!([member("eu-\u{202e}1", json!(100))]), "spec.members[0].name in body should match"),
         ("/spec/members/0/initialWeight", json!(99), "spec.members: the initial weights must sum to weightTotal"),
         ("/spec/weightTotal", json!(0), "spec.weightTotal in body should be greater than or equal to 1"),
@@ -81,14 +94,38 @@ fn analyses() -> Vec<Case> {
         ("/spec/analysis/metrics", json!([]), "spec.analysis.metrics in body should have at least 1 items"),
         ("/spec/analysis/metrics", metric(json!({"min": 5})), "min must not be more than max"),
         ("/spec/analysis/metrics", metric(json!({"max": null})), "a metric needs a limit: max, min, or perMember"),
-        ("/spec/analysis/metrics", metric(json!({"query": "up"})), "a metric has exactly one of ratio, histogram and query"),
-        ("/spec/analysis/metrics", metric(json!({"ratio": null})), "a metric has exactly one of ratio, histogram and query"),
-        ("/spec/analysis/metrics", metric(json!({"ratio": null, "query": "up"})), "a query is judged per member only; put its limits under perMember"),
+        (
+            "/spec/analysis/metrics",
+            metric(json!({"query": "up"})),
+            "a metric has exactly one of ratio, histogram and query",
+        ),
+        (
+            "/spec/analysis/metrics",
+            metric(json!({"ratio": null})),
+            "a metric has exactly one of ratio, histogram and query",
+        ),
+        (
+            "/spec/analysis/metrics",
+            metric(json!({"ratio": null, "query": "up"})),
+            "a query is judged per member only; put its limits under perMember",
+        ),
         ("/spec/analysis/metrics", metric(json!({"guard": {}})), "a guard needs max or min"),
-        ("/spec/analysis/metrics", metric(json!({"minSamples": -1})), "spec.analysis.metrics[0].minSamples in body should be greater than or equal to 0"),
+        (
+            "/spec/analysis/metrics",
+            metric(json!({"minSamples": -1})),
+            "spec.analysis.metrics[0].minSamples in body should be greater than or equal to 0",
+        ),
         ("/spec/analysis/failures", json!({"limit": 4, "within": 3}), "limit must not be more than within"),
-        ("/spec/analysis/unknown", json!({"limit": 0}), "spec.analysis.unknown.limit in body should be greater than or equal to 1"),
-        ("/spec/analysis/share", json!({"within": 101}), "spec.analysis.share.within in body should be less than or equal to 100"),
+        (
+            "/spec/analysis/unknown",
+            json!({"limit": 0}),
+            "spec.analysis.unknown.limit in body should be greater than or equal to 1",
+        ),
+        (
+            "/spec/analysis/share",
+            json!({"within": 101}),
+            "spec.analysis.share.within in body should be less than or equal to 100",
+        ),
     ]
 }
 
@@ -130,11 +167,31 @@ async fn members(scene: Scene) -> Result<()> {
     let cases = vec![
         ("/metadata/name", json!("eu.9"), "metadata.name: a DNS label of at most 61 characters"),
         ("/spec/endpoints", json!([]), "spec.endpoints in body should have at least 1 items"),
-        ("/spec/endpoints/0/port", json!(65_536), "spec.endpoints[0].port in body should be less than or equal to 65535"),
-        ("/spec/endpoints", json!([{"host": "a.b", "port": 1}, {"host": "c.d", "port": 1}]), "spec.endpoints: at most one endpoint without service, the default"),
-        ("/spec/prometheus", service, "spec.prometheus.service is reached through the member's API server and needs kubeconfigSecretRef; or give prometheus.url"),
-        ("/spec/prometheus/url/address", json!("ftp://x.example.com"), "spec.prometheus.url.address in body should match"),
-        ("/spec/prometheus", json!({"url": {"address": "https://p.example.com", "bearerTokenSecretRef": secret, "basicAuthSecretRef": secret}}), "bearerTokenSecretRef or basicAuthSecretRef, not both"),
+        (
+            "/spec/endpoints/0/port",
+            json!(65_536),
+            "spec.endpoints[0].port in body should be less than or equal to 65535",
+        ),
+        (
+            "/spec/endpoints",
+            json!([{"host": "a.b", "port": 1}, {"host": "c.d", "port": 1}]),
+            "spec.endpoints: at most one endpoint without service, the default",
+        ),
+        (
+            "/spec/prometheus",
+            service,
+            "spec.prometheus.service is reached through the member's API server and needs kubeconfigSecretRef; or give prometheus.url",
+        ),
+        (
+            "/spec/prometheus/url/address",
+            json!("ftp://x.example.com"),
+            "spec.prometheus.url.address in body should match",
+        ),
+        (
+            "/spec/prometheus",
+            json!({"url": {"address": "https://p.example.com", "bearerTokenSecretRef": secret, "basicAuthSecretRef": secret}}),
+            "bearerTokenSecretRef or basicAuthSecretRef, not both",
+        ),
         ("/spec/allowedNamespaces", json!({"from": "Names"}), "names is given with from: Names, and only then"),
         ("/spec/probe", json!({"path": "healthz"}), "spec.probe.path in body should match"),
         ("/spec/state", json!("Drained"), "unknown field \"spec.state\""),
@@ -173,7 +230,8 @@ async fn requests(scene: Scene) -> Result<()> {
 
 /// Established, structural, and every short name works.
 async fn kinds(scene: Scene) -> Result<()> {
-    let definitions = Api::<CustomResourceDefinition>::all(scene.hub.client.clone()).list(&ListParams::default()).await?;
+    let definitions =
+        Api::<CustomResourceDefinition>::all(scene.hub.client.clone()).list(&ListParams::default()).await?;
     let ours = definitions.into_iter().filter(|definition| definition.spec.group == "cutover.dev");
     let mut names = Vec::new();
     for definition in ours {

@@ -50,7 +50,7 @@ async fn api_server(scene: Scene) -> Result<()> {
 
 /// SIGKILL at ten moments of one run, without an election, so that the next life acts at once.
 async fn killed(scene: Scene) -> Result<()> {
-    let stage = Stage::begin(&scene, json!({"strategy": {"steps": steps(&[10, 30, 60, 100])}})).await?;
+    let stage = Stage::begin(&scene, json!({"strategy": {"steps": steps(&[10, 30, 50, 70, 100])}})).await?;
     scene.process.stop().await?;
     let hub = Hub::new(&scene.hub, &scene.folder, &scene.namespace, SECOND_PORT)?.alone();
     hub.open().await?;
@@ -60,6 +60,8 @@ async fn killed(scene: Scene) -> Result<()> {
     for life in 0..10_u64 {
         // Moments that have nothing to do with the run's own seconds.
         tokio::time::sleep(Duration::from_millis(300 + life * 1_370 % 2_900)).await;
+        let run = stage.rollout.status().await?.run;
+        ensure!(run.is_some_and(|run| run.outcome.is_none()), "the run was over before it was killed ten times");
         hub.kill().await?;
         hub.open().await?;
     }
@@ -67,10 +69,14 @@ async fn killed(scene: Scene) -> Result<()> {
     hub.stop().await?;
     scene.process.open().await?;
     ended?;
-    stage.expect_weights(&[0, 10, 30, 60, 100])?;
+    stage.expect_weights(&[0, 10, 30, 50, 70, 100])?;
     for (at, next) in stage.weights().iter().zip(stage.weights().iter().skip(1)).skip(1) {
         let held = next.0.duration_since(at.0);
-        ensure!(held >= SignedDuration::from_secs(5), "{} held for {held:?} only: settle 1 s, window and lag 4 s", at.1);
+        ensure!(
+            held >= SignedDuration::from_secs(5),
+            "{} held for {held:?} only: settle 1 s, window and lag 4 s",
+            at.1
+        );
     }
     expect_passes(&told)?;
     stage.load.stop().await.assert_all_ok()
@@ -79,11 +85,16 @@ async fn killed(scene: Scene) -> Result<()> {
 /// Before a status shows a step for the first time, the step before it was recorded to pass.
 fn expect_passes(told: &History) -> Result<()> {
     let statuses = told.entries().into_iter().filter_map(|entry| entry.object);
-    let statuses = statuses.filter_map(|object| serde_json::from_value::<FleetRolloutStatus>(object.data["status"].clone()).ok());
+    let statuses =
+        statuses.filter_map(|object| serde_json::from_value::<FleetRolloutStatus>(object.data["status"].clone()).ok());
     let mut passed = 0;
     for run in statuses.filter_map(|status| status.run) {
         let passes = run.check.as_ref().is_some_and(|check| check.verdict == Verdict::Pass);
-        ensure!(run.step <= passed + 1 || passes, "step {} was taken without a recorded pass of step {passed}", run.step);
+        ensure!(
+            run.step <= passed + 1 || passes,
+            "step {} was taken without a recorded pass of step {passed}",
+            run.step
+        );
         if passes {
             passed = passed.max(run.step.saturating_sub(1)).max(if run.baked.as_millis() > 0 { run.step } else { 0 });
         }

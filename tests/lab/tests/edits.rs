@@ -43,9 +43,17 @@ async fn raised(scene: Scene) -> Result<()> {
     let stage = Stage::begin(&scene, half_way()).await?;
     stage.first_step().await?;
     stage.edit_weights("kubectl-edit", 20, 80).await?;
-    let status = stage.rollout.until("put back", |status| status.run.as_ref().is_some_and(|run| !run.put_back.is_empty())).await?;
-    let said = format!("kubectl-edit raised eu-3 on HTTPRoute/public ({}) (eu-1:20 eu-3:80); put back", stage.service());
-    ensure!(status.transitions.iter().any(|told| told.reason == Reason::ForeignEditPutBack && told.message == said), "{:?}", status.transitions);
+    let status = stage
+        .rollout
+        .until("put back", |status| status.run.as_ref().is_some_and(|run| !run.put_back.is_empty()))
+        .await?;
+    let said =
+        format!("kubectl-edit raised eu-3 on HTTPRoute/public ({}) (eu-1:20 eu-3:80); put back", stage.service());
+    ensure!(
+        status.transitions.iter().any(|told| told.reason == Reason::ForeignEditPutBack && told.message == said),
+        "{:?}",
+        status.transitions
+    );
     stage.rollout.phase(Phase::WaitingPromotion).await?;
     stage.expect_weights(&[0, 50, 80, 50])?;
     stage.load.stop().await.assert_all_ok()
@@ -122,7 +130,8 @@ async fn revert(scene: Scene) -> Result<()> {
     ensure!(after.annotations() == before.annotations(), "{:?}", after.annotations());
     let services = scene.hub.api("v1", "Service", stage.service()).await?;
     eventually("the backends", seconds(10), async || {
-        let left: Vec<String> = services.list(&kube::api::ListParams::default()).await?.iter().map(ResourceExt::name_any).collect();
+        let left: Vec<String> =
+            services.list(&kube::api::ListParams::default()).await?.iter().map(ResourceExt::name_any).collect();
         ensure!(left == [format!("{}-eu-1", stage.service())], "{left:?}");
         Ok(())
     })

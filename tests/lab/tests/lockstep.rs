@@ -37,11 +37,18 @@ impl Services {
         let hub = &scene.hub;
         for name in &names {
             for member in ["eu-1", "eu-2"] {
-                external_name(hub, &scene.namespace, &format!("{name}-{member}"), &format!("{name}.{member}.lab")).await?;
+                external_name(hub, &scene.namespace, &format!("{name}-{member}"), &format!("{name}.{member}.lab"))
+                    .await?;
             }
         }
-        let halves = |name: &str| format!("{{name: {name}-eu-1, port: 80, weight: 5}}, {{name: {name}-eu-2, port: 80, weight: 5}}");
-        for (route, name, host) in [("public", &names[0], names[0].clone()), ("partners", &names[0], format!("{}.partners", names[0])), ("checkout", &names[1], names[1].clone())] {
+        let halves = |name: &str| {
+            format!("{{name: {name}-eu-1, port: 80, weight: 5}}, {{name: {name}-eu-2, port: 80, weight: 5}}")
+        };
+        for (route, name, host) in [
+            ("public", &names[0], names[0].clone()),
+            ("partners", &names[0], format!("{}.partners", names[0])),
+            ("checkout", &names[1], names[1].clone()),
+        ] {
             http_route(hub, &scene.namespace, route, &host, &halves(name)).await?;
         }
         let route = |name: &str| json!({"gatewayAPI": {"name": name}});
@@ -110,7 +117,10 @@ async fn skewed(scene: Scene) -> Result<()> {
     services.declared["spec"]["strategy"]["steps"] = promoted_steps(&[20, 50, 100]);
     let rollout = Rollout::declare(&scene, &scene.namespace, &services.declared).await?;
     rollout.phase(Phase::Initialized).await?;
-    let loads = [steady_load(scene.contour.address, &services.names[0]).await?, steady_load(scene.contour.address, &services.names[1]).await?];
+    let loads = [
+        steady_load(scene.contour.address, &services.names[0]).await?,
+        steady_load(scene.contour.address, &services.names[1]).await?,
+    ];
     let history = History::start(routes(&scene).await?, "public").await?;
     rollout.edit(json!({"members": members([0, 50, 50], [50, 50, 0])})).await?;
     rollout.applied(1).await?;
@@ -120,15 +130,25 @@ async fn skewed(scene: Scene) -> Result<()> {
     // An increase has a minute to be confirmed everywhere.
     let status = eventually("Skewed", seconds(100), async || {
         let status = rollout.status().await?;
-        ensure!((status.phase, status.reason) == (Phase::Held, Reason::Skewed), "{:?}: {}", status.phase, status.message);
+        ensure!(
+            (status.phase, status.reason) == (Phase::Held, Reason::Skewed),
+            "{:?}: {}",
+            status.phase,
+            status.message
+        );
         Ok(status)
     })
     .await?;
-    ensure!(status.message.contains("HTTPRoute/checkout") && status.message.contains("eu-3 may have 10"), "{}", status.message);
+    ensure!(
+        status.message.contains("HTTPRoute/checkout") && status.message.contains("eu-3 may have 10"),
+        "{}",
+        status.message
+    );
     let before = [("eu-1", 40), ("eu-2", 50), ("eu-3", 10)];
     eventually("the way back", seconds(20), async || expect_everywhere(&scene, &services, &before).await).await?;
     let states = history.entries().into_iter().filter_map(|entry| entry.object);
-    let mut weights: Vec<u32> = states.map(|route| shown(&route, &services.names[0]).get("eu-3").copied().unwrap_or_default()).collect();
+    let mut weights: Vec<u32> =
+        states.map(|route| shown(&route, &services.names[0]).get("eu-3").copied().unwrap_or_default()).collect();
     weights.dedup();
     ensure!(weights == [0, 10, 25, 10], "{weights:?}");
     for load in loads {

@@ -126,7 +126,8 @@ async fn dead_canary(scene: Scene) -> Result<()> {
     gateway.close().await;
     let ended = stage.rollout.stands(Phase::Failed, Reason::EndpointDown).await;
     gateway.open().await?;
-    let said = format!("the endpoint of eu-3 for {} did not answer 3 probes in a row while that of eu-1 did", stage.service());
+    let said =
+        format!("the endpoint of eu-3 for {} did not answer 3 probes in a row while that of eu-1 did", stage.service());
     ensure!(ended?.message.starts_with(&said), "the message is another one");
     stage.expect_weights(&[0, 30, 0])?;
     let took = stage.weights()[2].0.duration_since(died);
