@@ -39,7 +39,7 @@ async fn expect(scene: &Scene, words: &[&str], status: i32, said: &str) -> Resul
 /// Exit statuses: 0 done, 1 error, 2 failed or rolled back, 3 held or waiting for a person, 4 in progress.
 async fn verbs(scene: Scene) -> Result<()> {
     let stage = Stage::begin(&scene, json!({"strategy": {"steps": promoted_steps(&[50, 100])}})).await?;
-    expect(&scene, &["get"], 0, "INITIALIZED").await?;
+    expect(&scene, &["get"], 0, "READY").await?;
     stage.first_step().await?;
     expect(&scene, &["wait", "--for=phase=WaitingPromotion", "--timeout", "60s"], 0, "").await?;
     expect(&scene, &["get"], 3, "cutover promote").await?;
