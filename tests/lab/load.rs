@@ -86,7 +86,7 @@ impl Load {
     /// Waits until so many more requests were sent.
     pub async fn sends(&self, count: u64) -> Result<()> {
         let goal = self.so_far().sent + count;
-        eventually("the load", Duration::from_secs(60), async || {
+        eventually("the load", Duration::from_mins(1), async || {
             let sent = self.so_far().sent;
             anyhow::ensure!(sent >= goal, "{sent} of {goal} requests were sent");
             Ok(())

@@ -26,7 +26,7 @@ async fn live_route(scene: Scene) -> Result<()> {
     let load = clients(&scene, name).await?;
     let routes = scene.hub.api("gateway.networking.k8s.io/v1", "HTTPRoute", name).await?;
     let history = History::start(routes.clone(), "public").await?;
-    let before = without_backends(routes.get("public").await?);
+    let before = without_backends(&routes.get("public").await?);
 
     let mut declared = declaration(name, &json!({"gatewayAPI": {"name": "public", "rules": ["main"]}}));
     declared["spec"]["services"][0]["backend"] = json!({"externalName": {"existing": {"eu-1": "legacy-shop"}}});
@@ -44,7 +44,7 @@ async fn live_route(scene: Scene) -> Result<()> {
     rollout.phase(Phase::Succeeded).await?;
     load.goes_on_for(seconds(5)).await?;
     load.stop().await.assert_all_ok()?;
-    let after = without_backends(routes.get("public").await?);
+    let after = without_backends(&routes.get("public").await?);
     ensure!(after == before, "{after} instead of {before}");
     let states = history.entries().into_iter().filter_map(|entry| entry.object);
     let mut weights: Vec<u32> =
@@ -78,7 +78,7 @@ spec:
 }
 
 /// Everything that is not the rollout's to change.
-fn without_backends(route: DynamicObject) -> Value {
+fn without_backends(route: &DynamicObject) -> Value {
     let mut spec = route.data["spec"].clone();
     spec["rules"][0]["backendRefs"] = Value::Null;
     let foreign =

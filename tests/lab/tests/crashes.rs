@@ -9,7 +9,10 @@ use crate::{
     wait::{eventually, seconds},
 };
 use anyhow::{Context, Result, ensure};
-use cutover::api::{FleetRolloutStatus, Phase, Reason, Verb, status::Verdict};
+use cutover::api::{
+    FleetRolloutStatus, Phase, Reason, Verb,
+    status::{Run, Verdict},
+};
 use jiff::SignedDuration;
 use kube::ResourceExt;
 use serde_json::json;
@@ -50,7 +53,7 @@ async fn api_server(scene: Scene) -> Result<()> {
 
 /// SIGKILL at ten moments of one run, without an election, so that the next life acts at once.
 async fn killed(scene: Scene) -> Result<()> {
-    let stage = Stage::begin(&scene, json!({"strategy": {"steps": steps(&[10, 30, 60, 100])}})).await?;
+    let stage = Stage::begin(&scene, json!({"strategy": {"steps": steps(&[10, 30, 50, 70, 100])}})).await?;
     scene.process.stop().await?;
     let hub = Hub::new(&scene.hub, &scene.folder, &scene.namespace, SECOND_PORT)?.alone();
     hub.open().await?;
@@ -60,6 +63,8 @@ async fn killed(scene: Scene) -> Result<()> {
     for life in 0..10_u64 {
         // Moments that have nothing to do with the run's own seconds.
         tokio::time::sleep(Duration::from_millis(300 + life * 1_370 % 2_900)).await;
+        let run = stage.rollout.status().await?.run;
+        ensure!(run.is_some_and(|run| run.outcome.is_none()), "the run was over before it was killed ten times");
         hub.kill().await?;
         hub.open().await?;
     }
@@ -67,7 +72,7 @@ async fn killed(scene: Scene) -> Result<()> {
     hub.stop().await?;
     scene.process.open().await?;
     ended?;
-    stage.expect_weights(&[0, 10, 30, 60, 100])?;
+    stage.expect_weights(&[0, 10, 30, 50, 70, 100])?;
     for (at, next) in stage.weights().iter().zip(stage.weights().iter().skip(1)).skip(1) {
         let held = next.0.duration_since(at.0);
         ensure!(
@@ -80,23 +85,20 @@ async fn killed(scene: Scene) -> Result<()> {
     stage.load.stop().await.assert_all_ok()
 }
 
-/// Before a status shows a step for the first time, the step before it was recorded to pass.
+/// Whenever a status shows the next step, the last check that was recorded passed.
 fn expect_passes(told: &History) -> Result<()> {
     let statuses = told.entries().into_iter().filter_map(|entry| entry.object);
     let statuses =
         statuses.filter_map(|object| serde_json::from_value::<FleetRolloutStatus>(object.data["status"].clone()).ok());
-    let mut passed = 0;
-    for run in statuses.filter_map(|status| status.run) {
-        let passes = run.check.as_ref().is_some_and(|check| check.verdict == Verdict::Pass);
-        ensure!(
-            run.step <= passed + 1 || passes,
-            "step {} was taken without a recorded pass of step {passed}",
-            run.step
-        );
-        if passes {
-            passed = passed.max(run.step.saturating_sub(1)).max(if run.baked.as_millis() > 0 { run.step } else { 0 });
-        }
+    let runs: Vec<Run> = statuses.filter_map(|status| status.run).collect();
+    let mut advances = 0;
+    for (before, after) in runs.iter().zip(runs.iter().skip(1)).filter(|(before, after)| after.step > before.step) {
+        advances += 1;
+        let last = after.check.as_ref().or(before.check.as_ref());
+        let passed = before.step == 0 || last.is_some_and(|check| check.verdict == Verdict::Pass);
+        ensure!(passed, "step {} was taken after {last:?}", after.step);
     }
+    ensure!(advances == 5, "{advances} advances were seen, not 5");
     Ok(())
 }
 

@@ -12,8 +12,10 @@ mod edits;
 mod hand_made;
 mod harness;
 mod lockstep;
+mod people;
 mod promotion;
 mod skipper;
+mod targets;
 mod verdicts;
 
 pub fn all() -> Vec<Test> {
@@ -26,6 +28,8 @@ pub fn all() -> Vec<Test> {
         adoption::TESTS,
         edits::TESTS,
         verdicts::TESTS,
+        targets::TESTS,
+        people::TESTS,
         crashes::TESTS,
         cost::TESTS,
         demo::TESTS,
