@@ -56,22 +56,10 @@ async fn killed(scene: Scene) -> Result<()> {
     let stage = Stage::begin(&scene, json!({"strategy": {"steps": steps(&[10, 30, 50, 70, 100])}})).await?;
     scene.process.stop().await?;
     let hub = Hub::new(&scene.hub, &scene.folder, &scene.namespace, SECOND_PORT)?.alone();
-    hub.open().await?;
-    let rollouts = scene.hub.api("cutover.dev/v1alpha1", "FleetRollout", &scene.namespace).await?;
-    let told = History::start(rollouts, stage.service()).await?;
-    stage.rollout.edit(json!({"members": to_eu_3()})).await?;
-    for life in 0..10_u64 {
-        // Moments that have nothing to do with the run's own seconds.
-        tokio::time::sleep(Duration::from_millis(300 + life * 1_370 % 2_900)).await;
-        let run = stage.rollout.status().await?.run;
-        ensure!(run.is_some_and(|run| run.outcome.is_none()), "the run was over before it was killed ten times");
-        hub.kill().await?;
-        hub.open().await?;
-    }
-    let ended = stage.rollout.phase(Phase::Succeeded).await;
-    hub.stop().await?;
+    let told = kill_ten_times(&stage, &hub).await;
+    hub.kill().await?;
     scene.process.open().await?;
-    ended?;
+    expect_passes(&told?)?;
     stage.expect_weights(&[0, 10, 30, 50, 70, 100])?;
     for (at, next) in stage.weights().iter().zip(stage.weights().iter().skip(1)).skip(1) {
         let held = next.0.duration_since(at.0);
@@ -81,8 +69,26 @@ async fn killed(scene: Scene) -> Result<()> {
             at.1
         );
     }
-    expect_passes(&told)?;
     stage.load.stop().await.assert_all_ok()
+}
+
+/// The run from its start to its end, as its status told it.
+async fn kill_ten_times(stage: &Stage<'_>, hub: &Hub) -> Result<History> {
+    hub.open().await?;
+    let rollouts = stage.scene.hub.api("cutover.dev/v1alpha1", "FleetRollout", stage.service()).await?;
+    let told = History::start(rollouts, stage.service()).await?;
+    stage.rollout.edit(json!({"members": to_eu_3()})).await?;
+    stage.rollout.until("a run", |status| status.run.is_some()).await?;
+    for life in 0..10_u64 {
+        // Moments that have nothing to do with the run's own seconds.
+        tokio::time::sleep(Duration::from_millis(300 + life * 1_370 % 2_900)).await;
+        let run = stage.rollout.status().await?.run;
+        ensure!(run.is_some_and(|run| run.outcome.is_none()), "the run was over before it was killed ten times");
+        hub.kill().await?;
+        hub.open().await?;
+    }
+    stage.rollout.phase(Phase::Succeeded).await?;
+    Ok(told)
 }
 
 /// Whenever a status shows the next step, the last check that was recorded passed.
