@@ -75,8 +75,10 @@ pub enum UnknownAction {
 }
 
 /// How far the received share may be from the weight.
-#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq)]
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
+// For a whole number the API server rounds a schema's bounds to whole numbers, and takes 0.
+#[x_kube(validation = Rule::new("self.within >= 0.1").message("within: from 0.1 to 100 points"))]
 pub struct Share {
     /// In percentage points.
     #[schemars(range(min = 0.1, max = 100.0))]
@@ -145,8 +147,9 @@ pub struct Ratio {
 }
 
 /// A quantile of a classic histogram.
-#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("self.quantile >= 0.01").message("quantile: from 0.01 to 0.9999"))]
 pub struct Histogram {
     /// PromQL that gives one series per `le`.
     #[schemars(length(min = 1, max = 8192))]

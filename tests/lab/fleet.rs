@@ -22,7 +22,7 @@ pub const BY_TLS: [&str; 2] = ["promotion-by-http-proxy", "promotion-by-route-gr
 /// Installs everything that the hub process needs.
 pub async fn install(hub: &Cluster, members: &BTreeMap<&'static str, Member>, pki: &Pki) -> Result<()> {
     hub.create_namespace(SYSTEM).await?;
-    hub.install_crd_file(&source("config/crd/cutover.yaml")).await?;
+    hub.install_crds(&source("config/crd")).await?;
     hub.apply(SYSTEM, &bound("config/rbac/hub.yaml", HUB_USER)?).await?;
     hub.apply(SYSTEM, &bound("config/rbac/people.yaml", OPERATOR)?).await?;
     hub.apply(SYSTEM, &operator()).await?;

@@ -16,6 +16,7 @@ pub struct Hub {
     kubeconfig: PathBuf,
     log: PathBuf,
     port: u16,
+    more: Vec<String>,
     process: Mutex<Option<Process>>,
 }
 
@@ -23,12 +24,23 @@ impl Hub {
     /// `name` names its log; it answers for itself on `port`. `open` starts it.
     pub fn new(hub: &Cluster, folder: &Path, name: &str, port: u16) -> Result<Self> {
         let log = folder.join(format!("logs/hub-{name}.log"));
-        Ok(Self { kubeconfig: hub.kubeconfig_file(HUB_USER)?, log, port, process: Mutex::default() })
+        Ok(Self { kubeconfig: hub.kubeconfig_file(HUB_USER)?, log, port, more: Vec::new(), process: Mutex::default() })
+    }
+
+    /// Started with one more argument.
+    pub fn with(mut self, argument: &str) -> Self {
+        self.more.push(argument.to_owned());
+        self
     }
 
     /// Starts it (again) and waits until it is ready.
     pub async fn open(&self) -> Result<()> {
         *self.process.lock().await = Some(Process::spawn("hub", self.command(), &self.log)?);
+        self.ready().await
+    }
+
+    /// Waits until it says that it is ready.
+    pub async fn ready(&self) -> Result<()> {
         let url = format!("http://127.0.0.1:{}/readyz", self.port);
         eventually("the hub process", seconds(30), async || {
             self.check().await?;
@@ -78,7 +90,8 @@ impl Hub {
             .env("KUBECONFIG", &self.kubeconfig)
             .env("RUST_LOG", "cutover=debug")
             .args(["hub", "--allow-addresses", "10.77.0.0/24"])
-            .arg(format!("--listen=127.0.0.1:{}", self.port));
+            .arg(format!("--listen=127.0.0.1:{}", self.port))
+            .args(&self.more);
         command
     }
 }
