@@ -36,8 +36,11 @@ use pass::{Pass, Standing};
 #[must_use]
 pub fn decide(input: &Input<'_>) -> Decision {
     let mut pass = Pass::new(input);
-    let standing = flow(&mut pass);
-    report::write(&mut pass, &standing);
+    pass.hands_off = sight::unread(&pass);
+    if !pass.hands_off {
+        let standing = flow(&mut pass);
+        report::write(&mut pass, &standing);
+    }
     pass.finish()
 }
 

@@ -37,13 +37,24 @@ fn stranger(pass: &Pass<'_>, key: &RouteKey, mark: &Mark) -> Option<Problem> {
     })
 }
 
+/// Nothing is decided by a new life of the hub, nor at the end of a rollout, before every route has been read: a route
+/// may know more than the status does, and whether one still has to be given back cannot be told.
+pub(super) fn unread(pass: &Pass<'_>) -> bool {
+    let unseen = pass.input.seen.routes.values().any(|seen| *seen == RouteSeen::Unseen);
+    unseen && (pass.input.deleting || takes_over(pass))
+}
+
+fn takes_over(pass: &Pass<'_>) -> bool {
+    pass.run().is_some() && pass.status.leader.as_deref() != Some(pass.input.leader)
+}
+
 /// Another life of the hub acts now: every route of a live run gets a new mark before anything else, so that a write
 /// that the former leader still holds back meets a route that has changed.
 pub(super) fn take_over(pass: &mut Pass<'_>) {
-    let leader = pass.input.leader;
-    if pass.run().is_none() || pass.status.leader.as_deref() == Some(leader) {
+    if !takes_over(pass) {
         return;
     }
+    let leader = pass.input.leader;
     pass.status.leader = Some(leader.to_owned());
     let sequence = pass.status.sequence + 1;
     if let Some(asked) = pass.status.asked.as_mut() {

@@ -508,6 +508,35 @@ fn an_old_status_over_newer_routes_writes_nothing_until_adopt() {
 }
 
 #[test]
+fn a_new_life_of_the_hub_does_nothing_before_it_has_read_the_routes() {
+    let mut world = at_first_step();
+    let old = world.status.clone();
+    world.run_for(40);
+    assert_eq!(world.status.sequence, old.sequence + 1, "the life before wrote once more");
+    world.status = old.clone();
+    world.restart().unlisted = true;
+    world.run_for(5);
+    assert_eq!(world.status, old);
+    world.unlisted = false;
+    world.run_for(5);
+    shows(&world, Phase::Held, Reason::StatusBehindRoute);
+}
+
+#[test]
+fn a_deletion_waits_until_the_routes_were_read() {
+    let mut world = plain();
+    world.run_for(150);
+    world.restart().unlisted = true;
+    world.deleting = true;
+    world.run_for(5);
+    assert!(!world.gone, "a route that was not read may still carry our mark");
+    world.unlisted = false;
+    world.run_for(5);
+    assert!(world.gone);
+    assert!(world.routes.values().flatten().all(|route| route.mark.is_none()));
+}
+
+#[test]
 fn another_hubs_mark_is_respected() {
     let mut world = plain();
     for route in world.routes.values_mut().flatten() {

@@ -64,6 +64,8 @@ pub struct World {
     pub generation: i64,
     pub status: FleetRolloutStatus,
     pub routes: BTreeMap<RouteKey, Option<RouteInWorld>>,
+    /// The hub has not listed the routes yet.
+    pub unlisted: bool,
     pub down: BTreeSet<String>,
     pub endpoints: BTreeMap<String, EndpointSeen>,
     pub metrics: Metrics,
@@ -139,6 +141,7 @@ impl World {
             generation: 1,
             status: FleetRolloutStatus::default(),
             routes,
+            unlisted: false,
             down: BTreeSet::new(),
             endpoints: BTreeMap::new(),
             metrics: Metrics::Good,
@@ -251,10 +254,11 @@ impl World {
         let services: Vec<String> =
             rollout::services(&self.spec, &self.status).iter().map(|service| service.name.clone()).collect();
         let members = self.members();
+        let see = |route: &Option<RouteInWorld>| if self.unlisted { RouteSeen::Unseen } else { seen(route.as_ref()) };
         let each = || services.iter().flat_map(|service| members.iter().map(move |m| (service.clone(), m.clone())));
         Observation {
             refused: self.invalid.then(|| Problem::new(Reason::InvalidSpec, "spec.members: nonsense")),
-            routes: self.routes.iter().map(|(key, route)| (key.clone(), seen(route.as_ref()))).collect(),
+            routes: self.routes.iter().map(|(key, route)| (key.clone(), see(route))).collect(),
             backends: each().map(|key| (key, self.backend())).collect(),
             members: members
                 .iter()
