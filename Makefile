@@ -1,5 +1,5 @@
 # The only commands a newcomer needs.
-.PHONY: demo test lint lab
+.PHONY: demo test lint lab mistakes
 
 # A promotion and a rollback on real parts, told as a story.
 demo:
@@ -8,6 +8,7 @@ demo:
 # Everything that must hold.
 test: lint
 	cargo test --lib --test it
+	tests/mistakes/run
 	cargo test --test lab
 
 lint:
@@ -17,3 +18,7 @@ lint:
 # The lab alone: its tests on real API servers, Prometheus and data planes.
 lab:
 	cargo test --test lab
+
+# One-line mistakes in the core, each of which the search over small worlds must catch.
+mistakes:
+	tests/mistakes/run

@@ -13,6 +13,7 @@ pub mod rollout;
 pub mod service;
 pub mod status;
 pub mod strategy;
+pub mod template;
 
 pub use analysis::{Analysis, Metric};
 pub use duration::Duration;

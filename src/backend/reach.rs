@@ -4,6 +4,7 @@
 use std::net::IpAddr;
 
 use crate::api::member::{Endpoint, HostHeader};
+use crate::api::template::{Unfilled, fill};
 use crate::api::{MemberClusterSpec, Reason};
 use crate::rollout::input::Problem;
 
@@ -48,31 +49,23 @@ fn find<'m>(member: &'m MemberClusterSpec, namespace: &str, service: &str) -> Op
 }
 
 fn dns_name(field: &str, text: &str, namespace: &str, service: &str) -> Result<String, Problem> {
-    let name = filled(text, namespace, service).map_err(|variable| {
-        let message =
-            format!("{field}: {{{{ {variable} }}}} is not known: use {{{{ service }}}} and {{{{ namespace }}}}");
+    let known = |variable: &str| match variable {
+        "service" => Some(service),
+        "namespace" => Some(namespace),
+        _ => None,
+    };
+    let name = fill(text, known).map_err(|unfilled| {
+        let what = match unfilled {
+            Unfilled::Unknown(variable) => format!("{{{{ {variable} }}}} is not known"),
+            Unfilled::Open => "{{ is never closed".to_owned(),
+        };
+        let message = format!("{field}: {what}: use {{{{ service }}}} and {{{{ namespace }}}}");
         Problem::new(Reason::InvalidSpec, message)
     })?;
     match refusal(&name) {
         None => Ok(name),
         Some((reason, why)) => Err(Problem::new(reason, format!("{field}: {name}: {why}"))),
     }
-}
-
-/// Fills the variables in; an unknown one is the error.
-fn filled(text: &str, namespace: &str, service: &str) -> Result<String, String> {
-    let mut parts = text.split("{{");
-    let mut name = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let (variable, rest) = part.split_once("}}").ok_or_else(|| part.trim().to_owned())?;
-        name.push_str(match variable.trim() {
-            "service" => service,
-            "namespace" => namespace,
-            other => return Err(other.to_owned()),
-        });
-        name.push_str(rest);
-    }
-    Ok(name)
 }
 
 fn refusal(name: &str) -> Option<(Reason, &'static str)> {

@@ -2,7 +2,13 @@
 
 use std::borrow::Cow;
 
-use crate::{api::Duration, http::sanitise};
+use crate::{
+    api::{
+        Duration,
+        template::{Unfilled, fill},
+    },
+    http::sanitise,
+};
 
 /// What the variables of a query stand for.
 #[derive(Clone, Copy, Debug)]
@@ -33,25 +39,19 @@ pub enum TemplateError {
 /// # Errors
 /// When a variable is not known or not closed.
 pub fn render(template: &str, variables: &Variables<'_>) -> Result<String, TemplateError> {
-    let mut rendered = String::with_capacity(template.len());
-    let mut rest = template;
-    while let Some((before, after)) = rest.split_once("{{") {
-        let (name, after) = after.split_once("}}").ok_or(TemplateError::Open)?;
-        rendered.push_str(before);
-        rendered.push_str(&value(name.trim(), variables)?);
-        rest = after;
-    }
-    rendered.push_str(rest);
-    Ok(rendered)
+    fill(template, |name| value(name, variables)).map_err(|unfilled| match unfilled {
+        Unfilled::Unknown(name) => TemplateError::Unknown(sanitise(name)),
+        Unfilled::Open => TemplateError::Open,
+    })
 }
 
-fn value<'a>(name: &str, variables: &Variables<'a>) -> Result<Cow<'a, str>, TemplateError> {
+fn value<'a>(name: &str, variables: &Variables<'a>) -> Option<Cow<'a, str>> {
     match name {
-        "service" => Ok(escape(variables.service)),
-        "namespace" => Ok(escape(variables.namespace)),
-        "member" => Ok(escape(variables.member)),
-        "window" => Ok(variables.window.to_string().into()),
-        _ => Err(TemplateError::Unknown(sanitise(name))),
+        "service" => Some(escape(variables.service)),
+        "namespace" => Some(escape(variables.namespace)),
+        "member" => Some(escape(variables.member)),
+        "window" => Some(variables.window.to_string().into()),
+        _ => None,
     }
 }
 

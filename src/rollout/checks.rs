@@ -9,6 +9,7 @@ use super::{
     input::{Input, Measured, Wanted, WantedMetric},
     judge,
     pass::{Pass, between, canaries, later},
+    plan::longest_window,
 };
 use crate::api::{
     Analysis, Duration, Reason,
@@ -202,11 +203,6 @@ fn fail(pass: &mut Pass<'_>, reason: Reason, message: String) {
         }
         (OnFailure::Hold, Some(_)) => {}
     }
-}
-
-/// The longest window of any metric.
-pub(super) fn longest_window(analysis: &Analysis) -> Duration {
-    analysis.metrics.iter().map(|metric| metric.window.unwrap_or(analysis.interval)).max().unwrap_or(Duration::ZERO)
 }
 
 /// The members that are judged now.

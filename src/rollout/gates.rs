@@ -1,10 +1,10 @@
 //! What stands between a run and its next step.
 
 use super::{
-    checks::longest_window,
     health,
     input::{Accepted, LiveRoute, Problem, RouteSeen},
     pass::{Pass, Standing, above, between, in_words, intended, later},
+    plan::bake,
     run,
 };
 use crate::api::{
@@ -134,7 +134,7 @@ fn unproven(pass: &mut Pass<'_>) -> Option<Standing> {
         }
         Some((Verdict::Pass, _)) => {}
     }
-    let needed = step.bake.max(longest_window(analysis).saturating_add(analysis.lag));
+    let needed = bake(step, analysis);
     (run.baked < needed && run.waiting_since.is_none()).then(|| {
         let left = needed.saturating_sub(run.baked);
         Standing::new(

@@ -154,18 +154,30 @@ fn gcd(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// The least time that a plan takes: each step's settle, bake (never shorter than the longest metric window) and timed
-/// wait. People's promotions count as immediate; the soak after the last step is not in it.
+/// The time that a step's weights must hold with passing checks: never shorter than what the longest metric window
+/// takes to be full and evaluated.
+#[must_use]
+pub fn bake(step: &PlannedStep, analysis: &Analysis) -> Duration {
+    step.bake.max(longest_window(analysis).saturating_add(analysis.lag))
+}
+
+/// The longest time that any metric covers.
+#[must_use]
+pub fn longest_window(analysis: &Analysis) -> Duration {
+    let windows = analysis.metrics.iter().map(|metric| metric.window.unwrap_or(analysis.interval));
+    windows.max().unwrap_or(Duration::ZERO)
+}
+
+/// The least time that a plan takes: each step's settle, bake and timed wait. People's promotions count as immediate;
+/// the soak after the last step is not in it.
 #[must_use]
 pub fn least_time(steps: &[PlannedStep], analysis: &Analysis) -> Duration {
-    let windows = analysis.metrics.iter().map(|metric| metric.window.unwrap_or(analysis.interval));
-    let window = windows.max().unwrap_or(Duration::ZERO);
     steps.iter().fold(Duration::ZERO, |time, step| {
         let wait = match step.wait {
             Some(Wait::For(time)) => time,
             Some(Wait::Promotion) | None => Duration::ZERO,
         };
-        time.saturating_add(analysis.settle).saturating_add(step.bake.max(window)).saturating_add(wait)
+        time.saturating_add(analysis.settle).saturating_add(bake(step, analysis)).saturating_add(wait)
     })
 }
 
@@ -315,8 +327,8 @@ mod tests {
         }))
         .unwrap();
         let planned = plan(&of(&[("a", 100)]), &of(&[("b", 100)]), &strategy, 100).unwrap();
-        // (30s + 2m window + 10m) + (30s + 5m)
-        assert_eq!(least_time(&planned, &analysis).to_string(), "18m");
+        // (30s + 2m window and 15s lag + 10m) + (30s + 5m)
+        assert_eq!(least_time(&planned, &analysis).to_string(), "18m15s");
     }
 
     proptest! {

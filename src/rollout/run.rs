@@ -21,13 +21,13 @@ pub(super) fn advance(pass: &mut Pass<'_>) -> Standing {
     if pass.run().is_none() {
         return at_rest(pass);
     }
+    take_back_if_skewed(pass);
     if let Some(standing) = new_target(pass) {
         return standing;
     }
     if pass.run().is_some_and(|run| run.retreat.is_some()) {
         return retreat(pass);
     }
-    take_back_if_skewed(pass);
     match gates::obstacle(pass) {
         Some(standing) => standing,
         None => step_on(pass),
@@ -314,7 +314,9 @@ pub(super) fn end(pass: &mut Pass<'_>, outcome: Outcome, reason: Reason, message
 fn take_back_if_skewed(pass: &mut Pass<'_>) {
     let Some(asked) = &pass.status.asked else { return };
     let late = asked.confirmed_at.is_none() && later(asked.at, super::pass::CONFIRM_WITHIN) <= pass.now();
-    let Some(run) = pass.run().filter(|run| late && run.step > 0 && run.hold.is_none()) else { return };
+    let Some(run) = pass.run().filter(|run| late && run.step > 0 && run.hold.is_none() && run.retreat.is_none()) else {
+        return;
+    };
     let step = run.step;
     let message = format!(
         "step {step} was taken back:{}; repair that, then cutover retry or abort",

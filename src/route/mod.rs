@@ -135,7 +135,8 @@ pub fn entry(
         sign(context, provider.as_ref(), objects, &mut after, &mark)?;
         return Ok(Entry::Missing(writes(context, route, objects, after)));
     }
-    let accepted = objects.iter().flatten().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::together);
+    let accepted =
+        objects.iter().flatten().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::together);
     Ok(if !entering.is_empty() && accepted == Accepted::Pending { Entry::Pending } else { Entry::Done })
 }
 

@@ -11,6 +11,7 @@ use super::{
     problem::{Problem, quoted},
     suggestion::nearest,
 };
+use crate::api::template::{Unfilled, fill};
 
 /// Longest query, in bytes. The parser recurses: 64 KiB of parentheses would overflow a stack of 2 MiB.
 const LONGEST_QUERY: usize = 8192;
@@ -79,24 +80,21 @@ pub(super) fn read(path: &str, text: &str) -> Result<Query, Problem> {
 
 /// Fills the variables in; one that is not known is the problem.
 pub(super) fn filled(path: &str, text: &str, known: &[(&str, &str)]) -> Result<String, Problem> {
-    let names = || known.iter().map(|(name, _)| *name);
-    let all = names().map(|name| format!("{{{{ {name} }}}}")).collect::<Vec<_>>().join(", ");
-    let mut parts = text.split("{{");
-    let mut filled = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let Some((name, rest)) = part.split_once("}}") else {
-            return Err(Problem::error(path, "{{ is never closed", format!("close it with }}}}; known are {all}")));
-        };
-        let name = name.trim();
-        let Some((_, value)) = known.iter().find(|(known, _)| *known == name) else {
-            let remedy = nearest(name, names())
-                .map_or_else(|| format!("known are {all}"), |near| format!("did you mean {{{{ {near} }}}}?"));
-            return Err(Problem::error(path, format!("variable {} is not known", quoted(name)), remedy));
-        };
-        filled.push_str(value);
-        filled.push_str(rest);
-    }
-    Ok(filled)
+    let value = |name: &str| known.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    fill(text, value).map_err(|unfilled| {
+        let names = || known.iter().map(|(name, _)| *name);
+        let all = names().map(|name| format!("{{{{ {name} }}}}")).collect::<Vec<_>>().join(", ");
+        match unfilled {
+            Unfilled::Open => {
+                Problem::error(path, "{{ is never closed", format!("close it with }}}}; known are {all}"))
+            }
+            Unfilled::Unknown(name) => {
+                let remedy = nearest(name, names())
+                    .map_or_else(|| format!("known are {all}"), |near| format!("did you mean {{{{ {near} }}}}?"));
+                Problem::error(path, format!("variable {} is not known", quoted(name)), remedy)
+            }
+        }
+    })
 }
 
 fn one_line(text: &str) -> String {

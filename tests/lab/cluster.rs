@@ -115,15 +115,10 @@ impl Cluster {
     /// Creates the custom resource definitions in a folder and waits until they are served.
     pub async fn install_crds(&self, folder: &Path) -> Result<()> {
         for entry in fs::read_dir(folder)? {
-            self.install_crd_file(&entry?.path()).await?;
-        }
-        Ok(())
-    }
-
-    pub async fn install_crd_file(&self, file: &Path) -> Result<()> {
-        let text = fs::read_to_string(file)?;
-        for document in text.split("\n---").filter(|part| part.contains("\nkind: CustomResourceDefinition")) {
-            self.install_crd(document).await?;
+            let text = fs::read_to_string(entry?.path())?;
+            for document in text.split("\n---").filter(|part| part.contains("\nkind: CustomResourceDefinition")) {
+                self.install_crd(document).await?;
+            }
         }
         Ok(())
     }

@@ -47,7 +47,10 @@ impl Demo<'_> {
         ensure!(all.by_status.keys().eq([&200]) && all.failed == 0, "a request failed on the way: {all:?}");
         self.say(&format!("   {} requests so far, every one answered with 200.", all.sent));
         self.failure(&rollout, &load).await?;
-        self.say(&format!("\nThat took {:.0?}. The route belongs to you again with: kubectl delete fleetrollout", since.elapsed()));
+        self.say(&format!(
+            "\nThat took {:.0?}. The route belongs to you again with: kubectl delete fleetrollout",
+            since.elapsed()
+        ));
         Ok(())
     }
 
@@ -72,7 +75,8 @@ impl Demo<'_> {
         self.say("\n3  The next new cluster is eu-2. At 25 % it starts to fail: every third answer is an error.");
         let routes = self.lab.hub.api("gateway.networking.k8s.io/v1", "HTTPRoute", self.namespace).await?;
         let history = History::start(routes, "public").await?;
-        let members = json!([{"name": "eu-3", "weight": 0}, {"name": "eu-2", "weight": 100}, {"name": "eu-1", "weight": 0}]);
+        let members =
+            json!([{"name": "eu-3", "weight": 0}, {"name": "eu-2", "weight": 100}, {"name": "eu-1", "weight": 0}]);
         rollout.edit(json!({"members": members})).await?;
         self.say("   weight of eu-2        asked  applied  received");
         self.step(rollout, load, 1, ("eu-3", "eu-2"), 5).await?;
@@ -84,11 +88,17 @@ impl Demo<'_> {
         behave(Behaviour { fail_every: Some(3), ..Behaviour::default() });
         let back = eventually("the rollback", seconds(40), async || {
             let entries = history.entries().into_iter().filter(|entry| entry.at > failing);
-            let mut back = entries.filter(|entry| entry.object.as_ref().is_some_and(|route| !shown(route, self.service).contains_key("eu-2")));
+            let mut back = entries.filter(|entry| {
+                entry.object.as_ref().is_some_and(|route| !shown(route, self.service).contains_key("eu-2"))
+            });
             back.next().context("eu-2 still has weight")
         })
         .await?;
-        self.say(&format!("   {:.1?} after the first error eu-2 has no weight any more (seen {:.0}).", since.elapsed(), back.at));
+        self.say(&format!(
+            "   {:.1?} after the first error eu-2 has no weight any more (seen {:.0}).",
+            since.elapsed(),
+            back.at
+        ));
         let status = rollout.phase(Phase::Failed).await?;
         self.say(&format!("   Failed: {}", status.message));
         behave(Behaviour::default());
@@ -100,10 +110,18 @@ impl Demo<'_> {
     }
 
     /// Shows and judges one step: asked by the status, applied by the route, received by the members; each read now.
-    async fn step(&self, rollout: &Rollout<'_>, load: &Load, step: u32, (old, new): (&str, &str), weight: u32) -> Result<()> {
+    async fn step(
+        &self,
+        rollout: &Rollout<'_>,
+        load: &Load,
+        step: u32,
+        (old, new): (&str, &str),
+        weight: u32,
+    ) -> Result<()> {
         let status = rollout.applied(step).await?;
         let asked = status.asked.context("nothing is asked")?.weights.get(new).copied().unwrap_or_default();
-        let route = self.lab.hub.api("gateway.networking.k8s.io/v1", "HTTPRoute", self.namespace).await?.get("public").await?;
+        let route =
+            self.lab.hub.api("gateway.networking.k8s.io/v1", "HTTPRoute", self.namespace).await?.get("public").await?;
         let applied = shown(&route, self.service).get(new).copied().unwrap_or_default();
         let before = self.lab.received(self.service);
         load.sends(REQUESTS).await?;
@@ -111,8 +129,13 @@ impl Demo<'_> {
         let arrived = |member: &str| after[member] - before[member];
         let total: u64 = after.keys().map(|member| arrived(member)).sum();
         let received = percent(arrived(new), total);
-        self.say(&format!("   step {step}/4              {asked:>4} %   {applied:>4} %    {received:>4.1} %  of {total} requests"));
-        ensure!((asked, applied) == (weight, weight), "{new} is asked {asked} % and the route says {applied} %, not {weight} %");
+        self.say(&format!(
+            "   step {step}/4              {asked:>4} %   {applied:>4} %    {received:>4.1} %  of {total} requests"
+        ));
+        ensure!(
+            (asked, applied) == (weight, weight),
+            "{new} is asked {asked} % and the route says {applied} %, not {weight} %"
+        );
         assert_shares(&before, &after, &[(old, 100 - weight), (new, weight)], POINTS)
     }
 
@@ -132,7 +155,11 @@ impl Demo<'_> {
         let routes = self.lab.hub.api("gateway.networking.k8s.io/v1", "HTTPRoute", self.namespace).await?;
         let weights = shown(&routes.get("public").await?, self.service);
         let total: u32 = weights.values().sum();
-        Ok(weights.iter().map(|(member, weight)| format!("{member} {} %", weight * 100 / total)).collect::<Vec<_>>().join(", "))
+        Ok(weights
+            .iter()
+            .map(|(member, weight)| format!("{member} {} %", weight * 100 / total))
+            .collect::<Vec<_>>()
+            .join(", "))
     }
 
     fn say(&self, line: &str) {

@@ -16,21 +16,20 @@ pub struct Hub {
     kubeconfig: PathBuf,
     log: PathBuf,
     port: u16,
-    more: Vec<String>,
+    elects: bool,
     process: Mutex<Option<Process>>,
 }
 
 impl Hub {
-    /// `name` names its log; it answers for itself on `port`. `open` starts it.
+    /// `name` names its log; it answers for itself on `port`. `open` starts it. It asks for the Lease before it acts.
     pub fn new(hub: &Cluster, folder: &Path, name: &str, port: u16) -> Result<Self> {
         let log = folder.join(format!("logs/hub-{name}.log"));
-        Ok(Self { kubeconfig: hub.kubeconfig_file(HUB_USER)?, log, port, more: Vec::new(), process: Mutex::default() })
+        Ok(Self { kubeconfig: hub.kubeconfig_file(HUB_USER)?, log, port, elects: true, process: Mutex::default() })
     }
 
-    /// Started with one more argument.
-    pub fn with(mut self, argument: &str) -> Self {
-        self.more.push(argument.to_owned());
-        self
+    /// One that acts without asking for the Lease.
+    pub fn alone(self) -> Self {
+        Self { elects: false, ..self }
     }
 
     /// Starts it (again) and waits until it is ready.
@@ -90,8 +89,8 @@ impl Hub {
             .env("KUBECONFIG", &self.kubeconfig)
             .env("RUST_LOG", "cutover=debug")
             .args(["hub", "--allow-addresses", "10.77.0.0/24"])
-            .arg(format!("--listen=127.0.0.1:{}", self.port))
-            .args(&self.more);
+            .arg(format!("--leader-election={}", self.elects))
+            .arg(format!("--listen=127.0.0.1:{}", self.port));
         command
     }
 }

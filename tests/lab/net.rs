@@ -58,6 +58,8 @@ pub fn settle_in(folder: &Path) -> Result<()> {
     for address in ADDRESSES {
         run("ip", &["address", "add", &format!("{address}/32"), "dev", "lo"])?;
     }
+    // Clients open hundreds of connections a second: ports must be free again at once.
+    fs::write("/proc/sys/net/ipv4/tcp_tw_reuse", "1").context("cannot let ports be used again")?;
     fs::create_dir_all(folder.join("logs"))?;
     overlay(folder, "/etc/hosts", "127.0.0.1 localhost\n")?;
     overlay(folder, "/etc/resolv.conf", "nameserver 127.0.0.1\noptions timeout:1 attempts:2\n")?;

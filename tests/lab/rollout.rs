@@ -179,8 +179,7 @@ impl<'l> Rollout<'l> {
             spec["step"] = json!(run.map_or(0, |run| run.step));
         }
         let request = json!({"apiVersion": "cutover.dev/v1alpha1", "kind": "RolloutRequest", "metadata": {"generateName": "lab-"}, "spec": spec});
-        let requests =
-            Api::<RolloutRequest>::namespaced(self.lab.hub.client_as(OPERATOR).await?, &self.namespace);
+        let requests = Api::<RolloutRequest>::namespaced(self.lab.hub.client_as(OPERATOR).await?, &self.namespace);
         let request = requests.create(&PostParams::default(), &serde_json::from_value(request)?).await?;
         let name = request.metadata.name.unwrap_or_default();
         eventually(&format!("{verb} of {}", self.name), PATIENCE, async || {

@@ -38,10 +38,11 @@ impl Deref for Scene {
     }
 }
 
-/// Runs the tests whose name contains `filter`; the last line says how many passed and failed.
+/// Runs the tests whose name contains one of the words of `filter`, separated by commas; the last line says how many passed and failed.
 pub async fn run_all(lab: &Arc<Lab>, filter: &str) -> ExitCode {
+    let chosen = |name: &str| filter.split(',').any(|word| name.contains(word));
     let (alone, together): (Vec<_>, Vec<_>) =
-        tests::all().into_iter().filter(|test| test.name.contains(filter)).partition(|test| test.exclusive);
+        tests::all().into_iter().filter(|test| chosen(test.name)).partition(|test| test.exclusive);
     let mut passed =
         stream::iter(together).map(|test| run(lab, test)).buffer_unordered(AT_A_TIME).collect::<Vec<_>>().await;
     for test in alone {

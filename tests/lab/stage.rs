@@ -118,11 +118,6 @@ impl<'s> Stage<'s> {
         self.scene.member(member).gateway.behave(self.service(), behaviour);
     }
 
-    /// What the live route gives eu-3 now.
-    pub async fn weight(&self) -> Result<u32> {
-        Ok(shown(&self.routes.get("public").await?, self.service()).get("eu-3").copied().unwrap_or_default())
-    }
-
     /// What the route gave eu-3 since it is watched, and when.
     pub fn weights(&self) -> Vec<(Timestamp, u32)> {
         let entries = self.history.entries().into_iter();

@@ -574,6 +574,17 @@ fn a_new_target_in_mid_run_starts_from_the_confirmed_distribution() {
 }
 
 #[test]
+fn a_new_target_does_not_keep_a_step_that_nobody_confirms() {
+    let mut world = at_first_step();
+    let key = world.routes.keys().next().unwrap().clone();
+    world.writes.insert(key.clone(), Writes::NotAccepted);
+    world.run_for(30);
+    assert_eq!(world.live(), of(&[("eu-1", 50), ("eu-3", 50)]));
+    world.declare(&[("eu-2", 100)]).run_for(80);
+    assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]), "{}", world.status.message);
+}
+
+#[test]
 fn the_old_primary_as_the_new_target_is_a_rollback_at_once() {
     let mut world = at_first_step();
     world.declare(&[("eu-1", 100)]);

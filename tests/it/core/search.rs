@@ -352,6 +352,7 @@ impl Checked<'_> {
             context()
         );
         assert!(self.does_not_try_again(), "I4: a failed revision was tried again by itself {}", context());
+        assert!(self.takes_back(), "a step that is not confirmed for a minute stands {}", context());
         assert!(self.rests(), "I11: a rollout that is suspended or at rest wrote a route {}", context());
         assert!(self.wakes(), "a live run would never look again {}", context());
     }
@@ -449,6 +450,23 @@ impl Checked<'_> {
             applied(self.before, self.after).iter().any(|(verb, _)| matches!(verb, Verb::Retry | Verb::Adopt));
         let began = self.after.status.run.as_ref().filter(|_| number(self.after) > number(self.before) && !retried);
         began.is_none_or(|run| self.witness.failed.as_ref() != Some(&run.revision))
+    }
+
+    fn takes_back(&self) -> bool {
+        let under_way = |world: &World| {
+            let run = world.status.run.as_ref().filter(|run| run.outcome.is_none() && run.step > 0);
+            let forward = run.is_some_and(|run| run.retreat.is_none() && run.hold.is_none());
+            world.status.asked.clone().filter(|asked| forward && asked.confirmed_at.is_none())
+        };
+        let hands_off = self.before.spec.suspend
+            || self.before.deleting
+            || matches!(self.after.status.reason, Reason::StatusBehindRoute | Reason::OwnedByOtherHub);
+        match (under_way(self.before), under_way(self.after)) {
+            (Some(before), Some(after)) if before.weights == after.weights => {
+                hands_off || self.after.now.duration_since(before.at).as_secs() < 60
+            }
+            _ => true,
+        }
     }
 
     fn rests(&self) -> bool {

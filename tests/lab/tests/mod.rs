@@ -2,15 +2,21 @@
 
 use crate::runner::Test;
 
+mod adoption;
 mod api;
 mod contour;
-mod deletion;
+mod cost;
+mod crashes;
+mod demo;
 mod edits;
 mod hand_made;
 mod harness;
+mod lockstep;
+mod people;
 mod promotion;
 mod skipper;
-mod takeover;
+mod targets;
+mod verdicts;
 
 pub fn all() -> Vec<Test> {
     [
@@ -18,10 +24,16 @@ pub fn all() -> Vec<Test> {
         contour::TESTS,
         harness::TESTS,
         promotion::TESTS,
-        api::TESTS,
-        deletion::TESTS,
+        lockstep::TESTS,
+        adoption::TESTS,
         edits::TESTS,
-        takeover::TESTS,
+        verdicts::TESTS,
+        targets::TESTS,
+        people::TESTS,
+        crashes::TESTS,
+        cost::TESTS,
+        demo::TESTS,
+        api::TESTS,
     ]
     .concat()
 }

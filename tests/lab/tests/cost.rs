@@ -1,0 +1,73 @@
+//! What a run costs the hub's API server, read from its audit log.
+
+use crate::{
+    apiserver::HUB_USER,
+    audit::Request,
+    history::History,
+    rollout::{steps, to_eu_3},
+    runner::{Scene, Test},
+    stage::Stage,
+    wait::{eventually, seconds},
+};
+use anyhow::{Result, ensure};
+use cutover::api::{FleetRolloutStatus, Phase};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+pub const TESTS: &[Test] =
+    &[Test { name: "every_request_of_a_run_is_accounted_for", exclusive: true, run: |scene| Box::pin(cost(scene)) }];
+
+/// Verb, resource -> requests.
+type Counts = BTreeMap<(String, String), usize>;
+
+/// A run of two steps, then a minute in which nothing is asked at all.
+async fn cost(scene: Scene) -> Result<()> {
+    let stage = Stage::begin(&scene, json!({"strategy": {"steps": steps(&[50, 100])}})).await?;
+    let rollouts = scene.hub.api("cutover.dev/v1alpha1", "FleetRollout", &scene.namespace).await?;
+    let told = History::start(rollouts, stage.service()).await?;
+    let before = scene.hub.requests(HUB_USER)?.len();
+    let (versions, transitions) = (told.entries().len(), number_of_last(&stage.rollout.status().await?));
+    stage.rollout.edit(json!({"members": to_eu_3()})).await?;
+    stage.rollout.phase(Phase::Succeeded).await?;
+
+    eventually("what the run took", seconds(15), async || {
+        let run = counted(&scene.hub.requests(HUB_USER)?[before..]);
+        let expected = [
+            // Every write of the status is a version that the watch showed; one more version is our edit.
+            (("update", "fleetrollouts/status"), told.entries().len() - versions - 1),
+            // A dry run, eu-3 at weight 0, and two steps.
+            (("update", "httproutes"), 4),
+            // The first step's weight is written without another status write, so the rollout is read live before.
+            (("get", "fleetrollouts"), 1),
+            (("create", "services"), 1),
+            (("create", "events"), usize::try_from(number_of_last(&stage.rollout.status().await?) - transitions)?),
+        ];
+        let named = |((verb, resource), count): ((&str, &str), usize)| ((verb.to_owned(), resource.to_owned()), count);
+        let expected: Counts = expected.into_iter().map(named).collect();
+        ensure!(run == expected, "it took {run:?}, not {expected:?}");
+        Ok(())
+    })
+    .await?;
+
+    let idle = scene.hub.requests(HUB_USER)?.len();
+    stage.load.goes_on_for(seconds(60)).await?;
+    let idle = counted(&scene.hub.requests(HUB_USER)?[idle..]);
+    ensure!(idle.is_empty(), "in a minute of rest: {idle:?}");
+    Ok(())
+}
+
+fn number_of_last(status: &FleetRolloutStatus) -> u64 {
+    status.transitions.last().map_or(0, |transition| transition.number)
+}
+
+/// All but the Lease and watches.
+fn counted(requests: &[Request]) -> Counts {
+    let asked = requests.iter().filter(|request| request.verb != "watch" && request.object_ref.resource != "leases");
+    asked.fold(Counts::new(), |mut counts, request| {
+        let object = &request.object_ref;
+        let slash = if object.subresource.is_empty() { "" } else { "/" };
+        let resource = format!("{}{slash}{}", object.resource, object.subresource);
+        *counts.entry((request.verb.clone(), resource)).or_default() += 1;
+        counts
+    })
+}
