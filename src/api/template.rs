@@ -10,7 +10,7 @@ pub enum Unfilled<'a> {
 }
 
 /// Fills a text in; `known` says what a variable stands for.
-pub fn fill<'a, S: AsRef<str>>(text: &'a str, known: impl Fn(&str) -> Option<S>) -> Result<String, Unfilled<'a>> {
+pub fn fill<S: AsRef<str>>(text: &str, known: impl Fn(&str) -> Option<S>) -> Result<String, Unfilled<'_>> {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("{{") {

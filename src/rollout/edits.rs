@@ -7,7 +7,7 @@ use super::{
 };
 use crate::api::{
     Distribution, Duration, Reason,
-    status::{Run, Stop},
+    status::{RouteStatus, Run, Stop},
 };
 
 /// A rollback is written again at most this often.
@@ -37,9 +37,21 @@ pub(super) fn obey_or_put_back(pass: &mut Pass<'_>) {
     let canaries = canaries(run);
     let raised = above(&edit.live.weights, &edit.expected).into_iter().find(|name| canaries.contains(name));
     match raised {
+        // The write that puts it back is on its way, and the edit was counted when that was decided.
+        Some(_) if is_being_written(pass, edit.key) => {}
         Some(member) => put_back(pass, &edit, &member),
         None => obey(pass, &edit),
     }
+}
+
+/// A later decision than the one that the route was confirmed to show is still to be written.
+fn is_being_written(pass: &Pass<'_>, key: &RouteKey) -> bool {
+    let confirmed = known(pass, key).map_or(0, |route| route.sequence);
+    pass.status.asked.as_ref().is_some_and(|asked| asked.sequence > confirmed)
+}
+
+fn known<'a>(pass: &'a Pass<'_>, key: &RouteKey) -> Option<&'a RouteStatus> {
+    pass.status.routes.iter().find(|route| route.service == key.service && route.route == key.route)
 }
 
 fn paused_by_edit(run: &Run) -> bool {
@@ -58,8 +70,8 @@ fn first_edit<'a>(pass: &Pass<'a>) -> Option<Edit<'a>> {
 /// What the last write to a route that is known to have arrived had set.
 fn expected(pass: &Pass<'_>, key: &RouteKey, live: &LiveRoute) -> Option<Distribution> {
     let asked = pass.status.asked.as_ref().filter(|asked| pass.written(live, asked));
-    let known = pass.status.routes.iter().find(|route| route.service == key.service && route.route == key.route);
-    let confirmed = known.filter(|route| live.mark.as_ref().is_none_or(|mark| mark.sequence == route.sequence));
+    let confirmed =
+        known(pass, key).filter(|route| live.mark.as_ref().is_none_or(|mark| mark.sequence == route.sequence));
     asked.map(|asked| &asked.weights).or(confirmed.map(|route| &route.applied)).cloned()
 }
 

@@ -48,7 +48,9 @@ fn unconfirmed(pass: &mut Pass<'_>) -> Option<Standing> {
     }
     let message =
         format!("waiting for the routes to confirm {}:{}", in_words(intended(run)), unconfirmed_in_words(pass));
-    Some(Standing::new(Phase::Progressing, Reason::Confirming, message))
+    let (phase, reason) =
+        if pass.is_late() { (Phase::Held, Reason::NotConfirmed) } else { (Phase::Progressing, Reason::Confirming) };
+    Some(Standing::new(phase, reason, message))
 }
 
 /// The routes that do not show what is asked, with the best reason that is known.

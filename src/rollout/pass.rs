@@ -16,7 +16,7 @@ use crate::api::{
 /// Transitions, answers and the like that a status keeps.
 pub(super) const KEPT: usize = 16;
 /// A write must be confirmed within this time.
-pub(super) const CONFIRM_WITHIN: Duration = Duration::from_secs(60);
+const CONFIRM_WITHIN: Duration = Duration::from_secs(60);
 
 /// One decision in the making.
 pub(super) struct Pass<'a> {
@@ -191,6 +191,12 @@ impl<'a> Pass<'a> {
             RouteSeen::Live(live) => self.confirmed(live, asked),
             RouteSeen::Unseen | RouteSeen::ToCreate | RouteSeen::Unusable(_) => false,
         })
+    }
+
+    /// What is asked was not confirmed everywhere in time.
+    pub(super) fn is_late(&self) -> bool {
+        let unconfirmed = self.status.asked.as_ref().filter(|asked| asked.confirmed_at.is_none());
+        unconfirmed.is_some_and(|asked| later(asked.at, CONFIRM_WITHIN) <= self.input.now)
     }
 
     pub(super) fn confirmed(&self, live: &LiveRoute, asked: &Asked) -> bool {

@@ -3,7 +3,7 @@
 use super::{
     edits, gates,
     input::{Problem, RouteSeen},
-    pass::{Pass, Standing, in_words, intended, keep_newest, later},
+    pass::{Pass, Standing, above, canaries, in_words, intended, keep_newest},
     plan::{PlanProblem, plan},
     revision::{declared, revision, same},
     sight,
@@ -233,9 +233,7 @@ fn retreat(pass: &mut Pass<'_>) -> Standing {
         Some(asked_for) => asked_for && pass.confirmed_everywhere(),
     };
     if !arrived {
-        let unconfirmed = pass.status.asked.as_ref().is_some_and(|asked| {
-            asked.confirmed_at.is_none() && later(asked.at, super::pass::CONFIRM_WITHIN) <= pass.now()
-        });
+        let unconfirmed = pass.is_late();
         let (reason, suffix) = if unconfirmed {
             (Reason::NotConfirmed, gates::unconfirmed_in_words(pass))
         } else {
@@ -310,13 +308,12 @@ pub(super) fn end(pass: &mut Pass<'_>, outcome: Outcome, reason: Reason, message
     pass.tell(outcome == Outcome::Failed, reason, text);
 }
 
-/// An increase that is not confirmed everywhere within a minute is taken back everywhere.
+/// An increase that is not confirmed everywhere in time is taken back everywhere. A step that raises no canary, as on the
+/// way from one target to another, is not: taking it back would raise one.
 fn take_back_if_skewed(pass: &mut Pass<'_>) {
-    let Some(asked) = &pass.status.asked else { return };
-    let late = asked.confirmed_at.is_none() && later(asked.at, super::pass::CONFIRM_WITHIN) <= pass.now();
-    let Some(run) = pass.run().filter(|run| late && run.step > 0 && run.hold.is_none() && run.retreat.is_none()) else {
-        return;
-    };
+    let forward = |run: &&Run| run.step > 0 && run.hold.is_none() && run.retreat.is_none();
+    let late = pass.is_late();
+    let Some(run) = pass.run().filter(forward).filter(|run| late && raises_a_canary(run)) else { return };
     let step = run.step;
     let message = format!(
         "step {step} was taken back:{}; repair that, then cutover retry or abort",
@@ -328,6 +325,11 @@ fn take_back_if_skewed(pass: &mut Pass<'_>) {
     }
     pass.tell(true, Reason::Skewed, message.clone());
     pass.hold(Reason::Skewed, message);
+}
+
+fn raises_a_canary(run: &Run) -> bool {
+    let before = Run { step: run.step - 1, ..run.clone() };
+    above(intended(run), intended(&before)).iter().any(|member| canaries(run).contains(member))
 }
 
 /// Tries the first write of every route, as long as one has no good answer.

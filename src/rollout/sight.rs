@@ -37,11 +37,12 @@ fn stranger(pass: &Pass<'_>, key: &RouteKey, mark: &Mark) -> Option<Problem> {
     })
 }
 
-/// Nothing is decided by a new life of the hub, nor at the end of a rollout, before every route has been read: a route
-/// may know more than the status does, and whether one still has to be given back cannot be told.
+/// Nothing is decided by a new life of the hub, nor at rest or at the end of a rollout, before every route has been
+/// read: a route may know more than the status does, and whether one still has to be given back cannot be told.
 pub(super) fn unread(pass: &Pass<'_>) -> bool {
     let unseen = pass.input.seen.routes.values().any(|seen| *seen == RouteSeen::Unseen);
-    unseen && (pass.input.deleting || takes_over(pass))
+    let at_rest = pass.run().is_none() && pass.status.observed_generation.is_some();
+    unseen && (pass.input.deleting || at_rest || takes_over(pass))
 }
 
 fn takes_over(pass: &Pass<'_>) -> bool {

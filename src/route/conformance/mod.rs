@@ -86,7 +86,9 @@ fn a_member_is_named_before_it_gets_weight_and_that_moves_nothing() {
         let mut world = World::new(form, 100);
         let (contents, shown) = (world.contents(), world.weights());
         if let Entry::Missing(writes) = world.entry(&weights, 7) {
-            writes.into_iter().for_each(|write| world.apply(write));
+            for write in writes {
+                world.apply(write);
+            }
             assert_eq!((world.weights(), world.live().mark), (shown, Some(world.mark(6))), "{}", world.form.name);
         }
         assert!(!matches!(world.entry(&weights, 7), Entry::Missing(_)), "{}", world.form.name);

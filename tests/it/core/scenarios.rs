@@ -467,6 +467,18 @@ fn an_edit_that_raises_a_canary_is_put_back_twice_and_then_held() {
 }
 
 #[test]
+fn an_edit_is_counted_once_however_often_the_write_that_puts_it_back_conflicts() {
+    let mut world = at_first_step();
+    let key = world.routes.keys().next().unwrap().clone();
+    world.writes.insert(key, Writes::Conflict);
+    world.edit(&[("eu-1", 10), ("eu-3", 90)]).run_for(5);
+    assert_eq!(world.status.run.as_ref().unwrap().put_back.len(), 1);
+    world.writes.clear();
+    world.run_for(1);
+    assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]));
+}
+
+#[test]
 fn in_a_rollback_every_edit_is_put_back() {
     let mut world = at_first_step();
     let key = world.routes.keys().next().unwrap().clone();

@@ -380,7 +380,10 @@ impl Checked<'_> {
         let canaries = self.risen();
         let first = self.after.status.run.as_ref().is_some_and(|run| run.step == 1);
         let probed = canaries.iter().all(|name| self.before.endpoints.get(name).is_some_and(|seen| seen.successes > 0));
-        canaries.is_empty() || first && probed || self.witness.proven || measured_good(self.after)
+        // Taking a step back returns to what every route showed a minute ago, also for a canary that the step lowered.
+        let held = |world: &World| world.status.run.as_ref().and_then(|run| run.hold.as_ref()).map(|hold| hold.reason);
+        let taken_back = held(self.before).is_none() && held(self.after) == Some(Reason::Skewed);
+        canaries.is_empty() || taken_back || first && probed || self.witness.proven || measured_good(self.after)
     }
 
     fn primary_is_earned(&self) -> bool {
@@ -455,7 +458,14 @@ impl Checked<'_> {
     fn takes_back(&self) -> bool {
         let under_way = |world: &World| {
             let run = world.status.run.as_ref().filter(|run| run.outcome.is_none() && run.step > 0);
-            let forward = run.is_some_and(|run| run.retreat.is_none() && run.hold.is_none());
+            // On the way from one target to another a step may lower the canary; taking that back would raise it.
+            let canary = |step: usize| {
+                let run = run.expect("a run");
+                let weights = step.checked_sub(1).map_or(&run.start, |index| &run.plan[index].weights);
+                weights.get("eu-3").copied().unwrap_or(0)
+            };
+            let raises = |step: u32| canary(step as usize) > canary(step as usize - 1);
+            let forward = run.is_some_and(|run| run.retreat.is_none() && run.hold.is_none() && raises(run.step));
             world.status.asked.clone().filter(|asked| forward && asked.confirmed_at.is_none())
         };
         let hands_off = self.before.spec.suspend
@@ -663,6 +673,7 @@ fn walk(seed: u64, length: usize, reached: &mut Reached) {
             0..=4 => Move::Wait([1, 11, 11, 61][dice.below(4)]),
             5 => Move::Metrics(Metrics::Good),
             6 => Move::Ask([Verb::Promote, Verb::Retry, Verb::Resume][dice.below(3)]),
+            7 if dice.below(3) == 0 => Move::Edit(Edit::Up),
             _ => all[dice.below(all.len())],
         };
         if what == Move::Delete && dice.below(20) > 0 {
