@@ -35,6 +35,11 @@ impl Hub {
     /// Starts it (again) and waits until it is ready.
     pub async fn open(&self) -> Result<()> {
         *self.process.lock().await = Some(Process::spawn("hub", self.command(), &self.log)?);
+        self.ready().await
+    }
+
+    /// Waits until it says that it is ready.
+    pub async fn ready(&self) -> Result<()> {
         let url = format!("http://127.0.0.1:{}/readyz", self.port);
         eventually("the hub process", seconds(30), async || {
             self.check().await?;

@@ -30,6 +30,7 @@ mod skipper;
 mod stage;
 mod tally;
 mod tests;
+mod trail;
 mod wait;
 
 use anyhow::{Context, Result, bail};

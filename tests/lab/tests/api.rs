@@ -23,7 +23,8 @@ type Case = (&'static str, Value, &'static str);
 async fn rollouts(scene: Scene) -> Result<()> {
     let right = declaration(&scene.namespace, &json!({"gatewayAPI": {"name": "public"}}));
     let path = format!("/apis/cutover.dev/v1alpha1/namespaces/{}/fleetrollouts", scene.namespace);
-    expect_all(&scene.hub.client, &path, &right, [weights(), strategies(), analyses(), shapes()].concat()).await
+    expect_all(&scene.hub.client, &path, &right, [weights(), strategies(), analyses(), shapes(), bounds()].concat())
+        .await
 }
 
 fn weights() -> Vec<Case> {
@@ -152,6 +153,43 @@ fn shapes() -> Vec<Case> {
     ]
 }
 
+/// Names, numbers and choices just outside what is allowed.
+#[rustfmt::skip] // One row, one line.
+fn bounds() -> Vec<Case> {
+    let steps = |progress: &[&str]| progress.iter().map(|progress| json!({"progress": progress})).collect::<Value>();
+    let histogram = |quantile: Value| json!({"name": "latency", "histogram": {"buckets": "b", "quantile": quantile}, "max": 1});
+    let rise = "spec.strategy.steps: steps rise; each progress must be more than the one before it";
+    let two_keys = "must validate one and only one schema (oneOf). Found 2 valid alternatives";
+    vec![
+        ("/spec/members/0/weight", json!("0"), "spec.members[0].weight in body must be of type integer: \"string\""),
+        ("/spec/members/0/weight", json!(10_001), "spec.members[0].weight in body should be less than or equal to 10000"),
+        ("/spec/members/0/name", json!("m".repeat(62)), "spec.members[0].name: Too long: may not be more than 61 bytes"),
+        ("/spec/members/0/name", json!("EU_1"), "spec.members[0].name in body should match"),
+        ("/spec/members/0/name", json!("m".repeat(53)), "spec.services: service and member name together at most 62 characters"),
+        ("/spec/members/0", json!({"name": "eu-1"}), "spec.members[0].weight: Required value"),
+        ("/spec/strategy/steps", steps(&["10%", "10.0%", "100%"]), rise),
+        ("/spec/strategy/steps/0/progress", json!(10), "spec.strategy.steps[0].progress in body must be of type string: \"integer\""),
+        ("/spec/strategy/steps/0/wait", json!("Approval"), "spec.strategy.steps[0].wait in body should match"),
+        ("/spec/strategy/stages", json!([{"name": "first", "members": ["eu-3", "eu-3"]}]), "spec.strategy.stages[0].members[1]: Duplicate value: \"eu-3\""),
+        ("/spec/analysis/metrics/0", histogram(json!(1.0)), "spec.analysis.metrics[0].histogram.quantile in body should be less than or equal to 0.9999"),
+        ("/spec/analysis/metrics/0", histogram(json!(0)), "quantile: from 0.01 to 0.9999"),
+        ("/spec/analysis/metrics/0/perMember", json!({}), "perMember needs max or min"),
+        ("/spec/analysis/metrics/0/max", json!("1"), "spec.analysis.metrics[0].max in body must be of type number: \"string\""),
+        ("/spec/analysis/metrics/0/window", json!("25h"), "window: from 1s to 24h"),
+        ("/spec/analysis/metrics/0/ratio/numerator", json!(""), "spec.analysis.metrics[0].ratio.numerator in body should be at least 1 chars long"),
+        ("/spec/analysis/metrics/0/ratio/numerator", json!("a".repeat(8193)), "spec.analysis.metrics[0].ratio.numerator: Too long: may not be more than 8192 bytes"),
+        ("/spec/analysis/interval", json!("500ms"), "spec.analysis.interval: from 1s to 1h"),
+        ("/spec/analysis/interval", json!("2h"), "spec.analysis.interval: from 1s to 1h"),
+        ("/spec/analysis/unknown", json!({"action": "Advance"}), "spec.analysis.unknown.action: Unsupported value: \"Advance\": supported values: \"Hold\", \"Rollback\""),
+        ("/spec/analysis/share", json!({"within": 0}), "within: from 0.1 to 100 points"),
+        ("/spec/services/0/port", json!("http"), "spec.services[0].port in body must be of type integer: \"string\""),
+        ("/spec/services/0/routes/0/contour", json!({"name": "public"}), two_keys),
+        ("/spec/services/0/backend", json!({"externalName": {}, "clusterIP": {}}), two_keys),
+        ("/spec/paused", json!("yes"), "spec.paused in body must be of type boolean: \"string\""),
+        ("/metadata/name", json!("r".repeat(64)), "metadata.name: at most 63 characters"),
+    ]
+}
+
 async fn members(scene: Scene) -> Result<()> {
     let right = json!({
         "apiVersion": "cutover.dev/v1alpha1",
@@ -253,7 +291,10 @@ async fn expect_all(client: &Client, path: &str, right: &Value, cases: Vec<Case>
     for (pointer, value, expected) in cases {
         let mut object = right.clone();
         let (parent, key) = pointer.rsplit_once('/').context("a pointer")?;
-        object.pointer_mut(parent).context(pointer)?[key] = value;
+        match object.pointer_mut(parent).context(pointer)? {
+            Value::Array(list) => list[key.parse::<usize>()?] = value,
+            parent => parent[key] = value,
+        }
         match refusal(client, path, &object).await {
             Ok(said) if said.contains(expected) => {}
             Ok(said) => wrong.push(format!("{pointer}: said {said:.400}\n    not {expected}")),
