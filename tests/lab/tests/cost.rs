@@ -66,7 +66,8 @@ fn counted(requests: &[Request]) -> Counts {
     asked.fold(Counts::new(), |mut counts, request| {
         let object = &request.object_ref;
         let slash = if object.subresource.is_empty() { "" } else { "/" };
-        let resource = format!("{}{slash}{}", object.resource, object.subresource);
+        let refused = if request.code() < 300 { String::new() } else { format!(" refused with {}", request.code()) };
+        let resource = format!("{}{slash}{}{refused}", object.resource, object.subresource);
         *counts.entry((request.verb.clone(), resource)).or_default() += 1;
         counts
     })
