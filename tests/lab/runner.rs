@@ -3,6 +3,7 @@
 use crate::{lab::Lab, process::tail, tests, wait::seconds};
 use anyhow::{Context, Result, anyhow};
 use futures::{StreamExt, future::LocalBoxFuture, stream};
+use kube::api::{DeleteParams, ListParams};
 use std::{
     fs,
     ops::Deref,
@@ -68,10 +69,14 @@ async fn run(lab: &Arc<Lab>, test: Test) -> bool {
 async fn attempt(lab: Arc<Lab>, test: Test) -> Result<()> {
     let namespace = namespace(test.name);
     lab.hub.create_namespace(&namespace).await?;
-    let task = tokio::task::spawn_local((test.run)(Scene { lab, namespace }));
+    let scene = Scene { lab: lab.clone(), namespace: namespace.clone() };
+    let task = tokio::task::spawn_local((test.run)(scene));
     let abort = task.abort_handle();
     let outcome = tokio::time::timeout(DEADLINE, task).await;
     abort.abort();
+    // A run that nobody looks at any more would be measured and probed for ever.
+    let rollouts = lab.hub.api("cutover.dev/v1alpha1", "FleetRollout", &namespace).await?;
+    rollouts.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
     outcome.with_context(|| format!("not done within {DEADLINE:?}"))?.map_err(|panic| anyhow!("{panic}"))?
 }
 

@@ -31,7 +31,7 @@ async fn cost(scene: Scene) -> Result<()> {
     stage.rollout.phase(Phase::Succeeded).await?;
 
     eventually("what the run took", seconds(15), async || {
-        let run = counted(&scene.hub.requests(HUB_USER)?[before..]);
+        let run = counted(&scene.namespace, &scene.hub.requests(HUB_USER)?[before..]);
         let expected = [
             // Every write of the status is a version that the watch showed; one more version is our edit.
             (("update", "fleetrollouts/status"), told.entries().len() - versions - 1),
@@ -51,7 +51,7 @@ async fn cost(scene: Scene) -> Result<()> {
 
     let idle = scene.hub.requests(HUB_USER)?.len();
     stage.load.goes_on_for(seconds(60)).await?;
-    let idle = counted(&scene.hub.requests(HUB_USER)?[idle..]);
+    let idle = counted(&scene.namespace, &scene.hub.requests(HUB_USER)?[idle..]);
     ensure!(idle.is_empty(), "in a minute of rest: {idle:?}");
     Ok(())
 }
@@ -60,13 +60,15 @@ fn number_of_last(status: &FleetRolloutStatus) -> u64 {
     status.transitions.last().map_or(0, |transition| transition.number)
 }
 
-/// All but the Lease and watches.
-fn counted(requests: &[Request]) -> Counts {
-    let asked = requests.iter().filter(|request| request.verb != "watch" && request.object_ref.resource != "leases");
+/// All but the Lease and watches, and but what the rollouts of other tests take.
+fn counted(namespace: &str, requests: &[Request]) -> Counts {
+    let ours = |request: &&Request| ["", namespace].contains(&request.object_ref.namespace.as_str());
+    let asked = requests.iter().filter(ours).filter(|request| request.verb != "watch");
     asked.fold(Counts::new(), |mut counts, request| {
         let object = &request.object_ref;
         let slash = if object.subresource.is_empty() { "" } else { "/" };
-        let resource = format!("{}{slash}{}", object.resource, object.subresource);
+        let refused = if request.code() < 300 { String::new() } else { format!(" refused with {}", request.code()) };
+        let resource = format!("{}{slash}{}{refused}", object.resource, object.subresource);
         *counts.entry((request.verb.clone(), resource)).or_default() += 1;
         counts
     })
