@@ -161,6 +161,12 @@ impl State {
         let crash = self.disturb(what);
         *reached.moves.entry(what).or_default() += 1;
         self.checked_pass(crash, reached, what);
+        if crash != Crash::Never {
+            // A new life of the hub begins before it has listed the routes.
+            self.world.unlisted = true;
+            self.checked_pass(Crash::Never, reached, what);
+            self.world.unlisted = false;
+        }
         let settles = (0..12).any(|_| {
             let before = (self.world.status.clone(), self.world.routes.clone());
             self.checked_pass(Crash::Never, reached, what);
@@ -493,7 +499,12 @@ impl Checked<'_> {
         let confirmed = self.after.status.asked.as_ref().is_some_and(|asked| asked.confirmed_at.is_some());
         let hands_off = self.before.spec.suspend
             || matches!(self.after.status.reason, Reason::StatusBehindRoute | Reason::OwnedByOtherHub);
-        !judged || !confirmed || hands_off || self.before.deleting || self.decision.wake.is_some()
+        !judged
+            || !confirmed
+            || hands_off
+            || self.before.unlisted
+            || self.before.deleting
+            || self.decision.wake.is_some()
     }
 }
 
