@@ -5,7 +5,7 @@ use super::{
     input::{Accepted, LiveRoute, Problem, RouteSeen},
     pass::{Pass, Standing, above, between, in_words, intended, later},
     plan::bake,
-    run,
+    start,
 };
 use crate::api::{
     Duration, Phase, Reason,
@@ -82,11 +82,11 @@ fn not_rehearsed(pass: &mut Pass<'_>) -> Option<Standing> {
     if run.step > 0 {
         return None;
     }
-    let (start, gaining) = (run.start.clone(), gaining(run));
-    let problem = run::routes_show(pass, &start)
+    let (begun_at, gaining) = (run.start.clone(), gaining(run));
+    let problem = start::routes_show(pass, &begun_at)
         .err()
         .or_else(|| health::not_ready(pass, &gaining))
-        .or_else(|| run::rehearse(pass))?;
+        .or_else(|| start::rehearse(pass))?;
     Some(Standing::not_ready(problem))
 }
 

@@ -19,6 +19,7 @@ mod requests;
 mod revision;
 mod run;
 mod sight;
+mod start;
 
 pub use checks::due;
 pub use decision::{Action, Decision};

@@ -1,0 +1,130 @@
+//! The start of a run: what must be right, the plan, and the dry run of the first write.
+
+use std::collections::BTreeMap;
+
+use super::{
+    input::{Problem, RouteSeen},
+    pass::{Pass, in_words},
+    plan::{PlanProblem, plan},
+    revision::{revision, same},
+    sight,
+};
+use crate::{
+    api::{
+        Distribution, Duration, Progress, Reason,
+        status::{Pinned, PlannedStep, Run},
+    },
+    rollout::decision::Action,
+};
+
+/// Begins a run, unless something that is declared or seen forbids it.
+pub(super) fn begin(
+    pass: &mut Pass<'_>,
+    start: Distribution,
+    way_back: Distribution,
+    target: Distribution,
+) -> Result<(), Problem> {
+    let spec = pass.input.spec;
+    if let Some(problem) = pass.input.seen.refused.clone().or_else(|| sight::unusable_members(pass)) {
+        return Err(problem);
+    }
+    routes_show(pass, &start)?;
+    let steps =
+        steps(pass, &start, &target).map_err(|problem| Problem::new(Reason::InvalidSpec, problem.to_string()))?;
+    let number = pass.status.run.as_ref().map_or(1, |run| run.number + 1);
+    pass.status.leader = Some(pass.input.leader.to_owned());
+    let message = format!("run {number} begins: {} -> {}", in_words(&start), in_words(&target));
+    pass.status.run = Some(Run {
+        number,
+        revision: revision(spec),
+        generation: pass.input.generation,
+        started_at: pass.now(),
+        start,
+        way_back,
+        target,
+        pinned: Pinned {
+            services: spec.services.clone(),
+            strategy: spec.strategy.clone(),
+            weight_total: spec.weight_total,
+        },
+        plan: steps,
+        identities: BTreeMap::new(),
+        step: 0,
+        baked: Duration::ZERO,
+        baked_until: None,
+        waiting_since: None,
+        promoted: Vec::new(),
+        pause: None,
+        hold: None,
+        retreat: None,
+        soaking_since: None,
+        deadline_used: Duration::ZERO,
+        dead: Vec::new(),
+        check: None,
+        put_back: Vec::new(),
+        outcome: None,
+    });
+    pass.tell(false, Reason::Rehearsing, message);
+    Ok(())
+}
+
+/// The plan; where the weights stay and only have to be proven, the strategy's last step.
+fn steps(pass: &Pass<'_>, start: &Distribution, target: &Distribution) -> Result<Vec<PlannedStep>, PlanProblem> {
+    let spec = pass.input.spec;
+    let steps = plan(start, target, &spec.strategy, spec.weight_total)?;
+    if !steps.is_empty() {
+        return Ok(steps);
+    }
+    let last = spec.strategy.steps.last();
+    let bake = last.and_then(|step| step.bake).unwrap_or(spec.strategy.bake);
+    let wait = last.and_then(|step| step.wait);
+    Ok(vec![PlannedStep { stage: String::new(), progress: Progress::ALL, weights: target.clone(), bake, wait }])
+}
+
+/// Every live route must show where the run begins.
+pub(super) fn routes_show(pass: &Pass<'_>, start: &Distribution) -> Result<(), Problem> {
+    for (key, seen) in &pass.input.seen.routes {
+        match seen {
+            RouteSeen::Unseen => return Err(Problem::new(Reason::FirstSight, format!("{key} has not been read yet"))),
+            RouteSeen::Unusable(problem) => return Err(problem.clone()),
+            RouteSeen::ToCreate => {}
+            RouteSeen::Live(live) if same(&live.weights, start) => {}
+            RouteSeen::Live(live) => {
+                let message = format!(
+                    "{key} shows {} but the primary is {}; put it back, or take it as the primary: cutover adopt",
+                    in_words(&live.weights),
+                    in_words(start)
+                );
+                return Err(Problem::new(Reason::PrimaryDiffers, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Tries the first write of every route, as long as one has no good answer.
+pub(super) fn rehearse(pass: &mut Pass<'_>) -> Option<Problem> {
+    let first = pass.run()?.plan.first()?.weights.clone();
+    let mut problem = None;
+    for (key, seen) in &pass.input.seen.routes {
+        if matches!(seen, RouteSeen::ToCreate) {
+            continue;
+        }
+        match pass.input.seen.rehearsals.get(key) {
+            Some(Ok(())) => continue,
+            Some(Err(why)) => {
+                problem = Some(Problem::new(
+                    Reason::RouteRejected,
+                    format!("a dry run of the first write to {key} was refused: {why}"),
+                ));
+            }
+            None => {
+                problem = problem.or_else(|| {
+                    Some(Problem::new(Reason::Rehearsing, format!("the first write to {key} is tried as a dry run")))
+                });
+            }
+        }
+        pass.actions.push(Action::Rehearse { route: key.clone(), weights: first.clone() });
+    }
+    problem
+}
