@@ -9,8 +9,9 @@ use crate::{
     stage::Stage,
     wait::{eventually, seconds},
 };
-use anyhow::{Result, ensure};
-use cutover::api::{FleetRolloutStatus, Phase};
+use anyhow::{Context, Result, ensure};
+use cutover::api::{FleetRolloutStatus, MemberCluster, Phase, status::ConditionStatus};
+use kube::{Api, api::ListParams};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -22,6 +23,7 @@ type Counts = BTreeMap<(String, String), usize>;
 
 /// A run of two steps, then a minute in which nothing is asked at all.
 async fn cost(scene: Scene) -> Result<()> {
+    members_are_healthy(&scene).await?;
     let stage = Stage::begin(&scene, json!({"strategy": {"steps": steps(&[50, 100])}})).await?;
     let rollouts = scene.hub.api("cutover.dev/v1alpha1", "FleetRollout", &scene.namespace).await?;
     let told = History::start(rollouts, stage.service()).await?;
@@ -54,6 +56,24 @@ async fn cost(scene: Scene) -> Result<()> {
     let idle = counted(&scene.namespace, &scene.hub.requests(HUB_USER)?[idle..]);
     ensure!(idle.is_empty(), "in a minute of rest: {idle:?}");
     Ok(())
+}
+
+/// What a former test broke was seen to be whole again: a member that recovers is a write of its own.
+async fn members_are_healthy(scene: &Scene) -> Result<()> {
+    let members = Api::<MemberCluster>::all(scene.hub.client.clone());
+    eventually("healthy members", seconds(90), async || {
+        for member in members.list(&ListParams::default()).await?.items {
+            let conditions = member.status.unwrap_or_default().conditions;
+            let healthy = conditions.iter().find(|condition| condition.type_ == "Healthy").context("not looked at")?;
+            ensure!(
+                healthy.status == ConditionStatus::True,
+                "{}: {healthy:?}",
+                member.metadata.name.unwrap_or_default()
+            );
+        }
+        Ok(())
+    })
+    .await
 }
 
 fn number_of_last(status: &FleetRolloutStatus) -> u64 {
