@@ -25,27 +25,31 @@ pub async fn external_names(scene: &Scene) -> Result<()> {
 
 /// One selectorless Service with an EndpointSlice per member, `<namespace>-eu-1` and so on.
 pub async fn endpoint_slices(scene: &Scene) -> Result<()> {
-    let name = &scene.namespace;
     for member in MEMBERS {
-        let address = member_address(member);
-        let backend = format!(
-            "\
+        endpoint_slice(scene, &format!("{}-{member}", scene.namespace), member).await?;
+    }
+    Ok(())
+}
+
+/// One selectorless Service, and an EndpointSlice of its name that leads to the member's gateway.
+pub async fn endpoint_slice(scene: &Scene, name: &str, member: &str) -> Result<()> {
+    let address = member_address(member);
+    let backend = format!(
+        "\
 apiVersion: v1
 kind: Service
-metadata: {{name: {name}-{member}}}
+metadata: {{name: {name}}}
 spec: {{ports: [{{name: http, port: 80}}]}}
 ---
 apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
-metadata: {{name: {name}-{member}, labels: {{kubernetes.io/service-name: {name}-{member}}}}}
+metadata: {{name: {name}, labels: {{kubernetes.io/service-name: {name}}}}}
 addressType: IPv4
 ports: [{{name: http, port: 80}}]
 endpoints: [{{addresses: [{address}], conditions: {{ready: true}}}}]
 "
-        );
-        scene.hub.apply(name, &backend).await?;
-    }
-    Ok(())
+    );
+    scene.hub.apply(&scene.namespace, &backend).await
 }
 
 /// Waits until the route answers, sends requests, and judges what the members received.

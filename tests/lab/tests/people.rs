@@ -1,29 +1,34 @@
-//! The command line as a person uses it, with the operator's role and nothing more.
+//! The command line as a person uses it: with the operator's role and nothing more, or past a dead hub.
 
 use crate::{
-    apiserver::OPERATOR,
+    apiserver::{ADMIN, OPERATOR},
     fleet::SYSTEM,
-    rollout::promoted_steps,
+    rollout::{PATIENCE, promoted_steps},
     runner::{Scene, Test},
+    shares::assert_shares,
     stage::Stage,
     wait::{eventually, seconds},
 };
 use anyhow::{Context, Result, ensure};
-use cutover::api::{Phase, Reason};
-use kube::api::{Patch, PatchParams};
+use cutover::api::{Phase, Reason, RolloutRequest, WRITE_ANNOTATION, request::RequestState};
+use kube::{
+    Api, ResourceExt,
+    api::{ListParams, Patch, PatchParams},
+};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
 pub const TESTS: &[Test] = &[
     Test { name: "a_person_uses_every_verb", exclusive: false, run: |scene| Box::pin(verbs(scene)) },
+    Test { name: "abort_direct_needs_no_hub", exclusive: true, run: |scene| Box::pin(direct(scene)) },
     Test { name: "a_kubeconfig_is_rotated", exclusive: true, run: |scene| Box::pin(rotated(scene)) },
 ];
 
-/// Runs `cutover VERB NAME` as the operator: its exit status and what it printed.
-async fn cutover(scene: &Scene, words: &[&str]) -> Result<(i32, String)> {
+/// Runs `cutover VERB NAME` as a user of the hub's cluster: its exit status and what it printed.
+async fn cutover(scene: &Scene, user: &str, words: &[&str]) -> Result<(i32, String)> {
     let name = &scene.namespace;
     let mut command = Command::new(env!("CARGO_BIN_EXE_cutover"));
-    command.env("KUBECONFIG", scene.hub.kubeconfig_file(OPERATOR)?);
+    command.env("KUBECONFIG", scene.hub.kubeconfig_file(user)?);
     command.arg(words[0]).arg(name).args(["-n", name]).args(&words[1..]).kill_on_drop(true);
     let output = tokio::time::timeout(seconds(70), command.output()).await.context("no end")??;
     let text = [output.stdout, output.stderr].concat();
@@ -31,7 +36,11 @@ async fn cutover(scene: &Scene, words: &[&str]) -> Result<(i32, String)> {
 }
 
 async fn expect(scene: &Scene, words: &[&str], status: i32, said: &str) -> Result<()> {
-    let (code, text) = cutover(scene, words).await?;
+    expect_as(OPERATOR, scene, words, status, said).await
+}
+
+async fn expect_as(user: &str, scene: &Scene, words: &[&str], status: i32, said: &str) -> Result<()> {
+    let (code, text) = cutover(scene, user, words).await?;
     ensure!(code == status && text.contains(said), "{words:?} ended with {code}, not {status} and {said:?}:\n{text}");
     Ok(())
 }
@@ -60,6 +69,54 @@ async fn verbs(scene: Scene) -> Result<()> {
     expect(&scene, &["rollback"], 0, "").await?;
     stage.rollout.phase(Phase::RolledBack).await?;
     stage.load.stop().await.assert_all_ok()
+}
+
+/// One who may write the route takes the canary out while no hub lives; the next hub understands what was done.
+async fn direct(scene: Scene) -> Result<()> {
+    let stage = Stage::begin(&scene, json!({"strategy": {"steps": promoted_steps(&[50, 100])}})).await?;
+    stage.first_step().await?;
+    scene.process.kill().await?;
+    let outcome = abort_without_hub(&stage).await;
+    scene.process.open().await?;
+    outcome?;
+
+    stage.rollout.stands(Phase::RolledBack, Reason::Aborted).await?;
+    the_only_request_is_applied(&scene).await?;
+    receive(&stage, &[("eu-1", 100)], 0.0).await?;
+    stage.load.goes_on_for(seconds(5)).await?;
+    stage.expect_weights(&[0, 50, 0])?;
+    stage.load.stop().await.assert_all_ok()
+}
+
+/// The members' own counts tell that it helped, and the mark is still the hub's.
+async fn abort_without_hub(stage: &Stage<'_>) -> Result<()> {
+    receive(stage, &[("eu-1", 50), ("eu-3", 50)], 5.0).await?;
+    let before = stage.routes.get("public").await?;
+    let words = ["abort", "--direct", "--reason", "the hub is dead"];
+    expect_as(ADMIN, stage.scene, &words, 0, "asked: rolloutrequest").await?;
+    eventually("no more requests at eu-3", PATIENCE, async || receive(stage, &[("eu-1", 100)], 0.0).await).await?;
+    let after = stage.routes.get("public").await?;
+    let [was, is] = [&before, &after].map(|route| route.annotations().get(WRITE_ANNOTATION));
+    ensure!(was.is_some() && was == is, "the mark was {was:?} and is {is:?}");
+    Ok(())
+}
+
+/// From now on 2,000 requests arrive at the members in these shares.
+async fn receive(stage: &Stage<'_>, expected: &[(&str, u32)], within: f64) -> Result<()> {
+    let before = stage.scene.received(stage.service());
+    stage.load.sends(2_100).await?;
+    assert_shares(&before, &stage.scene.received(stage.service()), expected, within)
+}
+
+async fn the_only_request_is_applied(scene: &Scene) -> Result<()> {
+    let requests = Api::<RolloutRequest>::namespaced(scene.hub.client.clone(), &scene.namespace);
+    eventually("the request", PATIENCE, async || {
+        let found = requests.list(&ListParams::default()).await?.items;
+        let states: Vec<_> = found.into_iter().map(|request| request.status.unwrap_or_default().state).collect();
+        ensure!(states == [Some(RequestState::Applied)], "{states:?}");
+        Ok(())
+    })
+    .await
 }
 
 /// Bad credentials are noticed and good ones are used, without a restart.

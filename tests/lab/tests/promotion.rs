@@ -1,5 +1,6 @@
 //! A full promotion from eu-1 to eu-3 on every data plane: what was asked is what the members received.
 
+use super::hand_made::endpoint_slice;
 use crate::{
     history::History,
     load::Load,
@@ -12,8 +13,9 @@ use crate::{
 };
 use anyhow::{Result, ensure};
 use cutover::api::{Phase, Verb};
+use kube::{ResourceExt, api::ListParams};
 use serde_json::{Value, json};
-use std::{net::SocketAddr, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 pub const TESTS: &[Test] = &[
     Test { name: "promotion_by_http_route", exclusive: false, run: |scene| Box::pin(http_route(scene)) },
@@ -21,6 +23,7 @@ pub const TESTS: &[Test] = &[
     Test { name: "promotion_by_route_group", exclusive: false, run: |scene| Box::pin(route_group(scene)) },
     Test { name: "promotion_by_ingress_per_member", exclusive: false, run: |scene| Box::pin(ingresses(scene)) },
     Test { name: "promotion_by_weighted_ingress", exclusive: false, run: |scene| Box::pin(ingress(scene)) },
+    Test { name: "promotion_by_cluster_ip", exclusive: false, run: |scene| Box::pin(cluster_ip(scene)) },
 ];
 
 /// Weight of eu-3 at each step.
@@ -90,6 +93,31 @@ async fn ingress(scene: Scene) -> Result<()> {
     let service = json!({"backend": {"endpointSlice": {}}, "routes": [route]});
     let watched = ("networking.k8s.io/v1", "Ingress", scene.namespace.clone());
     promote(&scene, Plane { to: scene.skipper.address, service, watched }).await
+}
+
+/// Services made by hand, that of eu-1 under a name of its own; the hub makes none and changes none.
+async fn cluster_ip(scene: Scene) -> Result<()> {
+    endpoint_slice(&scene, "legacy", "eu-1").await?;
+    endpoint_slice(&scene, &format!("{}-eu-3", scene.namespace), "eu-3").await?;
+    let before = backends(&scene).await?;
+    let backend = json!({"clusterIP": {"existing": {"eu-1": "legacy"}}});
+    let route = json!({"skipper": {"form": "Ingress", "create": hosts(&scene)}});
+    let service = json!({"backend": backend, "routes": [route]});
+    let watched = ("networking.k8s.io/v1", "Ingress", scene.namespace.clone());
+    promote(&scene, Plane { to: scene.skipper.address, service, watched }).await?;
+    let after = backends(&scene).await?;
+    ensure!(after == before, "the Services and EndpointSlices were {before:?} and are {after:?}");
+    Ok(())
+}
+
+/// Every Service and EndpointSlice of the test's namespace -> its resourceVersion.
+async fn backends(scene: &Scene) -> Result<BTreeMap<(&'static str, String), Option<String>>> {
+    let mut found = BTreeMap::new();
+    for (api_version, kind) in [("v1", "Service"), ("discovery.k8s.io/v1", "EndpointSlice")] {
+        let objects = scene.hub.api(api_version, kind, &scene.namespace).await?.list(&ListParams::default()).await?;
+        found.extend(objects.iter().map(|object| ((kind, object.name_any()), object.resource_version())));
+    }
+    Ok(found)
 }
 
 fn hosts(scene: &Scene) -> Value {
