@@ -8,8 +8,8 @@ demo:
 # Everything that must hold.
 test: lint
 	cargo test --lib --test it
-	tests/mistakes/run
 	cargo test --test lab
+	tests/mistakes/run
 
 lint:
 	cargo fmt --check
