@@ -121,6 +121,15 @@ fn folders_know_only_what_lies_below_them() {
     only_knows("src/metric", &["api", "rollout", "metric", "member", "http"]);
     only_knows("src/validate", &["api", "rollout", "route", "backend", "metric", "yaml", "validate"]);
     only_knows("src/http", &["http"]);
+    only_knows("src/sandbox/prometheus", &[]);
+}
+
+#[test]
+fn only_the_command_line_knows_the_sandbox() {
+    for (path, text) in sources("src") {
+        let may = ["src/cli/", "src/sandbox/"].iter().any(|folder| path.to_string_lossy().contains(folder));
+        assert!(may || !rooms(&code(&text)).iter().any(|room| room == "sandbox"), "{}: crate::sandbox", path.display());
+    }
 }
 
 #[test]
