@@ -3,3 +3,4 @@
 //! Nothing but `cutover demo` and tests may use it.
 
 pub mod api;
+pub mod prometheus;

@@ -121,7 +121,9 @@ fn folders_know_only_what_lies_below_them() {
     only_knows("src/metric", &["api", "rollout", "metric", "member", "http"]);
     only_knows("src/validate", &["api", "rollout", "route", "backend", "metric", "yaml", "validate"]);
     only_knows("src/http", &["http"]);
-    only_knows("src/sandbox", &["api", "sandbox"]);
+    only_knows("src/sandbox", &["api", "clock", "http", "sandbox"]);
+    only_knows("src/sandbox/api", &["api", "sandbox"]);
+    only_knows("src/sandbox/prometheus", &[]);
 }
 
 /// The hub never depends on the world that it is tried in.
