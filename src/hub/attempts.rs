@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use tokio::time::Instant;
 
 use super::{backoff::Backoff, calls::CallError};
-use crate::rollout::{Action, RouteKey, input::RouteSeen};
+use crate::rollout::{
+    Action, RouteKey,
+    input::{BackendSeen, RouteSeen},
+};
 
 /// The tries of one rollout, by what they are about.
 #[derive(Default)]
@@ -63,6 +66,16 @@ impl Attempts {
         seen
     }
 
+    /// A member's backend of a service as it was seen, with what went wrong at the last write.
+    pub(super) fn told_of(&self, (service, member): &(String, String), seen: BackendSeen) -> BackendSeen {
+        match seen {
+            BackendSeen::Outdated(_) => {
+                BackendSeen::Outdated(self.failure(&About::Backend(service.clone(), member.clone())))
+            }
+            BackendSeen::Ready | BackendSeen::NotReady(_) => seen,
+        }
+    }
+
     fn failure(&self, about: &About) -> Option<String> {
         self.0.get(about).and_then(|attempt| attempt.failed.clone())
     }
@@ -109,5 +122,17 @@ mod tests {
         assert_eq!(told(&attempts), Some("no such class".to_owned()));
         attempts.ended(&write("a"), &Err(CallError::Conflict), now);
         assert_eq!(told(&attempts), None);
+    }
+
+    #[test]
+    fn a_backend_that_could_not_be_written_says_why() {
+        let (mut attempts, now) = (Attempts::default(), Instant::now());
+        let key = ("shop".to_owned(), "eu-3".to_owned());
+        let action = Action::WriteBackend { service: key.0.clone(), member: key.1.clone() };
+        assert_eq!(attempts.told_of(&key, BackendSeen::Outdated(None)), BackendSeen::Outdated(None));
+        attempts.ended(&action, &Err(CallError::Refused("services is forbidden".to_owned())), now);
+        let why = Some("services is forbidden".to_owned());
+        assert_eq!(attempts.told_of(&key, BackendSeen::Outdated(None)), BackendSeen::Outdated(why));
+        assert_eq!(attempts.told_of(&key, BackendSeen::Ready), BackendSeen::Ready);
     }
 }

@@ -121,7 +121,7 @@ fn see_backend(hub: &Hub, subject: &Subject, placed: &Placed, member: &str, memo
         Err(missing) => missing.into_backend(),
         Ok(found) => {
             let addresses = memory.addresses.of(placed, member);
-            let seen = backend::assess(&context, member, &found, addresses);
+            let seen = memory.attempts.told_of(&key, backend::assess(&context, member, &found, addresses));
             sight.addresses.insert(key.clone(), addresses.to_vec());
             sight.backends.insert(key.clone(), found);
             seen
