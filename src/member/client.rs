@@ -1,12 +1,11 @@
 //! A member's API server: the few things that the hub asks there.
 
-use jiff::Timestamp;
 use reqwest::header::HeaderValue;
 use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::kubeconfig::{Credentials, Vetted};
+use super::kubeconfig::{Credentials, Expiry, Vetted};
 use crate::{
     api::{Reason, member::PrometheusService},
     http::{API_BODY, AddressRules, Client, DEADLINE, HttpError, Limits, Peer, sanitise},
@@ -18,8 +17,8 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct ApiServer {
     client: Client,
-    /// When the first of its certificates ends.
-    pub expires: Timestamp,
+    /// When the first of its credentials ends.
+    pub expires: Expiry,
 }
 
 impl ApiServer {

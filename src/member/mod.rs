@@ -14,6 +14,7 @@ mod secrets;
 mod status;
 #[cfg(test)]
 mod tests;
+mod token;
 mod watch;
 
 pub use health::Health;
