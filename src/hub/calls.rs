@@ -5,10 +5,11 @@ use std::{fmt::Debug, sync::Arc};
 
 use kube::{
     Api, Client, Resource, ResourceExt,
-    api::{DeleteParams, PostParams, Preconditions},
-    core::{ApiResource, DeserializeGuard, DynamicObject, GroupVersionKind},
+    api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions},
+    core::{ApiResource, DeserializeGuard, DynamicObject, GroupVersionKind, ObjectMeta},
 };
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
 
 use super::{
     cache::{Cache, Key},
@@ -16,7 +17,7 @@ use super::{
     objects::Objects,
 };
 use crate::{
-    api::{FIELD_MANAGER, FleetRollout, RolloutRequest},
+    api::{FIELD_MANAGER, FleetRollout, MemberCluster, RolloutRequest, status::Condition},
     route::Write,
 };
 
@@ -124,6 +125,20 @@ impl Calls {
         Ok(())
     }
 
+    /// Sets a member's finalizers over the version that was read.
+    pub(super) async fn hold(&self, member: &ObjectMeta, finalizers: Vec<String>) -> Result<(), CallError> {
+        let patch = over(member, json!({"metadata": {"finalizers": finalizers}}));
+        let (members, name) = (self.members(), member.name.clone().unwrap_or_default());
+        self.within_deadline(members.patch_metadata(&name, &patching(), &patch)).await.map(|_| ())
+    }
+
+    /// Sets the conditions in a member's status over the version that was read.
+    pub(super) async fn tell_member(&self, member: &ObjectMeta, conditions: Vec<Condition>) -> Result<(), CallError> {
+        let patch = over(member, json!({"metadata": {}, "status": {"conditions": conditions}}));
+        let (members, name) = (self.members(), member.name.clone().unwrap_or_default());
+        self.within_deadline(members.patch_status(&name, &patching(), &patch)).await.map(|_| ())
+    }
+
     /// Makes an object of which the hub keeps no copy.
     pub(super) async fn create<K>(&self, object: &K) -> Result<(), CallError>
     where
@@ -183,6 +198,10 @@ impl Calls {
         Api::namespaced(self.client.clone(), &key.namespace)
     }
 
+    fn members(&self) -> Api<MemberCluster> {
+        Api::all(self.client.clone())
+    }
+
     fn dynamic(&self, object: &DynamicObject) -> (ApiResource, Api<DynamicObject>) {
         let kind = object.types.as_ref().and_then(|types| GroupVersionKind::try_from(types).ok());
         let resource = ApiResource::from_gvk(&kind.unwrap_or_else(|| GroupVersionKind::gvk("", "", "")));
@@ -202,6 +221,16 @@ impl Calls {
 
 fn params(earnest: Earnest) -> PostParams {
     PostParams { dry_run: earnest == Earnest::DryRun, field_manager: Some(FIELD_MANAGER.to_owned()) }
+}
+
+fn patching() -> PatchParams {
+    PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
+}
+
+/// A patch that is refused where the object is no longer the one that was read.
+fn over(read: &ObjectMeta, mut patch: Value) -> Patch<Value> {
+    patch["metadata"]["resourceVersion"] = json!(read.resource_version);
+    Patch::Merge(patch)
 }
 
 impl From<kube::Error> for CallError {

@@ -22,3 +22,4 @@ pub use link::{Declared, Member};
 pub use probe::Probe;
 pub use registry::{Members, Registry};
 pub use secrets::Secrets;
+pub use status::IN_USE;

@@ -29,11 +29,12 @@ pub(super) type Guarded = DeserializeGuard<MemberCluster>;
 pub struct Registry {
     /// None until the first list of members and Secrets is complete.
     pub(super) members: Arc<watch::Sender<Option<Members>>>,
+    objects: Arc<watch::Sender<Vec<Arc<Guarded>>>>,
 }
 
 impl Default for Registry {
     fn default() -> Self {
-        Self { members: Arc::new(watch::Sender::new(None)) }
+        Self { members: Arc::new(watch::Sender::new(None)), objects: Arc::new(watch::Sender::new(Vec::new())) }
     }
 }
 
@@ -49,6 +50,12 @@ impl Registry {
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<Option<Members>> {
         self.members.subscribe()
+    }
+
+    /// The objects themselves, those that cannot be read among them.
+    #[must_use]
+    pub fn objects(&self) -> watch::Receiver<Vec<Arc<DeserializeGuard<MemberCluster>>>> {
+        self.objects.subscribe()
     }
 
     /// Watches members and the Secrets of the hub's `namespace`, and keeps this registry and the members' status up to
@@ -123,6 +130,7 @@ impl Drop for Task {
 impl Keeper {
     /// Makes anew every member whose declaration or Secrets changed, and forgets those that are gone.
     fn catch_up(&mut self) {
+        self.registry.objects.send_replace(self.members.state());
         let declared = self.declared();
         let before = self.registry.members.borrow().clone();
         let mut changed = before.as_ref().is_none_or(|before| before.len() != declared.len());
