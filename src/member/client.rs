@@ -68,10 +68,11 @@ impl ApiServer {
                     format!("the API server answered {status} to GET {path}; renew the credentials or their role");
                 Err(Problem::new(Reason::CredentialsRefused, message))
             }
-            status @ 500.. => {
-                Err(Problem::new(Reason::ApiServerUnreachable, format!("the API server answered {status}")))
+            status @ (429 | 500..) => {
+                let message = format!("the API server answered {status} to GET {path}; it is asked again");
+                Err(Problem::new(Reason::ApiServerUnreachable, message))
             }
-            status => Err(unexpected(&format!("status {status} to GET {path}"))),
+            status => Err(unexpected(&format!("it answered {status} to GET {path}"))),
         }
     }
 }
@@ -114,7 +115,8 @@ fn unreachable(error: &HttpError) -> Problem {
 }
 
 fn unexpected(what: &str) -> Problem {
-    Problem::new(Reason::UnexpectedResponse, format!("this is no Kubernetes API server: {what}"))
+    let message = format!("this is no Kubernetes API server: {what}; correct clusters[0].cluster.server");
+    Problem::new(Reason::UnexpectedResponse, message)
 }
 
 fn is_uid(text: &str) -> bool {

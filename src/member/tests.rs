@@ -15,6 +15,8 @@ use crate::{
     },
 };
 
+mod bad_api_servers;
+
 /// An API server that answers each path with what `answer` makes of the request's head.
 async fn api_server(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Server {
     Server::tls("api.eu-3", Manner::Answers(Arc::new(answer))).await
