@@ -9,6 +9,8 @@ use super::*;
 use crate::api::MemberClusterSpec;
 use crate::api::member::HostHeader;
 
+mod bad_services;
+
 fn spec(endpoints: Value) -> MemberClusterSpec {
     serde_json::from_value(
         json!({"endpoints": endpoints, "prometheus": {"url": {"address": "http://prometheus.example.com"}}}),
