@@ -10,6 +10,9 @@ use crate::rollout::{
     input::{BackendSeen, RouteSeen},
 };
 
+/// Conflicts in a row, a second or more apart, after which somebody else must be fighting for the object.
+const CONTENDED: u32 = 5;
+
 /// The tries of one rollout, by what they are about.
 #[derive(Default)]
 pub(super) struct Attempts(BTreeMap<About, Attempt>);
@@ -28,6 +31,8 @@ enum About {
 #[derive(Default)]
 struct Attempt {
     backoff: Backoff,
+    /// In a row; one now and then is how writers meet.
+    conflicts: u32,
     failed: Option<String>,
 }
 
@@ -41,9 +46,14 @@ impl Attempts {
     pub(super) fn ended(&mut self, action: &Action, result: &Result<(), CallError>, now: Instant) {
         let attempt = self.0.entry(About::of(action)).or_default();
         match result {
-            Ok(()) | Err(CallError::Conflict | CallError::Gone) => {
+            Ok(()) => {
+                *attempt = Attempt::default();
                 attempt.backoff.succeeded(now);
-                attempt.failed = None;
+            }
+            Err(CallError::Conflict | CallError::Gone) => {
+                attempt.backoff.succeeded(now);
+                attempt.conflicts += 1;
+                attempt.failed = (attempt.conflicts >= CONTENDED).then(|| contended(attempt.conflicts));
             }
             Err(CallError::NotLeading) => {}
             Err(error @ (CallError::Late | CallError::Refused(_) | CallError::Failed(_))) => {
@@ -79,6 +89,12 @@ impl Attempts {
     fn failure(&self, about: &About) -> Option<String> {
         self.0.get(about).and_then(|attempt| attempt.failed.clone())
     }
+}
+
+fn contended(conflicts: u32) -> String {
+    format!(
+        "Contended: {conflicts} tries in a row met a newer version; find who else writes it in metadata.managedFields"
+    )
 }
 
 impl About {
@@ -122,6 +138,20 @@ mod tests {
         assert_eq!(told(&attempts), Some("no such class".to_owned()));
         attempts.ended(&write("a"), &Err(CallError::Conflict), now);
         assert_eq!(told(&attempts), None);
+    }
+
+    #[test]
+    fn an_object_that_changes_at_every_try_is_told_and_tried_once_a_second() {
+        let (mut attempts, now) = (Attempts::default(), Instant::now());
+        for _ in 0..5 {
+            assert_eq!(attempts.failure(&About::of(&write("a"))), None);
+            attempts.ended(&write("a"), &Err(CallError::Conflict), now);
+            assert_eq!(attempts.blocked_until(&write("a"), now), Some(now + Duration::from_secs(1)));
+        }
+        let told = "Contended: 5 tries in a row met a newer version; find who else writes it in metadata.managedFields";
+        assert_eq!(attempts.failure(&About::of(&write("a"))).as_deref(), Some(told));
+        attempts.ended(&write("a"), &Ok(()), now);
+        assert_eq!(attempts.failure(&About::of(&write("a"))), None);
     }
 
     #[test]
