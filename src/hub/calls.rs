@@ -240,6 +240,8 @@ impl From<kube::Error> for CallError {
             404 => Self::Gone,
             409 => Self::Conflict,
             400..=428 | 430..=499 => Self::Refused(words(&status.message)),
+            // etcd's own limit; what is too large stays so.
+            500 if status.message.contains("request is too large") => Self::Refused(words(&status.message)),
             _ => Self::Failed(words(&status.message)),
         }
     }
@@ -260,5 +262,36 @@ impl CallError {
             Self::Late | Self::Failed(_) => "failed",
             Self::Refused(_) => "refused",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+
+    use super::*;
+
+    #[test]
+    fn what_an_api_server_answers_says_whether_it_is_tried_again() {
+        let said = |code, message: &str| {
+            CallError::from(kube::Error::Api(Status { code, message: message.to_owned(), ..Status::default() }.boxed()))
+        };
+        let refused = |message: &str| CallError::Refused(message.to_owned());
+        let too_large = "Request entity too large: limit is 3145728";
+        let denied = "admission webhook \"weights.example.com\" denied the request: not today";
+        for (code, message, expected) in [
+            (403, "services is forbidden", refused("services is forbidden")),
+            (400, denied, refused(denied)),
+            (413, too_large, refused(too_large)),
+            (422, "spec.rules: Too many: 17", refused("spec.rules: Too many: 17")),
+            (404, "gone", CallError::Gone),
+            (409, "the object has been modified", CallError::Conflict),
+            (429, "too many requests", CallError::Failed("too many requests".to_owned())),
+            (500, "etcdserver: request is too large", refused("etcdserver: request is too large")),
+            (503, "a\nb\u{1b}[31m", CallError::Failed("a b [31m".to_owned())),
+        ] {
+            assert_eq!(said(code, message), expected, "{code}");
+        }
+        assert_eq!(said(400, &"x".repeat(9_000)), refused(&"x".repeat(300)));
     }
 }

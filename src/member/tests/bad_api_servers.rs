@@ -98,7 +98,8 @@ async fn any_version_will_do_and_the_members_clock_is_not_asked() {
         (r"v1.34.1\u202e\n", r"the API server is v1.34.1\u{202e}\u{a}"),
     ] {
         let answer = format!(r#"{{"gitVersion": "{version}"}}"#);
-        let cluster = r#"{"kind": "Namespace", "metadata": {"uid": "0b-1", "creationTimestamp": "2999-01-01T00:00:00Z"}}"#;
+        let cluster =
+            r#"{"kind": "Namespace", "metadata": {"uid": "0b-1", "creationTimestamp": "2999-01-01T00:00:00Z"}}"#;
         let server = api_server(move |head| match head.split(' ').nth(1).unwrap_or_default() {
             "/version" => response(200, &answer),
             _ => response(200, cluster),
