@@ -198,7 +198,7 @@ pub struct MemberClusterStatus {
     /// The generation that these conditions are about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// Reachable, `EndpointsReady`, `MetricsAvailable`, `CredentialsValid`, Healthy.
+    /// Reachable, `EndpointsReady`, `MetricsAvailable`, `CredentialsValid`, Healthy; and `InUse` while a deletion waits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 8))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".to_owned()]))]

@@ -210,6 +210,8 @@ reasons! {
     MetricsUnreachable,
     /// The same cluster is registered twice.
     ClusterRegisteredTwice,
+    /// The member is being deleted, but a distribution still uses it.
+    MemberInUse,
 }
 
 impl std::fmt::Display for Reason {

@@ -259,6 +259,14 @@ pub struct Stop {
     pub at: Timestamp,
 }
 
+impl Stop {
+    /// Whether it is the pause after somebody lowered a canary by hand: it holds the weights where they are.
+    #[must_use]
+    pub fn is_by_foreign_edit(&self) -> bool {
+        self.reason == super::Reason::PausedByForeignEdit
+    }
+}
+
 /// A rollback that was decided.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]

@@ -3,6 +3,7 @@
 use kube::core::DynamicObject;
 use serde_json::Value;
 
+use super::host_name::{Refusal, refusal};
 use super::name;
 use crate::api::{Backend, Reason};
 use crate::rollout::input::Problem;
@@ -23,7 +24,21 @@ pub(super) fn check(context: &Context<'_>, member: &str, service: Option<&Dynami
         );
         return Err(Problem::new(Reason::CannotCarryWeights, message));
     }
+    check_target(&backend, &service.data)?;
     check_port(&backend, &service.data, context.service.port)
+}
+
+/// What the user named may lead no closer to the hub than what the hub makes.
+fn check_target(backend: &str, service: &Value) -> Result<(), Problem> {
+    let target = text(service, "/spec/externalName");
+    match refusal(target).filter(|_| text(service, "/spec/type") == "ExternalName") {
+        Some(refusal @ (Refusal::Address | Refusal::HubCluster)) => {
+            let (found, remedy) = (refusal.found(), refusal.remedy());
+            let message = format!("{backend}: spec.externalName: {target:?} {found}; {remedy}");
+            Err(Problem::new(Reason::AddressNotAllowed, message))
+        }
+        Some(Refusal::NotAName) | None => Ok(()),
+    }
 }
 
 fn check_port(backend: &str, service: &Value, wanted: u16) -> Result<(), Problem> {
@@ -36,7 +51,10 @@ fn check_port(backend: &str, service: &Value, wanted: u16) -> Result<(), Problem
     let has: Vec<String> = ports
         .iter()
         .take(8)
-        .map(|port| format!("{}/{}", number(port).unwrap_or_default(), text(port, "/protocol")))
+        .map(|port| {
+            let protocol = Some(text(port, "/protocol")).filter(|named| !named.is_empty()).unwrap_or("TCP");
+            format!("{}/{protocol}", number(port).unwrap_or_default())
+        })
         .collect();
     let has = if has.is_empty() { "none".to_owned() } else { has.join(", ") };
     Err(Problem::new(

@@ -7,6 +7,7 @@
 mod cluster_ip;
 mod endpoint_slice;
 mod external_name;
+mod host_name;
 mod reach;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+pub use host_name::{Refusal, refusal};
 use k8s_openapi::api::core::v1::Service;
 use kube::core::{ApiResource, DynamicObject};
 pub use reach::{Reach, reach};
@@ -147,7 +149,7 @@ pub fn assess(
     match render(context, member, current, addresses) {
         Err(problem) => BackendSeen::NotReady(problem),
         Ok(writes) if writes.is_empty() => BackendSeen::Ready,
-        Ok(_) => BackendSeen::Outdated,
+        Ok(_) => BackendSeen::Outdated(None),
     }
 }
 

@@ -1,8 +1,7 @@
 //! Where a member is reached, taken from its declaration and checked: whoever may write a rollout must not be able to
 //! point the data plane at the hub cluster itself.
 
-use std::net::IpAddr;
-
+use super::host_name::{Refusal, refusal};
 use crate::api::member::{Endpoint, HostHeader};
 use crate::api::template::{Unfilled, fill};
 use crate::api::{MemberClusterSpec, Reason};
@@ -62,42 +61,10 @@ fn dns_name(field: &str, text: &str, namespace: &str, service: &str) -> Result<S
         let message = format!("{field}: {what}: use {{{{ service }}}} and {{{{ namespace }}}}");
         Problem::new(Reason::InvalidSpec, message)
     })?;
-    match refusal(&name) {
-        None => Ok(name),
-        Some((reason, why)) => Err(Problem::new(reason, format!("{field}: {name}: {why}"))),
-    }
-}
-
-fn refusal(name: &str) -> Option<(Reason, &'static str)> {
-    let last = name.rsplit('.').next().unwrap_or_default();
-    let is_within = |zone: &str| name == zone || name.strip_suffix(zone).is_some_and(|rest| rest.ends_with('.'));
-    if name.parse::<IpAddr>().is_ok()
-        || last.starts_with("0x")
-        || !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit())
-    {
-        Some((
-            Reason::AddressNotAllowed,
-            "an address, but a certificate and a change of address need a DNS name: give the member one",
-        ))
-    } else if ["localhost", "cluster.local", "svc"].into_iter().any(is_within) {
-        Some((
-            Reason::AddressNotAllowed,
-            "leads into the hub cluster itself: give the name under which the member is reached from outside",
-        ))
-    } else if !is_dns_name(name) {
-        Some((
-            Reason::InvalidSpec,
-            "not a DNS name: lower case letters, digits and hyphens in at least two labels, without a final dot",
-        ))
-    } else {
-        None
-    }
-}
-
-fn is_dns_name(name: &str) -> bool {
-    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let is_label = |label: &str| {
-        (1..=63).contains(&label.len()) && label.bytes().all(fits) && !label.starts_with('-') && !label.ends_with('-')
+    let Some(refusal) = refusal(&name) else { return Ok(name) };
+    let reason = match refusal {
+        Refusal::Address | Refusal::HubCluster => Reason::AddressNotAllowed,
+        Refusal::NotAName => Reason::InvalidSpec,
     };
-    name.len() <= 253 && name.contains('.') && name.split('.').all(is_label)
+    Err(Problem::new(reason, format!("{field}: {name:?} {}; {}", refusal.found(), refusal.remedy())))
 }

@@ -9,6 +9,8 @@ use super::*;
 use crate::api::MemberClusterSpec;
 use crate::api::member::HostHeader;
 
+mod bad_services;
+
 fn spec(endpoints: Value) -> MemberClusterSpec {
     serde_json::from_value(
         json!({"endpoints": endpoints, "prometheus": {"url": {"address": "http://prometheus.example.com"}}}),
@@ -44,10 +46,10 @@ fn a_services_own_endpoint_comes_before_the_default() {
 
 #[test]
 fn a_host_that_could_lead_into_the_hub_is_refused() {
-    let address = "an address, but a certificate and a change of address need a DNS name: give the member one";
-    let inside = "leads into the hub cluster itself: give the name under which the member is reached from outside";
-    let malformed =
-        "not a DNS name: lower case letters, digits and hyphens in at least two labels, without a final dot";
+    let address = "is an address; give the DNS name of the member's gateway";
+    let inside = "leads into the hub cluster; give the DNS name of the member's gateway";
+    let malformed = "is not a DNS name; write lower-case letters, digits, \"-\" and dots, at least two labels, \
+                     without a dot at the end";
     let table = [
         (address, vec!["10.0.0.1", "169.254.169.254", "::1", "127.1", "0x7f.0x1", "2130706433", "a.0"]),
         (
@@ -81,7 +83,7 @@ fn a_host_that_could_lead_into_the_hub_is_refused() {
         for host in hosts {
             assert_eq!(
                 reached(host).map_err(|problem| problem.message),
-                Err(format!("spec.endpoints[0].host: {host}: {why}"))
+                Err(format!("spec.endpoints[0].host: {host:?} {why}"))
             );
         }
     }
@@ -145,7 +147,7 @@ impl World {
     fn refusal(&self, addresses: &[&str]) -> String {
         match self.assess(addresses) {
             BackendSeen::NotReady(problem) => problem.message,
-            seen @ (BackendSeen::Ready | BackendSeen::Outdated) => panic!("{seen:?}"),
+            seen @ (BackendSeen::Ready | BackendSeen::Outdated(_)) => panic!("{seen:?}"),
         }
     }
 
@@ -193,7 +195,7 @@ fn ips(addresses: &[&str]) -> Vec<IpAddr> {
 #[test]
 fn an_external_name_leads_to_the_endpoint_and_stays_ready() {
     let mut world = World::new(json!({"externalName": {}}));
-    assert_eq!(world.assess(&[]), BackendSeen::Outdated);
+    assert_eq!(world.assess(&[]), BackendSeen::Outdated(None));
     world.write(&[]);
     assert_eq!(world.assess(&[]), BackendSeen::Ready);
     let service = serde_json::to_value(&world.current[0]).unwrap();
@@ -208,7 +210,7 @@ fn an_external_name_leads_to_the_endpoint_and_stays_ready() {
     );
     assert_eq!(port(&world.context(), "eu-1"), 8080);
     world.endpoints.get_mut("eu-1").unwrap().host = "new.eu-1.example.com".to_owned();
-    assert_eq!(world.assess(&[]), BackendSeen::Outdated);
+    assert_eq!(world.assess(&[]), BackendSeen::Outdated(None));
 }
 
 #[test]
@@ -291,7 +293,11 @@ fn a_backend_is_given_back_or_removed_but_never_under_a_route() {
         world.release(DeletionPolicy::Revert, true);
         assert!(world.current[0].is_some(), "a route still names it");
         world.uid = "uid-2";
-        assert_eq!(world.assess(&["203.0.113.1"]), BackendSeen::Outdated, "a rollout of the same name takes it again");
+        assert_eq!(
+            world.assess(&["203.0.113.1"]),
+            BackendSeen::Outdated(None),
+            "a rollout of the same name takes it again"
+        );
         world.write(&["203.0.113.1"]);
         world.release(DeletionPolicy::Revert, false);
         assert!(world.current.iter().all(Option::is_none));

@@ -128,7 +128,7 @@ impl Cluster {
             Error::Api(status) => text::escape(&status.message),
             other => format!(
                 "cannot talk to the API server {server}: {}\nis it the right cluster? see --context and KUBECONFIG",
-                chain(other)
+                innermost(other)
             ),
         };
         CliError::Said(said)
@@ -178,7 +178,15 @@ const KINDS_MISSING: &str = "the kinds of cutover are not installed in this clus
 pub(super) fn words(error: &Error) -> String {
     match error {
         Error::Api(status) => text::escape(&status.message),
-        other => chain(other),
+        other => innermost(other),
+    }
+}
+
+/// What happened at last ("Connection refused"); the layers above only say who asked.
+fn innermost(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(cause) => innermost(cause),
+        None => text::escape(&error.to_string()),
     }
 }
 

@@ -77,7 +77,8 @@ impl Ask {
     pub(super) fn run(self, verb: Verb, out: &mut Output) -> Result<Exit, CliError> {
         let Self { name, reason, no_wait, timeout, connection } = self;
         connection.run(async |cluster| {
-            let request = ask(&cluster, &cluster.rollout(&name).await?, verb, reason).await?;
+            let rollout = cluster.call(access::ASK, cluster.api::<FleetRollout>().get(&name)).await?;
+            let request = ask(&cluster, &rollout, verb, reason).await?;
             if no_wait {
                 out.line(format!("asked: rolloutrequest {}", request.name_any()))?;
                 return Ok(Exit::Progressing);

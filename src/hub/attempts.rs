@@ -5,7 +5,13 @@ use std::collections::BTreeMap;
 use tokio::time::Instant;
 
 use super::{backoff::Backoff, calls::CallError};
-use crate::rollout::{Action, RouteKey, input::RouteSeen};
+use crate::rollout::{
+    Action, RouteKey,
+    input::{BackendSeen, RouteSeen},
+};
+
+/// Conflicts in a row, a second or more apart, after which somebody else must be fighting for the object.
+const CONTENDED: u32 = 5;
 
 /// The tries of one rollout, by what they are about.
 #[derive(Default)]
@@ -25,6 +31,8 @@ enum About {
 #[derive(Default)]
 struct Attempt {
     backoff: Backoff,
+    /// In a row; one now and then is how writers meet.
+    conflicts: u32,
     failed: Option<String>,
 }
 
@@ -38,9 +46,14 @@ impl Attempts {
     pub(super) fn ended(&mut self, action: &Action, result: &Result<(), CallError>, now: Instant) {
         let attempt = self.0.entry(About::of(action)).or_default();
         match result {
-            Ok(()) | Err(CallError::Conflict | CallError::Gone) => {
+            Ok(()) => {
+                *attempt = Attempt::default();
                 attempt.backoff.succeeded(now);
-                attempt.failed = None;
+            }
+            Err(CallError::Conflict | CallError::Gone) => {
+                attempt.backoff.succeeded(now);
+                attempt.conflicts += 1;
+                attempt.failed = (attempt.conflicts >= CONTENDED).then(|| contended(attempt.conflicts));
             }
             Err(CallError::NotLeading) => {}
             Err(error @ (CallError::Late | CallError::Refused(_) | CallError::Failed(_))) => {
@@ -63,9 +76,25 @@ impl Attempts {
         seen
     }
 
+    /// A member's backend of a service as it was seen, with what went wrong at the last write.
+    pub(super) fn told_of(&self, (service, member): &(String, String), seen: BackendSeen) -> BackendSeen {
+        match seen {
+            BackendSeen::Outdated(_) => {
+                BackendSeen::Outdated(self.failure(&About::Backend(service.clone(), member.clone())))
+            }
+            BackendSeen::Ready | BackendSeen::NotReady(_) => seen,
+        }
+    }
+
     fn failure(&self, about: &About) -> Option<String> {
         self.0.get(about).and_then(|attempt| attempt.failed.clone())
     }
+}
+
+fn contended(conflicts: u32) -> String {
+    format!(
+        "Contended: {conflicts} tries in a row met a newer version; find who else writes it in metadata.managedFields"
+    )
 }
 
 impl About {
@@ -109,5 +138,31 @@ mod tests {
         assert_eq!(told(&attempts), Some("no such class".to_owned()));
         attempts.ended(&write("a"), &Err(CallError::Conflict), now);
         assert_eq!(told(&attempts), None);
+    }
+
+    #[test]
+    fn an_object_that_changes_at_every_try_is_told_and_tried_once_a_second() {
+        let (mut attempts, now) = (Attempts::default(), Instant::now());
+        for _ in 0..5 {
+            assert_eq!(attempts.failure(&About::of(&write("a"))), None);
+            attempts.ended(&write("a"), &Err(CallError::Conflict), now);
+            assert_eq!(attempts.blocked_until(&write("a"), now), Some(now + Duration::from_secs(1)));
+        }
+        let told = "Contended: 5 tries in a row met a newer version; find who else writes it in metadata.managedFields";
+        assert_eq!(attempts.failure(&About::of(&write("a"))).as_deref(), Some(told));
+        attempts.ended(&write("a"), &Ok(()), now);
+        assert_eq!(attempts.failure(&About::of(&write("a"))), None);
+    }
+
+    #[test]
+    fn a_backend_that_could_not_be_written_says_why() {
+        let (mut attempts, now) = (Attempts::default(), Instant::now());
+        let key = ("shop".to_owned(), "eu-3".to_owned());
+        let action = Action::WriteBackend { service: key.0.clone(), member: key.1.clone() };
+        assert_eq!(attempts.told_of(&key, BackendSeen::Outdated(None)), BackendSeen::Outdated(None));
+        attempts.ended(&action, &Err(CallError::Refused("services is forbidden".to_owned())), now);
+        let why = Some("services is forbidden".to_owned());
+        assert_eq!(attempts.told_of(&key, BackendSeen::Outdated(None)), BackendSeen::Outdated(why));
+        assert_eq!(attempts.told_of(&key, BackendSeen::Ready), BackendSeen::Ready);
     }
 }

@@ -5,10 +5,11 @@ use std::{fmt::Debug, sync::Arc};
 
 use kube::{
     Api, Client, Resource, ResourceExt,
-    api::{DeleteParams, PostParams, Preconditions},
-    core::{ApiResource, DeserializeGuard, DynamicObject, GroupVersionKind},
+    api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions},
+    core::{ApiResource, DeserializeGuard, DynamicObject, GroupVersionKind, ObjectMeta},
 };
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
 
 use super::{
     cache::{Cache, Key},
@@ -16,7 +17,7 @@ use super::{
     objects::Objects,
 };
 use crate::{
-    api::{FIELD_MANAGER, FleetRollout, RolloutRequest},
+    api::{FIELD_MANAGER, FleetRollout, MemberCluster, RolloutRequest, status::Condition},
     route::Write,
 };
 
@@ -124,6 +125,20 @@ impl Calls {
         Ok(())
     }
 
+    /// Sets a member's finalizers over the version that was read.
+    pub(super) async fn hold(&self, member: &ObjectMeta, finalizers: Vec<String>) -> Result<(), CallError> {
+        let patch = over(member, json!({"metadata": {"finalizers": finalizers}}));
+        let (members, name) = (self.members(), member.name.clone().unwrap_or_default());
+        self.within_deadline(members.patch_metadata(&name, &patching(), &patch)).await.map(|_| ())
+    }
+
+    /// Sets the conditions in a member's status over the version that was read.
+    pub(super) async fn tell_member(&self, member: &ObjectMeta, conditions: Vec<Condition>) -> Result<(), CallError> {
+        let patch = over(member, json!({"metadata": {}, "status": {"conditions": conditions}}));
+        let (members, name) = (self.members(), member.name.clone().unwrap_or_default());
+        self.within_deadline(members.patch_status(&name, &patching(), &patch)).await.map(|_| ())
+    }
+
     /// Makes an object of which the hub keeps no copy.
     pub(super) async fn create<K>(&self, object: &K) -> Result<(), CallError>
     where
@@ -183,6 +198,10 @@ impl Calls {
         Api::namespaced(self.client.clone(), &key.namespace)
     }
 
+    fn members(&self) -> Api<MemberCluster> {
+        Api::all(self.client.clone())
+    }
+
     fn dynamic(&self, object: &DynamicObject) -> (ApiResource, Api<DynamicObject>) {
         let kind = object.types.as_ref().and_then(|types| GroupVersionKind::try_from(types).ok());
         let resource = ApiResource::from_gvk(&kind.unwrap_or_else(|| GroupVersionKind::gvk("", "", "")));
@@ -204,6 +223,16 @@ fn params(earnest: Earnest) -> PostParams {
     PostParams { dry_run: earnest == Earnest::DryRun, field_manager: Some(FIELD_MANAGER.to_owned()) }
 }
 
+fn patching() -> PatchParams {
+    PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
+}
+
+/// A patch that is refused where the object is no longer the one that was read.
+fn over(read: &ObjectMeta, mut patch: Value) -> Patch<Value> {
+    patch["metadata"]["resourceVersion"] = json!(read.resource_version);
+    Patch::Merge(patch)
+}
+
 impl From<kube::Error> for CallError {
     fn from(error: kube::Error) -> Self {
         let kube::Error::Api(status) = error else { return Self::Failed(words(&error.to_string())) };
@@ -211,6 +240,8 @@ impl From<kube::Error> for CallError {
             404 => Self::Gone,
             409 => Self::Conflict,
             400..=428 | 430..=499 => Self::Refused(words(&status.message)),
+            // etcd's own limit; what is too large stays so.
+            500 if status.message.contains("request is too large") => Self::Refused(words(&status.message)),
             _ => Self::Failed(words(&status.message)),
         }
     }
@@ -231,5 +262,36 @@ impl CallError {
             Self::Late | Self::Failed(_) => "failed",
             Self::Refused(_) => "refused",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+
+    use super::*;
+
+    #[test]
+    fn what_an_api_server_answers_says_whether_it_is_tried_again() {
+        let said = |code, message: &str| {
+            CallError::from(kube::Error::Api(Status { code, message: message.to_owned(), ..Status::default() }.boxed()))
+        };
+        let refused = |message: &str| CallError::Refused(message.to_owned());
+        let too_large = "Request entity too large: limit is 3145728";
+        let denied = "admission webhook \"weights.example.com\" denied the request: not today";
+        for (code, message, expected) in [
+            (403, "services is forbidden", refused("services is forbidden")),
+            (400, denied, refused(denied)),
+            (413, too_large, refused(too_large)),
+            (422, "spec.rules: Too many: 17", refused("spec.rules: Too many: 17")),
+            (404, "gone", CallError::Gone),
+            (409, "the object has been modified", CallError::Conflict),
+            (429, "too many requests", CallError::Failed("too many requests".to_owned())),
+            (500, "etcdserver: request is too large", refused("etcdserver: request is too large")),
+            (503, "a\nb\u{1b}[31m", CallError::Failed("a b [31m".to_owned())),
+        ] {
+            assert_eq!(said(code, message), expected, "{code}");
+        }
+        assert_eq!(said(400, &"x".repeat(9_000)), refused(&"x".repeat(300)));
     }
 }

@@ -13,7 +13,7 @@ use tokio::{
 use super::{
     Hub, HubError,
     backoff::wait_after,
-    controller,
+    controller, custody,
     lease::{CALL_DEADLINE, Election, Leadership},
     supervise, watch,
 };
@@ -155,6 +155,10 @@ fn watch_all(hub: &Arc<Hub>, client: &Client, namespace: &str) {
         let (registry, network) = (&watching.registry, &watching.network);
         let keep = || registry.run(client.clone(), &namespace, network.clone(), receiver.clone());
         supervise::forever("members", &watching.metrics, keep).await;
+    });
+    let keeping = hub.clone();
+    tokio::spawn(async move {
+        supervise::forever("custody", &keeping.metrics, || custody::keep(&keeping)).await;
     });
     tokio::spawn(members_wake(hub.clone()));
     tokio::spawn(announce_leadership(hub.clone(), leading));

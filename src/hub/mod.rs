@@ -15,6 +15,7 @@ mod cache;
 mod calls;
 mod cleanup;
 mod controller;
+mod custody;
 mod errand;
 mod execute;
 mod lease;

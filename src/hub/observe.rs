@@ -121,7 +121,7 @@ fn see_backend(hub: &Hub, subject: &Subject, placed: &Placed, member: &str, memo
         Err(missing) => missing.into_backend(),
         Ok(found) => {
             let addresses = memory.addresses.of(placed, member);
-            let seen = backend::assess(&context, member, &found, addresses);
+            let seen = memory.attempts.told_of(&key, backend::assess(&context, member, &found, addresses));
             sight.addresses.insert(key.clone(), addresses.to_vec());
             sight.backends.insert(key.clone(), found);
             seen
@@ -178,4 +178,33 @@ impl Missing {
 
 fn forbidden(kind: &str) -> String {
     format!("the hub may not list {kind}; give it the role in deploy/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_that_cannot_be_looked_at_is_told_with_the_remedy() {
+        let kind = || "httproutes.gateway.networking.k8s.io".to_owned();
+        let route = |missing: Missing| match missing.into_route() {
+            RouteSeen::Unusable(problem) => problem,
+            seen @ (RouteSeen::Unseen | RouteSeen::ToCreate | RouteSeen::Live(_)) => panic!("{seen:?}"),
+        };
+        assert_eq!(Missing::Pending(kind()).into_route(), RouteSeen::Unseen);
+        assert_eq!(
+            route(Missing::NotInstalled(kind())),
+            Problem::new(
+                Reason::ProviderNotInstalled,
+                "httproutes.gateway.networking.k8s.io is not installed in the hub cluster; install its CRD"
+            )
+        );
+        assert_eq!(
+            route(Missing::Forbidden(kind())),
+            Problem::new(
+                Reason::RouteUnreadable,
+                "the hub may not list httproutes.gateway.networking.k8s.io; give it the role in deploy/"
+            )
+        );
+    }
 }

@@ -1,12 +1,11 @@
 //! A member's API server: the few things that the hub asks there.
 
-use jiff::Timestamp;
 use reqwest::header::HeaderValue;
 use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::kubeconfig::{Credentials, Vetted};
+use super::kubeconfig::{Credentials, Expiry, Vetted};
 use crate::{
     api::{Reason, member::PrometheusService},
     http::{API_BODY, Client, DEADLINE, HttpError, Limits, Network, Peer, sanitise},
@@ -18,8 +17,8 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct ApiServer {
     client: Client,
-    /// When the first of its certificates ends.
-    pub expires: Timestamp,
+    /// When the first of its credentials ends.
+    pub expires: Expiry,
 }
 
 impl ApiServer {
@@ -69,10 +68,11 @@ impl ApiServer {
                     format!("the API server answered {status} to GET {path}; renew the credentials or their role");
                 Err(Problem::new(Reason::CredentialsRefused, message))
             }
-            status @ 500.. => {
-                Err(Problem::new(Reason::ApiServerUnreachable, format!("the API server answered {status}")))
+            status @ (429 | 500..) => {
+                let message = format!("the API server answered {status} to GET {path}; it is asked again");
+                Err(Problem::new(Reason::ApiServerUnreachable, message))
             }
-            status => Err(unexpected(&format!("status {status} to GET {path}"))),
+            status => Err(unexpected(&format!("it answered {status} to GET {path}"))),
         }
     }
 }
@@ -115,7 +115,8 @@ fn unreachable(error: &HttpError) -> Problem {
 }
 
 fn unexpected(what: &str) -> Problem {
-    Problem::new(Reason::UnexpectedResponse, format!("this is no Kubernetes API server: {what}"))
+    let message = format!("this is no Kubernetes API server: {what}; correct clusters[0].cluster.server");
+    Problem::new(Reason::UnexpectedResponse, message)
 }
 
 fn is_uid(text: &str) -> bool {

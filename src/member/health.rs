@@ -3,7 +3,7 @@
 use futures::{future::join_all, join};
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Member, client::ApiServer};
+use super::{Member, client::ApiServer, kubeconfig::Expiry};
 use crate::{
     api::{
         Reason,
@@ -90,11 +90,13 @@ async fn api_server(member: &Member, now: Timestamp) -> Health {
 }
 
 fn in_force(api: &ApiServer, now: Timestamp) -> Finding {
-    if api.expires.duration_since(now) > SOON {
-        return Finding::new("CredentialsValid", True, Reason::CredentialsGood, "the credentials are good");
+    let Expiry { what, at } = api.expires;
+    let day = at.strftime("%Y-%m-%d");
+    if at.duration_since(now) > SOON {
+        let message = format!("the credentials are good; the {what} ends on {day}");
+        return Finding::new("CredentialsValid", True, Reason::CredentialsGood, message);
     }
-    let message =
-        format!("a certificate of the kubeconfig ends on {}; issue a new one", api.expires.strftime("%Y-%m-%d"));
+    let message = format!("the {what} of the kubeconfig ends on {day}; issue a new one");
     Finding::new("CredentialsValid", True, Reason::CredentialsExpireSoon, message)
 }
 

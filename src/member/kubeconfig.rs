@@ -7,7 +7,10 @@ use jiff::Timestamp;
 use secrecy::{SecretSlice, SecretString};
 use serde_json::{Map, Value};
 
-use super::certificate::{self, CertificateProblem};
+use super::{
+    certificate::{self, CertificateProblem},
+    token,
+};
 use crate::{
     http::{Peer, sanitise},
     yaml,
@@ -27,8 +30,17 @@ pub struct Vetted {
     pub roots: Vec<u8>,
     /// Who the hub is there.
     pub credentials: Credentials,
-    /// When the first of the certificates ends.
-    pub expires: Timestamp,
+    /// What of it ends first.
+    pub expires: Expiry,
+}
+
+/// When credentials end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expiry {
+    /// What ends.
+    pub what: &'static str,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// Who the hub is at a member.
@@ -129,26 +141,31 @@ fn assemble(cluster: &Table, user: &Table, now: Timestamp) -> Result<Vetted, Ref
     let field = "certificate-authority-data";
     let path = cluster.path(field);
     let (roots, trusted_until) = certificate::roots(cluster.needed(field)?, &path, now)?;
-    let (credentials, valid_until) = credentials(user, now)?;
+    let (credentials, own) = credentials(user, now)?;
     Ok(Vetted {
         server,
         server_name: cluster.text("tls-server-name")?.map(ToOwned::to_owned),
         roots,
         credentials,
-        expires: valid_until.map_or(trusted_until, |until| until.min(trusted_until)),
+        expires: first(Expiry { what: "CA certificate", at: trusted_until }, own),
     })
 }
 
-fn credentials(user: &Table, now: Timestamp) -> Result<(Credentials, Option<Timestamp>), Refused> {
+fn first(trust: Expiry, own: Option<Expiry>) -> Expiry {
+    own.filter(|own| own.at <= trust.at).unwrap_or(trust)
+}
+
+fn credentials(user: &Table, now: Timestamp) -> Result<(Credentials, Option<Expiry>), Refused> {
     let token = user.text("token")?;
     let (chain, key) = (user.text("client-certificate-data")?, user.text("client-key-data")?);
     match (token, chain, key) {
         (Some(token), None, None) if !token.trim().is_empty() => {
-            Ok((Credentials::Token(SecretString::from(token.trim())), None))
+            let expires = token::expiry(token.trim()).map(|at| Expiry { what: "token", at });
+            Ok((Credentials::Token(SecretString::from(token.trim())), expires))
         }
         (None, Some(chain), Some(key)) => {
-            let (pem, until) = certificate::identity(chain, key, &user.path, now)?;
-            Ok((Credentials::Certificate(pem), Some(until)))
+            let (pem, at) = certificate::identity(chain, key, &user.path, now)?;
+            Ok((Credentials::Certificate(pem), Some(Expiry { what: "client certificate", at })))
         }
         (None, Some(_), None) => Err(Refused::Missing(user.path("client-key-data"))),
         (None, None, Some(_)) => Err(Refused::Missing(user.path("client-certificate-data"))),

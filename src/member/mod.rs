@@ -14,6 +14,7 @@ mod secrets;
 mod status;
 #[cfg(test)]
 mod tests;
+mod token;
 mod watch;
 
 pub use health::Health;
@@ -21,3 +22,4 @@ pub use link::{Declared, Member};
 pub use probe::Probe;
 pub use registry::{Members, Registry};
 pub use secrets::Secrets;
+pub use status::IN_USE;

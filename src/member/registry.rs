@@ -31,13 +31,14 @@ pub struct Registry {
     pub(super) clock: Clock,
     /// None until the first list of members and Secrets is complete.
     pub(super) members: Arc<watch::Sender<Option<Members>>>,
+    objects: Arc<watch::Sender<Vec<Arc<Guarded>>>>,
 }
 
 impl Registry {
     /// Knows no member yet.
     #[must_use]
     pub fn new(clock: Clock) -> Self {
-        Self { clock, members: Arc::new(watch::Sender::new(None)) }
+        Self { clock, members: Arc::new(watch::Sender::new(None)), objects: Arc::new(watch::Sender::new(Vec::new())) }
     }
 
     /// A member by name.
@@ -51,6 +52,12 @@ impl Registry {
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<Option<Members>> {
         self.members.subscribe()
+    }
+
+    /// The objects themselves, those that cannot be read among them.
+    #[must_use]
+    pub fn objects(&self) -> watch::Receiver<Vec<Arc<DeserializeGuard<MemberCluster>>>> {
+        self.objects.subscribe()
     }
 
     /// Watches members and the Secrets of the hub's `namespace`, and keeps this registry and the members' status up to
@@ -132,6 +139,9 @@ impl Drop for Task {
 impl Keeper {
     /// Makes anew every member whose declaration or Secrets changed, and forgets those that are gone.
     fn catch_up(&mut self) {
+        let mut objects = self.members.state();
+        objects.sort_by_key(|object| object.name_any());
+        self.registry.objects.send_replace(objects);
         let declared = self.declared();
         let before = self.registry.members.borrow().clone();
         let mut changed = before.as_ref().is_none_or(|before| before.len() != declared.len());

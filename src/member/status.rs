@@ -8,6 +8,9 @@ use crate::api::{
     status::{Condition, ConditionStatus},
 };
 
+/// The condition of a member whose deletion waits; the hub sets it where it decides that.
+pub const IN_USE: &str = "InUse";
+
 /// The status to write, if it differs from the one that is there. `twin` is another member that is the same cluster.
 pub fn next(
     before: &MemberClusterStatus,
@@ -28,9 +31,10 @@ pub fn next(
             observed_generation: generation,
         }
     });
+    let in_use = before.conditions.iter().filter(|old| old.type_ == IN_USE).cloned();
     let after = MemberClusterStatus {
         observed_generation: generation,
-        conditions: conditions.collect(),
+        conditions: conditions.chain(in_use).collect(),
         kubernetes_version: health.kubernetes_version.clone().or_else(|| before.kubernetes_version.clone()),
         cluster_id: health.cluster_id.clone().or_else(|| before.cluster_id.clone()),
     };
@@ -117,6 +121,15 @@ mod tests {
         let healthy = status.conditions.last().unwrap();
         assert_eq!((healthy.status, healthy.reason), (ConditionStatus::False, Reason::ClusterRegisteredTwice));
         assert_eq!(healthy.message, "member eu-7 is the same cluster; keep one of the two");
+    }
+
+    #[test]
+    fn what_is_said_of_a_waiting_deletion_is_kept() {
+        let good = health(ConditionStatus::True, Reason::EndpointsAnswer);
+        let mut before = written(&good);
+        before.conditions[0].type_ = IN_USE.to_owned();
+        let after = next(&before, &good, None, Some(1), NOW).unwrap();
+        assert_eq!(after.conditions.last(), Some(&before.conditions[0]));
     }
 
     #[test]

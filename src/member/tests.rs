@@ -15,6 +15,8 @@ use crate::{
     },
 };
 
+mod bad_api_servers;
+
 /// An API server that answers each path with what `answer` makes of the request's head.
 async fn api_server(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Server {
     Server::tls("api.eu-3", Manner::Answers(Arc::new(answer))).await
@@ -98,11 +100,30 @@ async fn a_healthy_member_is_asked_through_its_api_server_alone() {
 async fn credentials_are_warned_of_fourteen_days_ahead() {
     let server = api_server(healthy).await;
     let member = member(&spec(), Some(&kubeconfig(&server)), loopback());
-    let end = member.api.as_ref().unwrap().as_ref().unwrap().expires;
+    let end = member.api.as_ref().unwrap().as_ref().unwrap().expires.at;
     for (days, reason) in [(15, Reason::CredentialsGood), (13, Reason::CredentialsExpireSoon)] {
         let health = check(&member, end - SignedDuration::from_hours(24 * days)).await;
         let (status, found, message) = finding(&health, "CredentialsValid");
         assert_eq!((status, found), (ConditionStatus::True, reason), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_says_when_it_ends_is_warned_of_as_well() {
+    // {"exp":1798761600}, the first second of 2027.
+    let token = "eyJhbGciOiJSUzI1NiJ9.eyJleHAiOjE3OTg3NjE2MDB9.c2ln";
+    let answer = move |head: &str| healthy(&head.replace(token, "s3cret"));
+    let server = api_server(answer).await;
+    let member = member(&spec(), Some(&kubeconfig(&server).replace("s3cret", token)), loopback());
+    for (now, expected) in [
+        ("2026-12-17T00:00:00Z", (Reason::CredentialsGood, "the credentials are good; the token ends on 2027-01-01")),
+        (
+            "2026-12-18T00:00:00Z",
+            (Reason::CredentialsExpireSoon, "the token of the kubeconfig ends on 2027-01-01; issue a new one"),
+        ),
+    ] {
+        let (status, reason, message) = finding(&check(&member, now.parse().unwrap()).await, "CredentialsValid");
+        assert_eq!((status, (reason, message.as_str())), (ConditionStatus::True, expected));
     }
 }
 

@@ -39,18 +39,36 @@ impl Watch {
                 self.member.health.send_replace(Some(health.clone()));
                 self.registry.members.send_modify(|_| ());
             }
-            self.publish(&health, now).await;
-            tokio::time::sleep(BETWEEN_CHECKS).await;
+            let twin = self.twin(&health);
+            self.publish(&health, twin.as_deref(), now).await;
+            self.rest(&health, twin).await;
+        }
+    }
+
+    /// Waits for the next check. A member that turns out meanwhile to be the same cluster is told at once.
+    async fn rest(&self, health: &Health, mut told: Option<String>) {
+        let end = tokio::time::sleep(BETWEEN_CHECKS);
+        tokio::pin!(end);
+        let mut changes = self.registry.changes();
+        loop {
+            let twin = self.twin(health);
+            if twin != told {
+                self.publish(health, twin.as_deref(), Timestamp::now()).await;
+                told = twin;
+            }
+            tokio::select! {
+                () = &mut end => return,
+                changed = changes.changed() => if changed.is_err() { return },
+            }
         }
     }
 
     /// Writes the status, if it changed; a failed write is tried again after the next check.
-    async fn publish(&self, health: &Health, now: Timestamp) {
+    async fn publish(&self, health: &Health, twin: Option<&str>, now: Timestamp) {
         let name = &self.member.declared.name;
         let before = self.written(name);
-        let twin = self.twin(health);
         let generation = self.member.declared.generation;
-        let Some(after) = status::next(&before, health, twin.as_deref(), generation, now) else { return };
+        let Some(after) = status::next(&before, health, twin, generation, now) else { return };
         let parameters = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
         let patch = Patch::Merge(json!({"status": after}));
         match timeout(DEADLINE, self.api.patch_status(name, &parameters, &patch)).await {

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::api::{
     Distribution, Duration, Reason,
-    status::{RouteStatus, Run, Stop},
+    status::{RouteStatus, Stop},
 };
 
 /// A rollback is written again at most this often.
@@ -25,7 +25,7 @@ struct Edit<'a> {
 
 /// Obeys an edit that only lowers canaries; puts back one that raises any. Outside a run edits are only told.
 pub(super) fn obey_or_put_back(pass: &mut Pass<'_>) {
-    if pass.run().is_some_and(|run| run.retreat.is_none() && paused_by_edit(run)) {
+    if pass.run().is_some_and(|run| run.retreat.is_none() && run.pause.as_ref().is_some_and(Stop::is_by_foreign_edit)) {
         pass.hands_off = true;
     }
     let Some(edit) = first_edit(pass) else { return };
@@ -52,10 +52,6 @@ fn is_being_written(pass: &Pass<'_>, key: &RouteKey) -> bool {
 
 fn known<'a>(pass: &'a Pass<'_>, key: &RouteKey) -> Option<&'a RouteStatus> {
     pass.status.routes.iter().find(|route| route.service == key.service && route.route == key.route)
-}
-
-fn paused_by_edit(run: &Run) -> bool {
-    run.pause.as_ref().is_some_and(|pause| pause.reason == Reason::PausedByForeignEdit)
 }
 
 /// The first route that does not show what the write that it carries the mark of had set.
@@ -101,7 +97,7 @@ fn obey(pass: &mut Pass<'_>, edit: &Edit<'_>) {
     );
     let at = pass.now();
     let Some(run) = pass.run_mut() else { return };
-    if paused_by_edit(run) {
+    if run.pause.as_ref().is_some_and(Stop::is_by_foreign_edit) {
         return;
     }
     run.pause = Some(Stop { reason: Reason::PausedByForeignEdit, message: message.clone(), at });

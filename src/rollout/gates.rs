@@ -34,7 +34,7 @@ fn stopped(pass: &Pass<'_>) -> Option<Standing> {
 
 fn unconfirmed(pass: &mut Pass<'_>) -> Option<Standing> {
     let run = pass.run()?;
-    if let Some(pause) = run.pause.as_ref().filter(|pause| pause.reason == Reason::PausedByForeignEdit) {
+    if let Some(pause) = run.pause.as_ref().filter(|pause| pause.is_by_foreign_edit()) {
         return Some(Standing::new(Phase::Paused, pause.reason, pause.message.clone()));
     }
     // A projection that is still to be asked for is a write under way as well.

@@ -113,9 +113,14 @@ pub(super) fn backends_not_ready(pass: &mut Pass<'_>, members: &[String]) -> Opt
         }
         let problem = match seen {
             BackendSeen::Ready => continue,
-            BackendSeen::Outdated => {
+            BackendSeen::Outdated(failed) => {
                 pass.actions.push(Action::WriteBackend { service: service.clone(), member: member.clone() });
-                Problem::new(Reason::BackendNotReady, format!("the backend of {member} for {service} is being written"))
+                let of = format!("the backend of {member} for {service}");
+                let message = match failed {
+                    None => format!("{of} is being written"),
+                    Some(why) => format!("{of} could not be written and is tried again: {why}"),
+                };
+                Problem::new(Reason::BackendNotReady, message)
             }
             BackendSeen::NotReady(problem) => problem.clone(),
         };

@@ -146,8 +146,8 @@ pub enum Accepted {
 pub enum BackendSeen {
     /// It is there and leads where it should.
     Ready,
-    /// The hub must make or change it.
-    Outdated,
+    /// The hub must make or change it; in words, why the last try did not.
+    Outdated(Option<String>),
     /// It cannot be used yet; the reason says why.
     NotReady(Problem),
 }

@@ -158,7 +158,7 @@ fn resume(pass: &mut Pass<'_>) -> Outcome {
     }
     let Some(run) = pass.run_mut() else { return Err("no run is going on".to_owned()) };
     let Some(pause) = run.pause.take() else { return Err("the run is not paused".to_owned()) };
-    if pause.reason == Reason::PausedByForeignEdit {
+    if pause.is_by_foreign_edit() {
         pass.hands_off = false;
         pass.ask_anew();
         return Ok("the step's weights are written again, with a fresh bake".to_owned());

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::api::{
     Distribution, Duration, Phase, Reason,
-    status::{Outcome, Run, RunRecord},
+    status::{Outcome, Run, RunRecord, Stop},
 };
 
 /// Moves the rollout as far as this pass may, and says where it stands.
@@ -94,7 +94,7 @@ fn new_target(pass: &mut Pass<'_>) -> Option<Standing> {
         pass.retreat(Reason::OldTargetDeclared, "the old distribution was declared again", true);
         return None;
     }
-    if run.pause.as_ref().is_some_and(|pause| pause.reason == Reason::PausedByForeignEdit) {
+    if run.pause.as_ref().is_some_and(Stop::is_by_foreign_edit) {
         let message =
             "another distribution was declared, but a route was edited by hand; cutover resume or abort first";
         return Some(Standing::new(Phase::Paused, Reason::PausedByForeignEdit, message));

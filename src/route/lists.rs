@@ -157,8 +157,9 @@ impl Lists {
 
     fn raw(&self, context: &Context<'_>, object: &DynamicObject, index: usize) -> Result<Vec<Raw>, RouteError> {
         let services: Vec<&Value> = self.services(object, index).iter().filter(|service| !is_mirror(service)).collect();
-        let unset = if services.iter().any(|service| service.get("weight").is_some()) { self.unset } else { 1 };
-        let raw = |service: &&Value| match service.get("weight").map(Value::as_u64) {
+        let weight = |service: &Value| service.get("weight").filter(|weight| !weight.is_null()).cloned();
+        let unset = if services.iter().any(|service| weight(service).is_some()) { self.unset } else { 1 };
+        let raw = |service: &&Value| match weight(service).map(|weight| weight.as_u64()) {
             None => Ok((backend_name(context, service), unset)),
             Some(Some(weight)) => Ok((backend_name(context, service), weight)),
             Some(None) => Err(RouteError::Unreadable(format!(

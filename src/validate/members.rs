@@ -4,9 +4,12 @@ use super::{
     problem::{Problem, quoted},
     promql::filled,
 };
-use crate::api::{
-    FleetRolloutSpec, MemberClusterSpec,
-    member::{AllowedNamespaces, Endpoint, NamespacesFrom, Prometheus, PrometheusUrl},
+use crate::{
+    api::{
+        FleetRolloutSpec, MemberClusterSpec,
+        member::{AllowedNamespaces, Endpoint, NamespacesFrom, Prometheus, PrometheusUrl},
+    },
+    backend,
 };
 
 /// Longest name of a backend: a DNS label, less the dash between service and member.
@@ -82,29 +85,8 @@ fn dns_name(path: &str, name: &str) -> Option<Problem> {
         Ok(plain) => plain,
         Err(problem) => return Some(problem),
     };
-    let refuse = |why: &str, remedy: &str| Some(Problem::error(path, format!("{} {why}", quoted(name)), remedy));
-    let label = |label: &str| {
-        (1..=63).contains(&label.len())
-            && label.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
-    if plain.parse::<std::net::IpAddr>().is_ok() || plain.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
-        return refuse("is an address", "give the DNS name of the member's gateway");
-    }
-    if !plain.split('.').all(label) {
-        return refuse(
-            "is not a DNS name",
-            "write lower-case letters, digits, \"-\" and dots, without a dot at the end",
-        );
-    }
-    let within = |zone: &str| plain == zone || plain.strip_suffix(zone).is_some_and(|rest| rest.ends_with('.'));
-    let within_the_hub = ["localhost", "cluster.local", "svc"].into_iter().any(within);
-    if within_the_hub {
-        refuse("leads into the hub cluster", "give the DNS name of the member's gateway")
-    } else {
-        None
-    }
+    let refusal = backend::refusal(&plain)?;
+    Some(Problem::error(path, format!("{} {}", quoted(name), refusal.found()), refusal.remedy()))
 }
 
 fn endpoints_for_one_service(endpoints: &[Endpoint]) -> Vec<Problem> {

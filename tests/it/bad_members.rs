@@ -36,7 +36,7 @@ fn members_that_cannot_be_reached_or_measured_are_refused() {
         (
             "host: eu-3.example.com",
             "host: 'https://eu-3.example.com'",
-            "7: spec.endpoints[0].host: \"https://eu-3.example.com\" is not a DNS name; write lower-case letters, digits, \"-\" and dots, without a dot at the end",
+            "7: spec.endpoints[0].host: \"https://eu-3.example.com\" is not a DNS name; write lower-case letters, digits, \"-\" and dots, at least two labels, without a dot at the end",
         ),
         (
             "host: eu-3.example.com",

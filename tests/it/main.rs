@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::struct_excessive_bools)]
 
+mod bad_environments;
 mod bad_inputs;
 mod bad_members;
 mod bad_rollouts;

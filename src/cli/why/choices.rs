@@ -51,7 +51,7 @@ fn forward(view: &View, run: &Run) -> Vec<Choice> {
         choices.push(choice(view, "retry", "same weights, fresh bake, failures forgotten"));
     }
     choices.push(match (&run.pause, view.rollout.spec.paused) {
-        (Some(pause), false) if pause.reason == Reason::PausedByForeignEdit => {
+        (Some(pause), false) if pause.is_by_foreign_edit() => {
             choice(view, "resume", "the step's weights are written again, with a fresh bake")
         }
         (Some(_), false) => choice(view, "resume", "the run goes on"),

@@ -1,5 +1,6 @@
 //! What every form of route must do, whatever its objects look like.
 
+mod bad_routes;
 mod forms;
 mod hostile;
 mod order;

@@ -714,3 +714,16 @@ fn a_route_that_was_made_by_the_hub_is_made_again_when_it_vanishes() {
     world.run_for(3);
     assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]));
 }
+
+#[test]
+fn a_route_that_somebody_made_anew_in_mid_run_is_obeyed_where_it_lowers_and_told() {
+    let mut world = at_first_step();
+    for route in world.routes.values_mut().flatten() {
+        (route.mark, route.weights) = (None, of(&[("eu-1", 100)]));
+    }
+    world.run_for(30);
+    shows(&world, Phase::Paused, Reason::PausedByForeignEdit);
+    assert_eq!(world.live(), of(&[("eu-1", 100)]));
+    world.ask(Verb::Resume).run_for(3);
+    assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]));
+}

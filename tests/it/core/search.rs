@@ -530,7 +530,7 @@ fn is_reachable_here(reason: Reason) -> bool {
         ClusterRegisteredTwice, Confirming, Conflict, CredentialsExpireSoon, CredentialsGood, CredentialsRefused,
         Deleting, EndpointDown, EndpointUnreachable, EndpointsAnswer, FailureHeld, FirstSight, ForeignEditPutBack,
         ForeignEditsRepeat, GuardBreached, InvalidSpec, KeepingPrevious, KubeconfigRefused, ManagedByOther,
-        MemberHealthy, MemberNotDeclared, MemberNotFound, MemberNotReady, MetricsAnswer, MetricsUnknown,
+        MemberHealthy, MemberInUse, MemberNotDeclared, MemberNotFound, MemberNotReady, MetricsAnswer, MetricsUnknown,
         MetricsUnreachable, NamespaceNotAllowed, NewTarget, NoFitMember, NoKubeconfig, NotConfirmed, OldTargetDeclared,
         Other, OwnedByOtherHub, PausedByForeignEdit, PausedByRequest, PausedBySpec, PrimaryDiffers, PrimaryFailsToo,
         PrimaryUnknown, ProgressDeadlineExceeded, ProviderNotInstalled, Rehearsing, Releasing, RequestApplied,
@@ -616,6 +616,7 @@ fn is_reachable_here(reason: Reason) -> bool {
         | MetricsAnswer
         | MetricsUnreachable
         | ClusterRegisteredTwice
+        | MemberInUse
         | Other => false,
     }
 }

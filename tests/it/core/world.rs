@@ -297,7 +297,7 @@ impl World {
     }
 
     fn backend(&self) -> BackendSeen {
-        if self.unready_backends { BackendSeen::Outdated } else { BackendSeen::Ready }
+        if self.unready_backends { BackendSeen::Outdated(None) } else { BackendSeen::Ready }
     }
 
     fn measure(&self, wanted: &Wanted) -> Measured {

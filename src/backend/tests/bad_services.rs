@@ -1,0 +1,78 @@
+//! Services that cannot be a member's backend, and the words for each, written by hand.
+
+use super::*;
+
+#[test]
+fn a_named_service_that_leads_nowhere_good_is_refused() {
+    let external = |name: &str| json!({"type": "ExternalName", "externalName": name, "ports": [{"port": 80}]});
+    let ports = |ports: Value| json!({"type": "ClusterIP", "ports": ports});
+    let inside = |name: &str| {
+        format!(
+            "Service legacy: spec.externalName: {name:?} leads into the hub cluster; give the DNS name of the member's gateway"
+        )
+    };
+    let address = |name: &str| {
+        format!("Service legacy: spec.externalName: {name:?} is an address; give the DNS name of the member's gateway")
+    };
+    let port = |has: &str| {
+        format!("Service legacy has no TCP port 80 (it has {has}): add it, or correct spec.services[].port")
+    };
+    for (case, spec, expected) in [
+        ("this machine", external("localhost"), inside("localhost")),
+        ("a Service of another namespace", external("x.other.svc.cluster.local"), inside("x.other.svc.cluster.local")),
+        ("the same, shorter", external("x.other.svc"), inside("x.other.svc")),
+        ("the cloud's metadata", external("169.254.169.254"), address("169.254.169.254")),
+        ("an address in another spelling", external("0x7f000001"), address("0x7f000001")),
+        ("no port", ports(json!([])), port("none")),
+        ("another port", ports(json!([{"name": "http", "port": 8080}])), port("8080/TCP")),
+        ("UDP", ports(json!([{"port": 80, "protocol": "UDP"}])), port("80/UDP")),
+        ("a name that is the number", ports(json!([{"name": "80", "port": 81}])), port("81/TCP")),
+    ] {
+        let mut world = World::new(json!({"externalName": {"existing": {"eu-1": "legacy"}}}));
+        world.put(spec);
+        assert_eq!(world.refusal(&[]), expected, "{case}");
+    }
+}
+
+#[test]
+fn a_service_that_is_not_there_or_has_no_address_gets_no_weight() {
+    let world = World::new(json!({"clusterIP": {"existing": {"eu-1": "legacy"}}}));
+    assert_eq!(
+        world.refusal(&[]),
+        "Service legacy for member eu-1 does not exist: make it, or correct spec.services[].backend.<kind>.existing"
+    );
+    let world = World::new(json!({"endpointSlice": {}}));
+    assert_eq!(
+        world.refusal(&[]),
+        "gw.eu-1.example.com of member eu-1 has no address yet: make its name resolve from the hub"
+    );
+}
+
+#[test]
+fn one_place_for_two_members_is_refused() {
+    let said = |backend: Value, change: fn(&mut World)| {
+        let mut world = World::new(backend);
+        let mut other = world.endpoints["eu-1"].clone();
+        other.host = "gw.eu-2.example.com".to_owned();
+        world.endpoints.insert("eu-2".to_owned(), other);
+        change(&mut world);
+        problems(&world.context()).into_iter().map(|problem| (problem.reason, problem.message)).collect::<Vec<_>>()
+    };
+    let one = |what: &str| {
+        let message = format!(
+            "service shop: members eu-1 and eu-2 have the same {what}: weights between them would have no effect; give each its own"
+        );
+        vec![(Reason::CannotCarryWeights, message)]
+    };
+    let same_host: fn(&mut World) = |world| {
+        let first = world.endpoints["eu-1"].clone();
+        world.endpoints.insert("eu-2".to_owned(), first);
+    };
+    assert_eq!(said(json!({"externalName": {}}), |_| {}), []);
+    assert_eq!(
+        said(json!({"clusterIP": {"existing": {"eu-1": "legacy", "eu-2": "legacy"}}}), |_| {}),
+        one("backend legacy")
+    );
+    assert_eq!(said(json!({"externalName": {}}), same_host), one("endpoint gw.eu-1.example.com:8080"));
+    assert_eq!(said(json!({"endpointSlice": {}}), same_host), one("endpoint gw.eu-1.example.com:8080"));
+}

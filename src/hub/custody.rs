@@ -1,0 +1,229 @@
+//! A finalizer keeps every `MemberCluster` until no distribution uses it: without its endpoints neither a rollout nor its
+//! way back could be written.
+
+use std::{sync::Arc, time::Duration};
+
+use kube::{Resource, ResourceExt, core::ObjectMeta};
+
+use super::{Guarded, Hub, cache::Key, calls::CallError};
+use crate::{
+    api::{
+        Distribution, FINALIZER, FleetRollout, MemberCluster, Reason,
+        status::{Condition, ConditionStatus},
+    },
+    member::IN_USE,
+};
+
+/// While a member waits for its deletion, rollouts are looked at this often; nobody is asked for that.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// A call that failed is made again after this time.
+const TRY_AGAIN: Duration = Duration::from_secs(30);
+
+/// What is to be done about one member.
+#[derive(Debug, PartialEq, Eq)]
+enum Custody {
+    /// It is as it should be.
+    Fine,
+    /// It gets the finalizer.
+    Keep,
+    /// It is being deleted, but is still used: by whom, and what would end that.
+    Wait(String),
+    /// It is being deleted and nothing needs it.
+    LetGo,
+}
+
+/// Keeps members while they are used. Ends when the registry does.
+pub(super) async fn keep(hub: &Hub) {
+    let mut objects = hub.registry.objects();
+    loop {
+        let members = objects.borrow_and_update().clone();
+        let again = look(hub, &members).await;
+        tokio::select! {
+            biased;
+            changed = objects.changed() => if changed.is_err() { return },
+            () = tokio::time::sleep(again.unwrap_or_default()), if again.is_some() => {}
+        }
+    }
+}
+
+/// Looks at all members once; says when to look again though nothing of theirs changed.
+async fn look(hub: &Hub, members: &[Arc<Guarded<MemberCluster>>]) -> Option<Duration> {
+    if hub.missing().is_some() {
+        return Some(LOOK_AGAIN);
+    }
+    let rollouts = hub.rollouts.all();
+    let mut again = None;
+    for member in members {
+        let custody = decide(member, &rollouts);
+        let soon = matches!(custody, Custody::Wait(_)).then_some(LOOK_AGAIN);
+        let later = match act(hub, member, custody).await {
+            Ok(()) | Err(CallError::Conflict | CallError::Gone) => None,
+            Err(CallError::NotLeading) => Some(LOOK_AGAIN),
+            Err(error) => {
+                tracing::warn!(member = member.name_any(), %error, "the member's finalizer is not as it should be");
+                Some(TRY_AGAIN)
+            }
+        };
+        again = [again, later.or(soon)].into_iter().flatten().min();
+    }
+    again
+}
+
+async fn act(hub: &Hub, member: &Guarded<MemberCluster>, custody: Custody) -> Result<(), CallError> {
+    let others = || member.finalizers().iter().filter(|name| *name != FINALIZER).cloned();
+    match custody {
+        Custody::Fine => Ok(()),
+        Custody::Keep => hub.calls.hold(member.meta(), others().chain([FINALIZER.to_owned()]).collect()).await,
+        Custody::LetGo => hub.calls.hold(member.meta(), others().collect()).await,
+        Custody::Wait(why) => match &member.0 {
+            Ok(readable) => tell(hub, readable, why).await,
+            Err(_) => Ok(()),
+        },
+    }
+}
+
+/// Says in the member's status why it waits, once.
+async fn tell(hub: &Hub, member: &MemberCluster, why: String) -> Result<(), CallError> {
+    let mut conditions = member.status.clone().unwrap_or_default().conditions;
+    let since = match conditions.iter().find(|condition| condition.type_ == IN_USE) {
+        Some(told) if told.message == why => return Ok(()),
+        Some(told) => told.last_transition_time,
+        None => hub.clock.now(),
+    };
+    conditions.retain(|condition| condition.type_ != IN_USE);
+    conditions.push(Condition {
+        type_: IN_USE.to_owned(),
+        status: ConditionStatus::True,
+        reason: Reason::MemberInUse,
+        message: why,
+        last_transition_time: since,
+        observed_generation: member.metadata.generation,
+    });
+    hub.calls.tell_member(&member.metadata, conditions).await
+}
+
+fn decide(member: &Guarded<MemberCluster>, rollouts: &[Arc<Guarded<FleetRollout>>]) -> Custody {
+    let ObjectMeta { deletion_timestamp, finalizers, .. } = member.meta();
+    let kept = finalizers.iter().flatten().any(|name| name == FINALIZER);
+    if deletion_timestamp.is_none() {
+        return if kept { Custody::Fine } else { Custody::Keep };
+    }
+    let name = member.name_any();
+    let mut users = rollouts.iter().filter_map(|rollout| use_of(rollout, &name));
+    match (kept, users.next()) {
+        (false, _) => Custody::Fine,
+        (true, None) => Custody::LetGo,
+        (true, Some(first)) => Custody::Wait(match users.count() {
+            0 => first,
+            more => format!("{first} (and {more} more)"),
+        }),
+    }
+}
+
+/// How a rollout uses a member, and what would end that. One that cannot be read may use any.
+fn use_of(rollout: &Guarded<FleetRollout>, member: &str) -> Option<String> {
+    let of = Key::of(rollout);
+    let Ok(readable) = &rollout.0 else {
+        return Some(format!("FleetRollout {of} cannot be read, so it may use {member}; correct or delete it"));
+    };
+    let has = |weights: &Distribution| weights.get(member).is_some_and(|weight| *weight > 0);
+    let status = readable.status.clone().unwrap_or_default();
+    let declared = readable.spec.members.iter().find(|one| one.name == member && one.weight > 0);
+    if let Some(declared) = declared {
+        let weight = declared.weight;
+        return Some(format!(
+            "FleetRollout {of} declares weight {weight} for {member}; declare 0 there, or delete it first"
+        ));
+    }
+    let run = status.run.filter(|run| run.outcome.is_none());
+    if run.is_some_and(|run| has(&run.way_back) || has(&run.start) || run.plan.iter().any(|step| has(&step.weights))) {
+        return Some(format!("the run of FleetRollout {of} still needs {member}; wait for its end"));
+    }
+    let carries = status.primary.as_ref().is_some_and(has) || status.asked.is_some_and(|asked| has(&asked.weights));
+    carries.then(|| format!("{member} carries traffic of FleetRollout {of}; move it to other members first"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn member(finalizers: &[&str], deleted: bool) -> Guarded<MemberCluster> {
+        let mut object = json!({
+            "apiVersion": "cutover.dev/v1alpha1", "kind": "MemberCluster",
+            "metadata": {"name": "eu-1", "finalizers": finalizers},
+            "spec": {"endpoints": [{"host": "eu-1.example.com", "port": 443}], "prometheus": {"url": {"address": "https://p"}}},
+        });
+        if deleted {
+            object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        }
+        serde_json::from_value(object).unwrap()
+    }
+
+    fn rollout(weight: u32, status: &Value) -> Arc<Guarded<FleetRollout>> {
+        let routes = json!([{"contour": {"name": "public"}}]);
+        let object = json!({
+            "apiVersion": "cutover.dev/v1alpha1", "kind": "FleetRollout",
+            "metadata": {"name": "fleet", "namespace": "shop"},
+            "spec": {
+                "services": [{"name": "shop", "port": 80, "routes": routes}],
+                "members": [{"name": "eu-1", "weight": weight}, {"name": "eu-2", "weight": 100 - weight}],
+                "analysis": {"metrics": []},
+            },
+            "status": status,
+        });
+        let guarded: Guarded<FleetRollout> = serde_json::from_value(object).unwrap();
+        assert!(guarded.0.is_ok(), "{guarded:?}");
+        Arc::new(guarded)
+    }
+
+    fn waits(rollouts: &[Arc<Guarded<FleetRollout>>]) -> String {
+        match decide(&member(&[FINALIZER], true), rollouts) {
+            Custody::Wait(why) => why,
+            other @ (Custody::Fine | Custody::Keep | Custody::LetGo) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_member_is_kept_and_goes_when_nothing_uses_it() {
+        let unused = [rollout(0, &json!({"primary": {"eu-1": 0, "eu-2": 100}}))];
+        for (finalizers, deleted, expected) in [
+            (&["other.dev/mine"][..], false, Custody::Keep),
+            (&[FINALIZER], false, Custody::Fine),
+            (&[FINALIZER], true, Custody::LetGo),
+            (&["other.dev/mine"], true, Custody::Fine),
+        ] {
+            assert_eq!(decide(&member(finalizers, deleted), &unused), expected, "{finalizers:?} {deleted}");
+        }
+    }
+
+    #[test]
+    fn a_member_in_use_waits_and_says_by_whom_and_what_would_end_that() {
+        let carries = json!({"primary": {"eu-1": 30, "eu-2": 70}});
+        assert_eq!(
+            waits(&[rollout(30, &json!({}))]),
+            "FleetRollout shop/fleet declares weight 30 for eu-1; declare 0 there, or delete it first"
+        );
+        assert_eq!(
+            waits(&[rollout(0, &carries)]),
+            "eu-1 carries traffic of FleetRollout shop/fleet; move it to other members first"
+        );
+        assert_eq!(
+            waits(&[rollout(0, &json!({})), rollout(0, &carries), rollout(1, &carries)]),
+            "eu-1 carries traffic of FleetRollout shop/fleet; move it to other members first (and 1 more)"
+        );
+    }
+
+    #[test]
+    fn a_rollout_that_cannot_be_read_may_use_any_member() {
+        let object = json!({
+            "apiVersion": "cutover.dev/v1alpha1", "kind": "FleetRollout",
+            "metadata": {"name": "bad", "namespace": "shop"}, "spec": {"services": 7}});
+        let malformed: Guarded<FleetRollout> = serde_json::from_value(object).unwrap();
+        assert_eq!(
+            waits(&[Arc::new(malformed)]),
+            "FleetRollout shop/bad cannot be read, so it may use eu-1; correct or delete it"
+        );
+    }
+}
