@@ -46,15 +46,15 @@ impl Watch {
     }
 
     /// Waits for the next check. A member that turns out meanwhile to be the same cluster is told at once.
-    async fn rest(&self, health: &Health, mut told: Option<String>) {
+    async fn rest(&self, health: &Health, mut known: Option<String>) {
         let end = tokio::time::sleep(BETWEEN_CHECKS);
         tokio::pin!(end);
         let mut changes = self.registry.changes();
         loop {
             let twin = self.twin(health);
-            if twin != told {
+            if twin != known {
                 self.publish(health, twin.as_deref(), Timestamp::now()).await;
-                told = twin;
+                known = twin;
             }
             tokio::select! {
                 () = &mut end => return,
