@@ -9,9 +9,6 @@ use ipnet::IpNet;
 
 use super::{HttpError, sanitise};
 
-/// Addresses of a name that are taken; a name with more is as well served by the first.
-const ADDRESSES: usize = 64;
-
 /// Which addresses the hub may call. Addresses come from Secrets and members, so those that lead back into the hub or its
 /// machine are refused unless they were allowed at the start.
 #[derive(Clone, Debug, Default)]
@@ -42,24 +39,6 @@ impl AddressRules {
             None => Ok(()),
         }
     }
-}
-
-/// The addresses of a name or literal, each of them allowed: one that is not refuses the whole name, because the next
-/// connection might take it. Asks the system's resolver, the hosts file included.
-///
-/// # Errors
-/// When the name leads nowhere, or to an address that the hub may not call.
-pub async fn resolve(host: &str, rules: &AddressRules) -> Result<Vec<IpAddr>, HttpError> {
-    let not_resolved = || HttpError::NotResolved(sanitise(host));
-    let found = tokio::net::lookup_host((host, 0)).await.map_err(|_| not_resolved())?;
-    let mut addresses = Vec::new();
-    for address in found.map(|socket| socket.ip()) {
-        rules.check(host, address)?;
-        if addresses.len() < ADDRESSES && !addresses.contains(&address) {
-            addresses.push(address);
-        }
-    }
-    if addresses.is_empty() { Err(not_resolved()) } else { Ok(addresses) }
 }
 
 /// The IPv4 address that an IPv6 one stands for, mapped or by NAT64; any other as it is.
@@ -148,26 +127,5 @@ mod tests {
             assert_eq!(kind(&rules, address), None, "{address}");
         }
         assert_eq!(kind(&rules, "169.254.169.254"), Some("a metadata address"));
-    }
-
-    #[tokio::test]
-    async fn names_are_judged_by_what_they_lead_to() {
-        for host in ["localhost", "0x7f000001", "127.1"] {
-            let error = resolve(host, &AddressRules::default()).await.unwrap_err();
-            assert!(matches!(error, HttpError::AddressNotAllowed { kind: "loopback", .. }), "{host}: {error}");
-        }
-        // Whether a resolver knows this form depends on the machine; it is refused either way.
-        assert!(resolve("localhost.", &AddressRules::default()).await.is_err());
-        let loopback = AddressRules::new(vec!["127.0.0.0/8".parse().unwrap()], Vec::new());
-        assert_eq!(resolve("127.0.0.1", &loopback).await.unwrap(), [IpAddr::from([127, 0, 0, 1])]);
-    }
-
-    #[tokio::test]
-    async fn a_refusal_names_the_host_the_address_and_the_remedy() {
-        assert_eq!(
-            resolve("127.0.0.1", &AddressRules::default()).await.unwrap_err().to_string(),
-            "AddressNotAllowed: 127.0.0.1 is 127.0.0.1, loopback; give the member's own address, \
-             or start the hub with --allow-addresses"
-        );
     }
 }

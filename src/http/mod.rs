@@ -6,6 +6,7 @@
 mod address;
 mod client;
 mod error;
+mod network;
 #[cfg(test)]
 pub(crate) mod server;
 #[cfg(test)]
@@ -14,9 +15,10 @@ mod text;
 
 use std::time::Duration;
 
-pub use address::{AddressRules, resolve};
+pub use address::AddressRules;
 pub use client::{Answer, Client, Peer};
 pub use error::HttpError;
+pub use network::{Names, Network, Peers};
 pub use text::sanitise;
 
 /// The time that a call may take, from resolving the name to the last byte.

@@ -11,7 +11,6 @@ use crate::{
         Distribution, FINALIZER, FleetRollout, MemberCluster, Reason,
         status::{Condition, ConditionStatus},
     },
-    clock,
     member::IN_USE,
 };
 
@@ -88,7 +87,7 @@ async fn tell(hub: &Hub, member: &MemberCluster, why: String) -> Result<(), Call
     let since = match conditions.iter().find(|condition| condition.type_ == IN_USE) {
         Some(told) if told.message == why => return Ok(()),
         Some(told) => told.last_transition_time,
-        None => clock::now(),
+        None => hub.clock.now(),
     };
     conditions.retain(|condition| condition.type_ != IN_USE);
     conditions.push(Condition {

@@ -186,6 +186,7 @@ fn forbidden(kind: &str) -> String {
 mod tests {
     use super::*;
     use crate::{
+        clock::Clock,
         member::Registry,
         rollout::input::{Accepted, LiveRoute, Mark},
     };
@@ -196,7 +197,7 @@ mod tests {
             "apiVersion": "cutover.dev/v1alpha1", "kind": "FleetRollout",
             "metadata": {"name": "second", "namespace": "shop", "uid": "uid-2"},
             "spec": {"services": [], "members": [], "analysis": {"metrics": []}}});
-        let subject = Subject::new("hub-1", &serde_json::from_value(object).unwrap(), &Registry::default());
+        let subject = Subject::new("hub-1", &serde_json::from_value(object).unwrap(), &Registry::new(Clock::default()));
         let key = RouteKey { service: "shop".to_owned(), route: "HTTPRoute/public".to_owned() };
         let seen = |hub: &str, rollout: &str| {
             let mark = Mark { hub: hub.to_owned(), rollout: rollout.to_owned(), run: 1, sequence: 1 };

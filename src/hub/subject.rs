@@ -124,7 +124,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        http::AddressRules,
+        http::{AddressRules, Network},
         member::{Declared, Secrets},
     };
 
@@ -132,7 +132,7 @@ mod tests {
         let spec = serde_json::from_value(spec).unwrap();
         let declared =
             Declared { name: "eu-3".to_owned(), uid: None, generation: None, spec, secrets: Secrets::default() };
-        Member::new(declared, AddressRules::default(), crate::clock::now())
+        Member::new(declared, Network::new(AddressRules::default()), jiff::Timestamp::UNIX_EPOCH)
     }
 
     #[test]
