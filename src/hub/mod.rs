@@ -3,7 +3,7 @@
 //! [`run`] is the whole process, and [`live`] what it does once it has a client. One task a rollout (`task`) makes passes (`pass`), whose phases are the files
 //! `observe`, `persist`, `execute` and `publish`. Everything is read from watches (`cache`, `objects`, `watch`); every
 //! change goes through `calls`, which asks the lease (`lease`) first. What is slow is done in the background
-//! (`errand`): measurements, probes, addresses.
+//! (`errand`): measurements, probes, addresses. Members that a rollout uses are kept from going (`custody`).
 //!
 //! Guarantee: nothing is done that is not recorded in the rollout's status before, and every write is about the very
 //! version on which was decided.

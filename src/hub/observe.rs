@@ -98,7 +98,9 @@ fn see_route(hub: &Hub, subject: &Subject, placed: &Placed, route: &Route, memor
     let seen = match find(hub, route::targets(&context, route)) {
         Err(missing) => missing.into_route(),
         Ok(found) => {
-            let seen = memory.attempts.told(&key, claimed(hub, subject, &key, route::read(&context, route, &found)));
+            let seen = memory
+                .attempts
+                .told(&key, claimed(subject, &key, route::read(&context, route, &found), |uid| hub.rollout_of(uid)));
             sight.routes.insert(key.clone(), found);
             seen
         }
@@ -107,10 +109,10 @@ fn see_route(hub: &Hub, subject: &Subject, placed: &Placed, route: &Route, memor
 }
 
 /// A route that carries the mark of another rollout that lives belongs to that one.
-fn claimed(hub: &Hub, subject: &Subject, key: &RouteKey, seen: RouteSeen) -> RouteSeen {
+fn claimed(subject: &Subject, key: &RouteKey, seen: RouteSeen, rollout_of: impl Fn(&str) -> Option<Key>) -> RouteSeen {
     let RouteSeen::Live(live) = &seen else { return seen };
     let other = live.mark.as_ref().filter(|mark| mark.hub == subject.hub && mark.rollout != subject.uid);
-    let Some(owner) = other.and_then(|mark| hub.rollout_of(&mark.rollout)) else { return seen };
+    let Some(owner) = other.and_then(|mark| rollout_of(&mark.rollout)) else { return seen };
     let message = format!("{key} belongs to FleetRollout {owner}; leave it to that one, or delete that one first");
     RouteSeen::Unusable(Problem::new(Reason::Conflict, message))
 }
@@ -183,6 +185,33 @@ fn forbidden(kind: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        clock::Clock,
+        member::Registry,
+        rollout::input::{Accepted, LiveRoute, Mark},
+    };
+
+    #[test]
+    fn a_route_that_carries_the_mark_of_a_living_rollout_is_that_ones() {
+        let object = serde_json::json!({
+            "apiVersion": "cutover.dev/v1alpha1", "kind": "FleetRollout",
+            "metadata": {"name": "second", "namespace": "shop", "uid": "uid-2"},
+            "spec": {"services": [], "members": [], "analysis": {"metrics": []}}});
+        let subject = Subject::new("hub-1", &serde_json::from_value(object).unwrap(), &Registry::new(Clock::default()));
+        let key = RouteKey { service: "shop".to_owned(), route: "HTTPRoute/public".to_owned() };
+        let seen = |hub: &str, rollout: &str| {
+            let mark = Mark { hub: hub.to_owned(), rollout: rollout.to_owned(), run: 1, sequence: 1 };
+            let (weights, accepted) = ([("eu-1".to_owned(), 100)].into(), Accepted::Unsaid);
+            RouteSeen::Live(LiveRoute { weights, mark: Some(mark), accepted, failed: None, editor: None })
+        };
+        let told = |seen| claimed(&subject, &key, seen, |uid| (uid == "uid-1").then(|| Key::new("shop", "first")));
+        let message = "HTTPRoute/public (shop) belongs to FleetRollout shop/first; leave it to that one, or delete \
+                       that one first";
+        assert_eq!(told(seen("hub-1", "uid-1")), RouteSeen::Unusable(Problem::new(Reason::Conflict, message)));
+        for (hub, rollout) in [("hub-1", "uid-2"), ("hub-1", "uid-of-one-that-is-gone"), ("hub-2", "uid-1")] {
+            assert_eq!(told(seen(hub, rollout)), seen(hub, rollout), "{hub} {rollout}");
+        }
+    }
 
     #[test]
     fn a_kind_that_cannot_be_looked_at_is_told_with_the_remedy() {

@@ -117,3 +117,62 @@ fn seen(name: &str, namespace: &str, member: Option<&Member>, services: &[Servic
         None => MemberSeen::Registered { identity: member.identity() },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        http::{AddressRules, Network},
+        member::{Declared, Secrets},
+    };
+
+    fn member(spec: serde_json::Value) -> Member {
+        let spec = serde_json::from_value(spec).unwrap();
+        let declared =
+            Declared { name: "eu-3".to_owned(), uid: None, generation: None, spec, secrets: Secrets::default() };
+        Member::new(declared, Network::new(AddressRules::default()), jiff::Timestamp::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn a_member_that_cannot_be_used_is_told_with_the_remedy() {
+        let service = json!({"name": "storefront", "port": 443, "routes": [{"contour": {"name": "public"}}]});
+        let services = [serde_json::from_value(service).unwrap()];
+        let prometheus = json!({"url": {"address": "https://prometheus.example.com"}});
+        let reached = json!([{"host": "{{ service }}.eu-3.example.com", "port": 443}]);
+        let elsewhere =
+            json!([{"service": {"namespace": "shop", "name": "checkout"}, "host": "eu-3.example.com", "port": 443}]);
+        let inside = json!([{"host": "{{ service }}.svc.cluster.local", "port": 443}]);
+        let allowed = json!({"from": "Names", "names": ["billing"]});
+        for (object, reason, message) in [
+            (
+                None,
+                Reason::MemberNotFound,
+                "spec.members: MemberCluster eu-3 does not exist; register it, or correct the name",
+            ),
+            (
+                Some(json!({"endpoints": reached, "prometheus": prometheus, "allowedNamespaces": allowed})),
+                Reason::NamespaceNotAllowed,
+                "MemberCluster eu-3 does not allow namespace shop; add it to its spec.allowedNamespaces.names",
+            ),
+            (
+                Some(json!({"endpoints": elsewhere, "prometheus": prometheus})),
+                Reason::InvalidSpec,
+                "MemberCluster eu-3: spec.endpoints: none is for service shop/storefront and none is the default: add one",
+            ),
+            (
+                Some(json!({"endpoints": inside, "prometheus": prometheus})),
+                Reason::AddressNotAllowed,
+                "MemberCluster eu-3: spec.endpoints[0].host: \"storefront.svc.cluster.local\" leads into the hub \
+                 cluster; give the DNS name of the member's gateway",
+            ),
+        ] {
+            let member = object.map(member);
+            let expected = MemberSeen::Unusable(Problem::new(reason, message));
+            assert_eq!(seen("eu-3", "shop", member.as_ref(), &services), expected);
+        }
+        let good = member(json!({"endpoints": reached, "prometheus": prometheus}));
+        assert!(matches!(seen("eu-3", "shop", Some(&good), &services), MemberSeen::Registered { .. }));
+    }
+}

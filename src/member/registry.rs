@@ -38,7 +38,8 @@ impl Registry {
     /// Knows no member yet.
     #[must_use]
     pub fn new(clock: Clock) -> Self {
-        Self { clock, members: Arc::new(watch::Sender::new(None)), objects: Arc::new(watch::Sender::new(Vec::new())) }
+        let objects = Arc::new(watch::Sender::new(Vec::new()));
+        Self { clock, members: Arc::new(watch::Sender::new(None)), objects }
     }
 
     /// A member by name.

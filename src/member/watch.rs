@@ -46,19 +46,19 @@ impl Watch {
     }
 
     /// Waits for the next check. A member that turns out meanwhile to be the same cluster is told at once.
-    async fn rest(&self, health: &Health, mut told: Option<String>) {
-        let end = tokio::time::sleep(BETWEEN_CHECKS);
-        tokio::pin!(end);
+    async fn rest(&self, health: &Health, mut known: Option<String>) {
+        let pause = tokio::time::sleep(BETWEEN_CHECKS);
+        tokio::pin!(pause);
         let mut changes = self.registry.changes();
         loop {
-            let twin = self.twin(health);
-            if twin != told {
-                self.publish(health, twin.as_deref(), Timestamp::now()).await;
-                told = twin;
+            let other = self.twin(health);
+            if other != known {
+                self.publish(health, other.as_deref(), self.registry.clock.now()).await;
+                known = other;
             }
             tokio::select! {
-                () = &mut end => return,
-                changed = changes.changed() => if changed.is_err() { return },
+                () = &mut pause => return,
+                news = changes.changed() => if news.is_err() { return },
             }
         }
     }

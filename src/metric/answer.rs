@@ -46,6 +46,9 @@ pub enum Missing {
     /// The source cannot be asked.
     #[error("source down: {0}")]
     Down(String),
+    /// It, or the API server before it, does not know the credentials or does not allow them to ask.
+    #[error("Prometheus answered with status {0}; renew the credentials or their role")]
+    Credentials(u16),
     /// It answered with another status than 200.
     #[error("Prometheus answered with status {0}")]
     Status(u16),

@@ -42,6 +42,7 @@ impl Prometheus {
             200 => parse(&answer.body),
             // Prometheus says in the body what is wrong with a query.
             400 | 422 => Err(parse(&answer.body).err().unwrap_or(Missing::Status(answer.status))),
+            status @ (401 | 403) => Err(Missing::Credentials(status)),
             status => Err(Missing::Status(status)),
         }
     }
@@ -71,6 +72,10 @@ mod tests {
         assert_eq!(missing(400, "<html>").await, unexpected);
         assert_eq!(missing(200, "<html>log in").await, unexpected);
         assert_eq!(missing(503, secret).await, "Prometheus answered with status 503");
+        for status in [401, 403] {
+            let expected = format!("Prometheus answered with status {status}; renew the credentials or their role");
+            assert_eq!(missing(status, secret).await, expected);
+        }
         assert_eq!(missing(302, "").await, "Prometheus answered with status 302");
         assert_eq!(missing(200, &"x".repeat(2 << 20)).await, "source down: the answer is larger than 1024 KiB");
     }

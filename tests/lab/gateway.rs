@@ -121,7 +121,7 @@ impl State {
     }
 }
 
-fn acceptor(server_name: &str, certificate: &Served) -> Result<TlsAcceptor> {
+pub fn acceptor(server_name: &str, certificate: &Served) -> Result<TlsAcceptor> {
     use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
     let chain = CertificateDer::pem_file_iter(&certificate.certificate)?.collect::<Result<Vec<_>, _>>()?;
     let key = PrivateKeyDer::from_pem_file(&certificate.key)?;

@@ -14,6 +14,10 @@ pub async fn eventually<T>(what: &str, within: Duration, mut attempt: impl Async
             Err(error) => last = error,
         }
         sleep(Duration::from_millis(50)).await;
+        // An attempt that waits for nothing is never late by itself.
+        if Instant::now() >= deadline {
+            break;
+        }
     }
     Err(last).with_context(|| format!("{what}: not within {within:?}"))
 }

@@ -121,7 +121,8 @@ impl Round<'_> {
         let undecided = against(reading.value, self.metric.min, self.metric.max) == Against::Undecided;
         if !self.enough(reading) || reading.value == Value::Nothing {
             let counted = reading.samples.unwrap_or(0.0);
-            let message = format!("{counted:.0} samples of the {} that are needed", self.metric.min_samples);
+            let needed = self.metric.min_samples;
+            let message = format!("{counted:.0} samples, minSamples is {needed}; wait for more, or lower it");
             let reason = if whole { Reason::TooFewSamples } else { Reason::Settling };
             return Some(Verdicts::unknown(reason, message));
         }

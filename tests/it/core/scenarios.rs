@@ -164,6 +164,7 @@ fn too_few_requests_are_unknown() {
     world.metrics = Metrics::TooFew;
     world.run_for(40);
     shows(&world, Phase::Held, Reason::TooFewSamples);
+    assert_eq!(world.status.message, "errors of shop: 3 samples, minSamples is 100; wait for more, or lower it");
 }
 
 #[test]
@@ -663,6 +664,10 @@ fn another_cluster_behind_a_members_name_voids_the_evidence() {
     world.identities.insert("eu-3".to_owned(), "another".to_owned());
     world.run_for(60);
     shows(&world, Phase::Held, Reason::ClusterIdentityChanged);
+    assert_eq!(
+        world.status.message,
+        "eu-3 is another cluster, or is reached elsewhere, than when the run began; look, then cutover retry or abort"
+    );
     assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]));
 }
 
@@ -726,4 +731,29 @@ fn a_route_that_somebody_made_anew_in_mid_run_is_obeyed_where_it_lowers_and_told
     assert_eq!(world.live(), of(&[("eu-1", 100)]));
     world.ask(Verb::Resume).run_for(3);
     assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]));
+}
+
+#[test]
+fn a_spec_that_is_edited_every_second_is_followed_to_the_newest_only() {
+    let mut world = plain();
+    for second in 0..120 {
+        world.declare(&[("eu-1", second % 100), ("eu-3", 100 - second % 100)]).run_for(1);
+    }
+    world.declare(&[("eu-1", 40), ("eu-3", 60)]).run_for(300);
+    shows(&world, Phase::Succeeded, Reason::RunSucceeded);
+    assert_eq!(world.live(), of(&[("eu-1", 40), ("eu-3", 60)]));
+    let bytes = serde_json::to_vec(&world.status).unwrap().len();
+    assert!(bytes < 64 << 10, "the status has {bytes} bytes");
+}
+
+#[test]
+fn verdicts_that_go_back_and_forth_are_counted_among_the_last_ones() {
+    let mut world = at_first_step();
+    for _ in 0..3 {
+        world.metrics = Metrics::CanaryFails;
+        world.run_for(10);
+        world.metrics = Metrics::Good;
+        world.run_for(10);
+    }
+    shows(&world, Phase::Failed, Reason::ChecksFailed);
 }

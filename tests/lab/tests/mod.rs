@@ -7,10 +7,12 @@ mod api;
 mod contour;
 mod cost;
 mod crashes;
+mod credentials;
 mod demo;
 mod edits;
 mod hand_made;
 mod harness;
+mod inputs;
 mod lockstep;
 mod people;
 mod promotion;
@@ -30,6 +32,8 @@ pub fn all() -> Vec<Test> {
         verdicts::TESTS,
         targets::TESTS,
         people::TESTS,
+        credentials::TESTS,
+        inputs::TESTS,
         crashes::TESTS,
         cost::TESTS,
         demo::TESTS,

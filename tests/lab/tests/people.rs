@@ -2,7 +2,6 @@
 
 use crate::{
     apiserver::{ADMIN, OPERATOR},
-    fleet::SYSTEM,
     rollout::{PATIENCE, promoted_steps},
     runner::{Scene, Test},
     shares::assert_shares,
@@ -11,17 +10,21 @@ use crate::{
 };
 use anyhow::{Context, Result, ensure};
 use cutover::api::{Phase, Reason, RolloutRequest, WRITE_ANNOTATION, request::RequestState};
-use kube::{
-    Api, ResourceExt,
-    api::{ListParams, Patch, PatchParams},
+use kube::{Api, ResourceExt, api::ListParams};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use serde_json::json;
+use std::{
+    fs::{File, OpenOptions},
+    io::Read,
+    process::Stdio,
+    sync::mpsc,
 };
-use serde_json::{Value, json};
 use tokio::process::Command;
 
 pub const TESTS: &[Test] = &[
     Test { name: "a_person_uses_every_verb", exclusive: false, run: |scene| Box::pin(verbs(scene)) },
     Test { name: "abort_direct_needs_no_hub", exclusive: true, run: |scene| Box::pin(direct(scene)) },
-    Test { name: "a_kubeconfig_is_rotated", exclusive: true, run: |scene| Box::pin(rotated(scene)) },
+    Test { name: "get_on_a_terminal_is_drawn_anew", exclusive: false, run: |scene| Box::pin(watched(scene)) },
 ];
 
 /// Runs `cutover VERB NAME` as a user of the hub's cluster: its exit status and what it printed.
@@ -119,35 +122,58 @@ async fn the_only_request_is_applied(scene: &Scene) -> Result<()> {
     .await
 }
 
-/// Bad credentials are noticed and good ones are used, without a restart.
-async fn rotated(scene: Scene) -> Result<()> {
-    let secrets = scene.hub.api("v1", "Secret", SYSTEM).await?;
-    let members = scene.hub.api("cutover.dev/v1alpha1", "MemberCluster", SYSTEM).await?;
-    let put = async |text: String| {
-        let patch = json!({"stringData": {"value": text}});
-        secrets.patch("eu-2-kubeconfig", &PatchParams::default(), &Patch::Merge(patch)).await.map(drop)
-    };
-    let credentials = async |wanted: &str, reason: &str| {
-        eventually(reason, seconds(10), async || {
-            let member = members.get("eu-2").await?;
-            let conditions = member.data["status"]["conditions"].as_array().cloned().unwrap_or_default();
-            let found = conditions.iter().find(|one| one["type"] == "CredentialsValid").cloned().unwrap_or(Value::Null);
-            ensure!(found["status"] == wanted && found["reason"] == reason, "{found}");
-            Ok(found["message"].as_str().unwrap_or_default().to_owned())
+/// On a terminal each change begins at the top of an empty screen.
+async fn watched(scene: Scene) -> Result<()> {
+    let stage = Stage::begin(&scene, json!({"strategy": {"steps": promoted_steps(&[50, 100])}})).await?;
+    let (ours, theirs) = terminal()?;
+    let name = &scene.namespace;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cutover"));
+    command.env("KUBECONFIG", scene.hub.kubeconfig_file(OPERATOR)?).env("NO_COLOR", "1");
+    command.args(["get", name, "-n", name, "--watch"]).kill_on_drop(true);
+    command.stdin(Stdio::null()).stdout(theirs.try_clone()?).stderr(theirs);
+    let mut child = command.spawn()?;
+    drop(command);
+    let shown = screens(ours);
+    let mut seen = String::new();
+    let mut screen = async |what: &str| {
+        eventually(what, PATIENCE, async || {
+            seen.extend(shown.try_iter());
+            let last = seen.rsplit(CLEAR).next().unwrap_or_default();
+            ensure!(last.contains(what) && last.contains("more: cutover why"), "{seen}");
+            Ok(seen.matches(CLEAR).count())
         })
         .await
     };
-    let good = scene.member("eu-2").cluster.kubeconfig(crate::apiserver::READER);
-    credentials("True", "CredentialsGood").await?;
-    put(good.replace("-token", "-forged")).await?;
-    let refused = credentials("False", "CredentialsRefused").await;
-    put(good.replace("user: {token:", "user: {exec: {command: sh}, token:")).await?;
-    let exec = credentials("False", "KubeconfigRefused").await;
-    put(good).await?;
-    credentials("True", "CredentialsGood").await?;
-    let message = refused?;
-    ensure!(!message.contains("forged"), "a message shows the token: {message}");
-    let message = exec?;
-    ensure!(message.contains("users[0].user.exec"), "{message}");
-    Ok(())
+    let first = screen("READY").await?;
+    stage.first_step().await?;
+    let second = screen("WAITING FOR PROMOTION").await?;
+    ensure!(first >= 1 && second > first, "{first} screens, then {second}");
+    child.kill().await?;
+    stage.load.stop().await.assert_all_ok()
+}
+
+/// Home, and an empty screen.
+const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
+
+/// Both ends of a new terminal.
+fn terminal() -> Result<(File, File)> {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
+    grantpt(&ours)?;
+    unlockpt(&ours)?;
+    let name = ptsname(&ours, Vec::new())?.into_string()?;
+    Ok((File::from(ours), OpenOptions::new().read(true).write(true).open(name)?))
+}
+
+/// What arrives on a terminal. The thread ends with the last writer.
+fn screens(mut terminal: File) -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Ok(read @ 1..) = terminal.read(&mut buffer) {
+            if sender.send(String::from_utf8_lossy(&buffer[..read]).into_owned()).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
 }

@@ -1,0 +1,117 @@
+//! Which plans are made.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    drive::{self, Outcome},
+    plan::{Bad, Dice, PATTERNS, Plan, Run, variants},
+};
+
+/// The runs without faults: what the others are compared with, and how many writes, calls and events there are.
+pub struct References(BTreeMap<(Run, u64), Outcome>);
+
+impl References {
+    /// With and without leader election.
+    pub fn of(runs: &[Run]) -> Self {
+        let all = runs.iter().flat_map(|run| [(*run, 0), (*run, 1)]);
+        Self(all.map(|(run, seed)| ((run, seed), drive::run(Plan::clean(run, seed), None))).collect())
+    }
+
+    pub fn get(&self, run: Run, seed: u64) -> Option<&Outcome> {
+        self.0.get(&(run, seed % 2))
+    }
+
+    pub fn broken(&self) -> bool {
+        self.0.values().any(|outcome| !outcome.broken.is_empty())
+    }
+
+    pub fn all(self) -> Vec<Outcome> {
+        self.0.into_values().collect()
+    }
+
+    fn most(&self, plan: &Plan) -> usize {
+        let Some(reference) = self.get(plan.run, plan.seed) else { return 1 };
+        match plan.pattern {
+            12 => reference.calls,
+            4 if plan.variant() != "hide-write" => reference.events,
+            14 => reference.events,
+            24 => 1,
+            19 if plan.variant().ends_with("before") => 1,
+            _ => reference.writes,
+        }
+    }
+}
+
+/// The ordinary plans, or those that the environment asks for.
+pub fn plans(references: &References) -> Vec<Plan> {
+    if let Ok(only) = std::env::var("ONLY") {
+        let only: Vec<u8> = only.split(',').filter_map(|number| number.parse().ok()).collect();
+        return ordinary(references).into_iter().filter(|plan| only.contains(&plan.pattern)).collect();
+    }
+    if let Ok(seeds) = std::env::var("SEEDS") {
+        let (from, to) = seeds.split_once("..").unwrap_or(("0", seeds.as_str()));
+        let (from, to) = (from.parse().unwrap_or(0), to.parse().unwrap_or(1));
+        return (from..to).flat_map(|seed| fresh(references, seed)).collect();
+    }
+    if std::env::var_os("ALL").is_some() {
+        return every(references);
+    }
+    ordinary(references)
+}
+
+/// Every index of P1, P2 and P12 (once) on two runs, and at least twenty of each other pattern on each run.
+fn ordinary(references: &References) -> Vec<Plan> {
+    let mut plans = Vec::new();
+    for (pattern, variants) in PATTERNS {
+        for run in Run::ALL {
+            let whole = matches!(pattern, 1 | 2) || pattern == 12;
+            if whole && matches!(run, Run::Promotion | Run::Rollback) {
+                plans.extend(enumerated(references, Plan { pattern, ..Plan::clean(run, 0) }));
+            } else {
+                let least = if matches!(run, Run::Promotion | Run::Rollback) { 24 } else { 20 };
+                plans.extend(sampled(references, pattern, run, variants.len().max(least), 1));
+            }
+        }
+    }
+    plans
+}
+
+fn enumerated(references: &References, plan: Plan) -> Vec<Plan> {
+    let bads: &[Bad] = if plan.pattern == 12 { &Bad::ALL } else { &[Bad::Conflict] };
+    let indices = 1..=references.most(&plan);
+    indices.flat_map(|k| bads.iter().map(move |bad| Plan { k, bad: *bad, ..plan })).collect()
+}
+
+/// So many, spread over variants and indices.
+fn sampled(references: &References, pattern: u8, run: Run, count: usize, seed: u64) -> Vec<Plan> {
+    let mut dice = Dice(seed << 32 | u64::from(pattern) << 8 | run as u64);
+    let one = |place: usize| {
+        let what = place % variants(pattern).len();
+        let mut plan = Plan { pattern, what, ..Plan::clean(run, 2 * seed + place as u64) };
+        let most = references.most(&plan).max(1);
+        plan.k = 1 + dice.below(most);
+        plan.bad = Bad::ALL[dice.below(Bad::ALL.len())];
+        plan
+    };
+    (0..count).map(one).collect()
+}
+
+/// Every index of every pattern on every run.
+fn every(references: &References) -> Vec<Plan> {
+    let mut plans = Vec::new();
+    for (pattern, variants) in PATTERNS {
+        for run in Run::ALL {
+            for what in 0..variants.len() {
+                let plan = Plan { pattern, what, ..Plan::clean(run, (what % 2) as u64) };
+                plans.extend(enumerated(references, plan));
+            }
+        }
+    }
+    plans
+}
+
+/// Plans that were never made before.
+fn fresh(references: &References, seed: u64) -> Vec<Plan> {
+    let every = PATTERNS.iter().flat_map(|(pattern, _)| Run::ALL.map(|run| (*pattern, run)));
+    every.flat_map(|(pattern, run)| sampled(references, pattern, run, 4, seed + 1000)).collect()
+}

@@ -1,0 +1,85 @@
+//! The data plane: takes each generation of a route a moment after it was written, says so, and splits traffic by it.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use cutover::sandbox::api::Change;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::world::seconds;
+
+/// From a write to its taking.
+const DELAY: f64 = 0.4;
+
+/// Weights by backend name.
+pub type Weights = BTreeMap<String, u32>;
+
+#[derive(Default)]
+pub struct DataPlane {
+    routes: BTreeMap<String, Seen>,
+}
+
+struct Seen {
+    object: Arc<Value>,
+    generation: i64,
+    due: Option<Timestamp>,
+    taken: Weights,
+}
+
+/// The weights of a route's first rule.
+pub fn weights(route: &Value) -> Weights {
+    let backends = route.pointer("/spec/rules/0/backendRefs").and_then(Value::as_array);
+    let one = |backend: &Value| {
+        let weight = backend["weight"].as_u64().unwrap_or(1);
+        (backend["name"].as_str().unwrap_or_default().to_owned(), u32::try_from(weight).unwrap_or(u32::MAX))
+    };
+    backends.into_iter().flatten().map(one).collect()
+}
+
+impl DataPlane {
+    pub fn see(&mut self, change: &Change) {
+        if change.plural != "httproutes" {
+            return;
+        }
+        let Some(after) = &change.after else {
+            self.routes.remove(&change.name);
+            return;
+        };
+        let generation = after["metadata"]["generation"].as_i64().unwrap_or_default();
+        let seen = self.routes.entry(change.name.clone()).or_insert_with(|| Seen {
+            object: after.clone(),
+            generation: 0,
+            due: None,
+            taken: weights(after),
+        });
+        if seen.generation != generation {
+            (seen.generation, seen.due) = (generation, Some(change.at + seconds(DELAY)));
+        }
+        seen.object = after.clone();
+    }
+
+    /// Takes what is due: the status to write for each.
+    pub fn step(&mut self, now: Timestamp) -> Vec<(String, Value)> {
+        let mut said = Vec::new();
+        for (name, seen) in &mut self.routes {
+            if seen.due.is_none_or(|due| due > now) {
+                continue;
+            }
+            (seen.due, seen.taken) = (None, weights(&seen.object));
+            let condition = |kind| {
+                json!({"type": kind, "status": "True", "reason": kind, "message": "",
+                       "observedGeneration": seen.generation, "lastTransitionTime": "2026-11-21T12:00:00Z"})
+            };
+            let parent = json!({"parentRef": {"name": "public"}, "controllerName": "example.com/gateway",
+                                "conditions": [condition("Accepted"), condition("ResolvedRefs")]});
+            let path = format!("/apis/gateway.networking.k8s.io/v1/namespaces/shop/httproutes/{name}/status");
+            said.push((path, json!({"status": {"parents": [parent]}})));
+        }
+        said
+    }
+
+    /// The weights by which each route splits traffic now.
+    pub fn shares(&self) -> BTreeMap<String, Weights> {
+        self.routes.iter().map(|(name, seen)| (name.clone(), seen.taken.clone())).collect()
+    }
+}

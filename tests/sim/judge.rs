@@ -1,0 +1,536 @@
+//! The judge: looks at every change as it is committed, and at what the members really counted; never at what the hub
+//! says of itself, but to see that it is true.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cutover::sandbox::api::{Change, Verb};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::{
+    data_plane::{Weights, weights},
+    scenario::{SECRET, Scenario},
+    world::{World, seconds},
+};
+
+/// Settle and bake of every step, less the clock's grain.
+const DWELL: f64 = 3.0 + 15.0 - 0.3;
+/// A member that did not answer for so long is known to be dead.
+const SURELY_DEAD: f64 = 45.0;
+
+/// What all routes showed together, from when to when.
+#[derive(Clone, Debug)]
+struct Shown {
+    weights: Weights,
+    since: Timestamp,
+    until: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug)]
+struct Route {
+    weights: Weights,
+    accepted: bool,
+    mark: (u64, u64),
+}
+
+pub struct Judge {
+    seen: usize,
+    /// Broken rules, with what broke them.
+    pub broken: Vec<String>,
+    /// What was done, for people.
+    pub story: Vec<String>,
+    routes: BTreeMap<String, Route>,
+    wanted: BTreeMap<String, &'static str>,
+    start: Weights,
+    /// The last known good distribution: where it began, or what stood proven to the end.
+    good: Weights,
+    shown: Option<Shown>,
+    /// The highest weight that each member showed everywhere since the last declaration.
+    reached: Weights,
+    status: Value,
+    generation: i64,
+    retreat: Option<(i64, u64)>,
+    asked: BTreeSet<String>,
+    /// Somebody else changed a route, a status or what is declared.
+    pub meddled: Option<Timestamp>,
+    /// A status may be older than what was done: a backup was restored.
+    pub restored: bool,
+    pub written: BTreeMap<String, usize>,
+    last_hub_write: Option<Timestamp>,
+    backends: BTreeSet<String>,
+}
+
+impl Judge {
+    pub fn new(scenario: &Scenario) -> Self {
+        Self {
+            seen: 0,
+            broken: Vec::new(),
+            story: Vec::new(),
+            routes: BTreeMap::new(),
+            wanted: scenario.routes.iter().map(|(route, service)| ((*route).to_owned(), *service)).collect(),
+            start: scenario.start.clone(),
+            good: scenario.start.clone(),
+            shown: None,
+            reached: scenario.start.clone(),
+            status: Value::Null,
+            generation: 0,
+            retreat: None,
+            asked: BTreeSet::new(),
+            meddled: None,
+            restored: false,
+            written: BTreeMap::new(),
+            last_hub_write: None,
+            backends: BTreeSet::new(),
+        }
+    }
+
+    pub const fn seen(&self) -> usize {
+        self.seen
+    }
+
+    pub fn asked(&mut self, verb: &str) {
+        self.asked.insert(verb.to_owned());
+        if verb == "Retry" || verb == "Adopt" {
+            self.retreat = None;
+            self.reached = self.good.clone();
+        }
+        self.story.push(format!("           a person asks to {verb}"));
+    }
+
+    pub fn has_asked(&self, verb: &str) -> bool {
+        self.asked.contains(verb)
+    }
+
+    pub fn declared_anew(&mut self) {
+        self.retreat = None;
+    }
+
+    /// Seconds for which all routes have shown what they show.
+    pub fn stood(&self, now: Timestamp) -> f64 {
+        let shown = self.shown.as_ref().filter(|shown| shown.until.is_none());
+        shown.map_or(0.0, |shown| now.duration_since(shown.since).as_secs_f64())
+    }
+
+    pub fn last_hub_write(&self) -> Option<Timestamp> {
+        self.last_hub_write
+    }
+
+    /// Takes one change, in the order in which they were committed.
+    pub fn see(&mut self, world: &World, change: &Change) {
+        self.seen += 1;
+        self.tell(world, change);
+        let by_hub = change.author.manager == "cutover";
+        if by_hub && change.plural != "leases" {
+            self.last_hub_write = Some(change.at);
+            *self.written.entry(format!("{}/{}", change.plural, change.name)).or_default() += 1;
+            self.owned(change);
+            self.no_leak(change);
+        }
+        match change.plural.as_str() {
+            "httproutes" => self.see_route(world, change, by_hub),
+            "fleetrollouts" if change.name == "shop" => self.see_rollout(world, change, by_hub),
+            "services" if change.namespace == "shop" => self.see_backend(change),
+            _ => {}
+        }
+    }
+
+    fn tell(&mut self, world: &World, change: &Change) {
+        if ["leases", "customresourcedefinitions", "secrets", "namespaces"].contains(&change.plural.as_str()) {
+            return;
+        }
+        let Change { verb, plural, name, author, revision, .. } = change;
+        let what = match (plural.as_str(), &change.after) {
+            ("httproutes", Some(after)) => {
+                let mark = after["metadata"]["annotations"]["cutover.dev/write"].as_str().unwrap_or("");
+                let mark = mark.splitn(3, '/').last().unwrap_or_default();
+                format!("{:?} gen {} mark {mark}", weights(after), after["metadata"]["generation"])
+            }
+            ("fleetrollouts", Some(after)) => {
+                let status = &after["status"];
+                format!(
+                    "gen {} {} {} step {} asked {} conf {} seq {} leader {} retreat {} check {} hold {} prim {}",
+                    after["metadata"]["generation"],
+                    status["phase"].as_str().unwrap_or("-"),
+                    status["reason"].as_str().unwrap_or("-"),
+                    status["run"]["step"],
+                    status["asked"]["weights"],
+                    status["asked"]["confirmedAt"],
+                    status["sequence"],
+                    status["leader"].as_str().unwrap_or("-"),
+                    status["run"]["retreat"]["reason"],
+                    status["run"]["check"]["verdict"],
+                    status["run"]["hold"]["reason"],
+                    status["primary"]
+                )
+            }
+            ("events", Some(after)) => format!("{} {}", after["reason"], after["note"]),
+            ("rolloutrequests", Some(after)) => format!("{} {}", after["spec"]["verb"], after["status"]),
+            _ => String::new(),
+        };
+        let sub = author.subresource.as_deref().unwrap_or_default();
+        self.story.push(format!(
+            "{:9.3}  {revision} {verb:?} {plural}/{name} {sub} by {} {what}",
+            world.age(),
+            author.manager
+        ));
+    }
+
+    fn break_rule(&mut self, world: &World, rule: String) {
+        let line = format!("{:9.3}  BROKEN {rule}", world.age());
+        self.story.push(line);
+        self.broken.push(rule);
+    }
+
+    /// I6: nothing but the hub's own kinds, and of them only its own fields.
+    fn owned(&mut self, change: &Change) {
+        let own = match change.plural.as_str() {
+            "events" | "memberclusters" | "rolloutrequests" => true,
+            "fleetrollouts" => {
+                let spec =
+                    |object: &Option<std::sync::Arc<Value>>| object.as_ref().map(|object| object["spec"].clone());
+                change.after.is_none() || spec(&change.before) == spec(&change.after)
+            }
+            "services" => change.namespace == "shop" && change.name.contains("-eu-"),
+            "httproutes" => {
+                change.namespace == "shop"
+                    && self.wanted.contains_key(&change.name)
+                    && (change.after.is_none() || masked(change.before.as_deref()) == masked(change.after.as_deref()))
+            }
+            _ => false,
+        };
+        if !own {
+            self.broken.push(format!("I6: the hub changed what is not its own: {}/{}", change.plural, change.name));
+        }
+    }
+
+    /// I14: a secret leaves its Secret.
+    fn no_leak(&mut self, change: &Change) {
+        if change.after.as_ref().is_some_and(|after| after.to_string().contains(SECRET)) {
+            self.broken.push(format!("I14: {}/{} shows a secret", change.plural, change.name));
+        }
+    }
+
+    fn see_backend(&mut self, change: &Change) {
+        match change.verb {
+            Verb::Delete => self.backends.remove(&change.name),
+            Verb::Create | Verb::Update => self.backends.insert(change.name.clone()),
+        };
+    }
+
+    fn see_route(&mut self, world: &World, change: &Change, by_hub: bool) {
+        let Some(service) = self.wanted.get(&change.name).copied() else { return };
+        let Some(after) = &change.after else {
+            self.routes.remove(&change.name);
+            self.end_shown(change.at);
+            return;
+        };
+        let new: Weights = by_member(&weights(after), service);
+        let before = self.routes.get(&change.name).cloned();
+        let old = before.as_ref().map_or_else(|| new.clone(), |route| route.weights.clone());
+        let mark = mark(after);
+        if by_hub {
+            self.judge_write(world, change, &old, &new, before.as_ref(), mark);
+        } else if change.author.manager != "data-plane" && self.generation > 0 {
+            self.meddled = Some(change.at);
+        }
+        if nonzero(&old) != nonzero(&new) {
+            self.end_shown(change.at);
+        }
+        let accepted = accepted(after);
+        self.routes.insert(change.name.clone(), Route { weights: new, accepted, mark });
+        self.look_at_all(change.at);
+    }
+
+    fn judge_write(
+        &mut self,
+        world: &World,
+        change: &Change,
+        old: &Weights,
+        new: &Weights,
+        before: Option<&Route>,
+        mark: (u64, u64),
+    ) {
+        let name = &change.name;
+        let live: u32 = new.values().sum();
+        if nonzero(old) != nonzero(new) && live != 100 {
+            self.break_rule(world, format!("I1: {name} sums to {live}: {new:?}"));
+        }
+        if before.is_some_and(|before| mark < before.mark && mark != (0, 0)) && !self.restored {
+            self.break_rule(
+                world,
+                format!("I15: {name} was marked {mark:?} after {:?}", before.map(|route| route.mark)),
+            );
+        }
+        let named = weights(change.after.as_deref().unwrap_or(&Value::Null));
+        let unnamed: Vec<String> = named
+            .into_iter()
+            .filter(|(backend, weight)| *weight > 0 && !self.backends.contains(backend))
+            .map(|(backend, _)| backend)
+            .collect();
+        let taken_away = world.judge_excuses_missing_backends();
+        if !unnamed.is_empty() && !taken_away && nonzero(old) != nonzero(new) {
+            self.break_rule(world, format!("I16: {name} sends traffic to {unnamed:?}, which does not exist"));
+        }
+        for (member, weight) in new {
+            if *weight > at(old, member) {
+                self.judge_rise(world, change, member, at(old, member), *weight);
+            }
+        }
+    }
+
+    /// I2, I4, I7: a member's weight rises.
+    fn judge_rise(&mut self, world: &World, change: &Change, member: &str, from: u32, to: u32) {
+        let name = &change.name;
+        let now = change.at;
+        let (down, probed, proven, others_answer) = {
+            let fleet = world.fleet();
+            let found = fleet.members.get(member);
+            let others = fleet
+                .members
+                .iter()
+                .any(|(other, found)| other != member && found.down_since.is_none() && self.good.contains_key(other));
+            (
+                found.and_then(|found| found.down_since),
+                found.and_then(|found| found.probed),
+                found.and_then(|found| found.proven),
+                others,
+            )
+        };
+        let surely_dead = down.is_some_and(|since| now.duration_since(since) > seconds(SURELY_DEAD));
+        let quiet = world.hub_was_awake(SURELY_DEAD);
+        let live = self.status["run"].is_object() && self.status["run"].get("outcome").is_none();
+        if surely_dead && others_answer && live && quiet {
+            self.break_rule(world, format!("I2: {name} gives {member}, which is dead, {to} instead of {from}"));
+        }
+        if to <= at(&self.good, member) {
+            return;
+        }
+        if let Some((generation, run)) = self.retreat
+            && generation == self.generation
+            && self.status["run"]["number"].as_u64() == Some(run)
+        {
+            self.break_rule(world, format!("I4: {name} gives {member} {to} instead of {from} in a rollback"));
+        }
+        if self.meddled.is_some() || to <= at(&self.reached, member) {
+            return;
+        }
+        let Some(shown) = self.shown.clone() else {
+            self.break_rule(world, format!("I2: {name} gives {member} {to} before all routes showed one distribution"));
+            return;
+        };
+        let first = nonzero(&shown.weights) == nonzero(&self.start) || nonzero(&shown.weights) == nonzero(&self.good);
+        if first {
+            let fresh = probed.is_some_and(|at| now.duration_since(at) < seconds(60.0));
+            if !fresh {
+                self.break_rule(world, format!("I2: {name} gives {member} {to} although its endpoint did not answer"));
+            }
+            return;
+        }
+        let left = shown.until.unwrap_or(now);
+        let stood = left.duration_since(shown.since).as_secs_f64();
+        if stood < DWELL {
+            self.break_rule(world, format!("I7: {name} gives {member} {to} after {stood:.1} s at {:?}", shown.weights));
+        }
+        let evidence = proven.is_some_and(|(_, about)| about >= shown.since);
+        if at(&shown.weights, member) > 0 && !evidence {
+            self.break_rule(world, format!("I2: {name} gives {member} {to} without a good measurement at {from}"));
+        }
+        let promoted = self.wanted.contains_key("partner") && to > 20 && self.start.len() == 2;
+        if promoted && world.scenario.run == crate::plan::Run::Promotion && !self.asked.contains("Promote") {
+            self.break_rule(world, format!("{name} gives {member} {to}, and nobody promoted"));
+        }
+    }
+
+    fn end_shown(&mut self, now: Timestamp) {
+        if let Some(shown) = self.shown.as_mut().filter(|shown| shown.until.is_none()) {
+            shown.until = Some(now);
+        }
+    }
+
+    fn look_at_all(&mut self, now: Timestamp) {
+        let mut routes = self.routes.values();
+        let Some(first) = routes.next() else { return };
+        let same = self.routes.len() == self.wanted.len()
+            && first.accepted
+            && routes.all(|route| route.accepted && nonzero(&route.weights) == nonzero(&first.weights));
+        if !same {
+            return;
+        }
+        let weights = nonzero(&first.weights);
+        if self.shown.as_ref().is_some_and(|shown| shown.until.is_none() && shown.weights == weights) {
+            return;
+        }
+        for (member, weight) in &weights {
+            let reached = self.reached.entry(member.clone()).or_default();
+            *reached = (*reached).max(*weight);
+        }
+        self.shown = Some(Shown { weights, since: now, until: None });
+    }
+
+    fn see_rollout(&mut self, world: &World, change: &Change, by_hub: bool) {
+        let Some(after) = &change.after else { return };
+        let status = after["status"].clone();
+        let generation = after["metadata"]["generation"].as_i64().unwrap_or_default();
+        if generation != self.generation {
+            if self.generation > 0 {
+                self.retreat = None;
+            }
+            self.generation = generation;
+        }
+        if by_hub {
+            self.judge_status(world, change, &status, generation);
+        } else if change.author.subresource.as_deref() == Some("status") {
+            self.restored = true;
+            self.meddled = Some(change.at);
+        }
+        self.status = status;
+    }
+
+    fn judge_status(&mut self, world: &World, change: &Change, status: &Value, generation: i64) {
+        if status["observedGeneration"].as_i64().is_some_and(|observed| observed > generation) {
+            self.break_rule(world, "I10: a generation was observed that is not there".to_owned());
+        }
+        let number = |status: &Value, key: &str| status[key].as_u64().unwrap_or_default();
+        if number(status, "sequence") < number(&self.status, "sequence") && !self.restored {
+            self.break_rule(world, "I15: the sequence went back".to_owned());
+        }
+        let run = |status: &Value| status["run"]["number"].as_u64().unwrap_or_default();
+        if run(status) < run(&self.status) && !self.restored {
+            self.break_rule(world, "I15: the number of the run went back".to_owned());
+        }
+        self.judge_confirmation(world, change, status);
+        self.judge_primary(world, change, status);
+        if status["run"]["retreat"].is_object() && !self.status["run"]["retreat"].is_object() {
+            self.retreat = Some((generation, run(status)));
+            self.judge_retreat(world, change, &status["run"]["retreat"]);
+        }
+    }
+
+    /// I10: what is recorded as confirmed was shown by every route.
+    fn judge_confirmation(&mut self, world: &World, change: &Change, status: &Value) {
+        let confirmed = |status: &Value| status["asked"]["confirmedAt"].is_string();
+        let fresh = confirmed(status)
+            && (!confirmed(&self.status) || self.status["asked"]["sequence"] != status["asked"]["sequence"]);
+        let meddled = self.meddled.is_some_and(|at| change.at.duration_since(at) < seconds(15.0));
+        if !fresh || meddled {
+            return;
+        }
+        let asked = nonzero(&distribution(&status["asked"]["weights"]));
+        let shown = self.shown.as_ref().filter(|shown| shown.until.is_none()).map(|shown| shown.weights.clone());
+        if shown.as_ref() != Some(&asked) && self.routes.len() == self.wanted.len() {
+            self.break_rule(world, format!("I10: {asked:?} was recorded as confirmed, and the routes show {shown:?}"));
+        }
+    }
+
+    /// I3: the last known good distribution is recorded, and changes only after a full pass.
+    fn judge_primary(&mut self, world: &World, change: &Change, status: &Value) {
+        let new = nonzero(&distribution(&status["primary"]));
+        let old = nonzero(&distribution(&self.status["primary"]));
+        if old.is_empty() && new.is_empty() || old == new {
+            return;
+        }
+        let stood = self.shown.as_ref().filter(|shown| shown.weights == new);
+        let earned = stood.is_some_and(|shown| {
+            shown.until.unwrap_or(change.at).duration_since(shown.since) >= seconds(DWELL)
+                && new.iter().filter(|(member, weight)| **weight > at(&self.good, member)).all(|(member, _)| {
+                    let proven = world.fleet().members.get(member).and_then(|member| member.proven);
+                    proven.is_some_and(|(_, about)| about >= shown.since)
+                })
+        });
+        if old.is_empty() {
+            if new != nonzero(&self.good) && self.meddled.is_none() {
+                self.break_rule(world, format!("I3: {new:?} was taken as the last known good"));
+            }
+        } else if earned || self.meddled.is_some() || self.restored || self.asked.contains("Adopt") {
+            self.good = new;
+        } else {
+            self.break_rule(world, format!("I3: the last known good became {new:?} without a full pass"));
+        }
+    }
+
+    /// I9: a rollback by a verdict has its reason in the world.
+    fn judge_retreat(&mut self, world: &World, change: &Change, retreat: &Value) {
+        let fleet = world.fleet();
+        let bad = fleet
+            .members
+            .values()
+            .any(|member| member.bad_at.is_some_and(|at| change.at.duration_since(at) < seconds(60.0)));
+        let down = fleet
+            .members
+            .values()
+            .any(|member| member.down_since.is_some_and(|since| change.at.duration_since(since) > seconds(8.0)));
+        drop(fleet);
+        let justified = match retreat["reason"].as_str().unwrap_or_default() {
+            "ChecksFailed" | "GuardBreached" => bad || world.spoiled_values(),
+            "EndpointDown" => down,
+            "UnknownLimit" => false,
+            _ => true,
+        };
+        if !justified {
+            self.break_rule(world, format!("I9: a rollback without a reason in the world: {retreat}"));
+        }
+    }
+
+    /// The routes as they are, by member.
+    pub fn live(&self) -> BTreeMap<String, Weights> {
+        self.routes.iter().map(|(name, route)| (name.clone(), nonzero(&route.weights))).collect()
+    }
+
+    pub fn good(&self) -> Weights {
+        nonzero(&self.good)
+    }
+
+    pub fn backends(&self) -> &BTreeSet<String> {
+        &self.backends
+    }
+}
+
+fn at(weights: &Weights, member: &str) -> u32 {
+    weights.get(member).copied().unwrap_or(0)
+}
+
+pub fn nonzero(weights: &Weights) -> Weights {
+    weights.iter().filter(|(_, weight)| **weight > 0).map(|(name, weight)| (name.clone(), *weight)).collect()
+}
+
+fn by_member(weights: &Weights, service: &str) -> Weights {
+    let prefix = format!("{service}-");
+    weights.iter().map(|(name, weight)| (name.strip_prefix(&prefix).unwrap_or(name).to_owned(), *weight)).collect()
+}
+
+fn distribution(value: &Value) -> Weights {
+    let fields = value.as_object().into_iter().flatten();
+    fields.map(|(name, weight)| (name.clone(), u32::try_from(weight.as_u64().unwrap_or(0)).unwrap_or(0))).collect()
+}
+
+/// Run and sequence of the last write that is marked on a route.
+fn mark(route: &Value) -> (u64, u64) {
+    let text = route["metadata"]["annotations"]["cutover.dev/write"].as_str().unwrap_or_default();
+    let parts: Vec<&str> = text.split('/').collect();
+    let number = |place: usize| parts.get(place).and_then(|part| part.parse().ok()).unwrap_or(0);
+    (number(2), number(3))
+}
+
+fn accepted(route: &Value) -> bool {
+    let generation = &route["metadata"]["generation"];
+    let conditions = route.pointer("/status/parents/0/conditions").and_then(Value::as_array);
+    conditions.is_some_and(|conditions| {
+        !conditions.is_empty()
+            && conditions.iter().all(|one| one["status"] == "True" && one["observedGeneration"] == *generation)
+    })
+}
+
+/// A route without what the hub may change.
+fn masked(route: Option<&Value>) -> Option<Value> {
+    let mut route = route?.clone();
+    if let Some(backends) = route.pointer_mut("/spec/rules/0/backendRefs") {
+        *backends = Value::Null;
+    }
+    if let Some(annotations) = route["metadata"]["annotations"].as_object_mut() {
+        annotations.retain(|key, _| !key.starts_with("cutover.dev/"));
+    }
+    if let Some(metadata) = route["metadata"].as_object_mut() {
+        metadata.retain(|key, _| !["managedFields", "resourceVersion", "generation"].contains(&key.as_str()));
+    }
+    Some(route)
+}

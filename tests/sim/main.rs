@@ -1,0 +1,122 @@
+//! The simulator: the hub's own code on an API server in memory and on virtual time, and one fault in every run.
+//!
+//! `cargo test --test sim` makes the ordinary plans. `PLAN='P1 k=17 seed=3'` replays one and prints its history,
+//! `ALL=1` enumerates every index of every pattern on every run, and `SEEDS=7..20` goes on with fresh seeds.
+
+mod catalogue;
+mod data_plane;
+mod deeds;
+mod drive;
+mod faults;
+mod fleet;
+mod judge;
+mod life;
+mod plan;
+mod scenario;
+mod world;
+
+use std::{
+    collections::BTreeMap,
+    process::ExitCode,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Instant,
+};
+
+use catalogue::References;
+use drive::Outcome;
+use plan::Plan;
+
+/// Plans that run at a time; the machines of the project have two cores.
+const THREADS: usize = 2;
+
+fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| {
+        life::PANICS.with(|panics| panics.set(panics.get() + 1));
+        if std::env::var_os("PLAN").is_some() {
+            eprintln!("{panic}");
+        }
+    }));
+    match std::env::var("PLAN") {
+        Ok(line) => replay(&line),
+        Err(_) => all(),
+    }
+}
+
+/// One plan, with everything that happened.
+fn replay(line: &str) -> ExitCode {
+    let plan: Plan = match line.parse() {
+        Ok(plan) => plan,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let references = References::of(&[plan.run]);
+    let outcome = drive::run(plan, references.get(plan.run, plan.seed));
+    outcome.story.iter().for_each(|line| println!("{line}"));
+    println!("writes {} calls {} events {}", outcome.writes, outcome.calls, outcome.events);
+    report(&[outcome])
+}
+
+fn all() -> ExitCode {
+    let began = Instant::now();
+    let references = References::of(&plan::Run::ALL);
+    if references.broken() {
+        return report(&references.all());
+    }
+    let plans = catalogue::plans(&references);
+    println!("sim: {} plans", plans.len());
+    let (next, outcomes) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|threads| {
+        for _ in 0..THREADS {
+            threads.spawn(|| {
+                while let Some(plan) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let mut outcome = drive::run(*plan, references.get(plan.run, plan.seed));
+                    if outcome.broken.is_empty() {
+                        outcome.story.clear();
+                    } else {
+                        println!("FAILED {plan}  {}", outcome.broken.join("; "));
+                    }
+                    world::lock(&outcomes).push(outcome);
+                }
+            });
+        }
+    });
+    let mut outcomes = world::lock(&outcomes).drain(..).collect::<Vec<Outcome>>();
+    outcomes.sort_by_key(|outcome| outcome.plan);
+    table(&outcomes);
+    println!("sim: {:.0} s", began.elapsed().as_secs_f64());
+    report(&outcomes)
+}
+
+/// How many plans of each pattern ran, and how many of them met their fault.
+fn table(outcomes: &[Outcome]) {
+    let mut counts: BTreeMap<u8, (usize, usize, usize)> = BTreeMap::new();
+    for outcome in outcomes {
+        let count = counts.entry(outcome.plan.pattern).or_default();
+        count.0 += 1;
+        count.1 += usize::from(outcome.struck);
+        count.2 += usize::from(!outcome.broken.is_empty());
+    }
+    for (pattern, (plans, struck, failed)) in counts {
+        println!("P{pattern:<3} {plans:5} plans, {struck:5} met their fault, {failed:3} failed");
+    }
+}
+
+/// The first failure with the history around it, a line for each, and the count.
+fn report(outcomes: &[Outcome]) -> ExitCode {
+    let failed: Vec<&Outcome> = outcomes.iter().filter(|outcome| !outcome.broken.is_empty()).collect();
+    if let Some(first) = failed.first().filter(|_| outcomes.len() > 1) {
+        let from = first.story.len().saturating_sub(60);
+        first.story[from..].iter().for_each(|line| println!("{line}"));
+    }
+    for outcome in &failed {
+        println!("make sim PLAN='{}'", outcome.plan);
+        outcome.broken.iter().for_each(|rule| println!("    {rule}"));
+    }
+    println!("sim: {} passed, {} failed ({} plans)", outcomes.len() - failed.len(), failed.len(), outcomes.len());
+    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

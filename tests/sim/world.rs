@@ -1,0 +1,182 @@
+//! The world around the hub: its cluster, with the world's true time, and everything that happens there.
+
+use std::sync::{
+    Arc, Mutex, MutexGuard,
+    atomic::{AtomicI64, Ordering},
+};
+
+use axum::body::Body;
+use cutover::sandbox::api::ApiServer;
+use futures::FutureExt;
+use http::{Method, Request};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+use crate::{data_plane::DataPlane, faults::Faults, fleet::Fleet, judge::Judge, plan::Plan, scenario::Scenario};
+
+/// When the world begins.
+pub const GENESIS: Timestamp = Timestamp::constant(1_795_000_000, 0);
+
+/// Everything but the hub. All of it works at once and on the spot.
+pub struct World {
+    pub plan: Plan,
+    pub scenario: Scenario,
+    pub server: ApiServer,
+    millis: Arc<AtomicI64>,
+    fleet: Mutex<Fleet>,
+    data_plane: Mutex<DataPlane>,
+    faults: Mutex<Faults>,
+    judge: Mutex<Judge>,
+}
+
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+impl World {
+    pub fn new(plan: Plan) -> Arc<Self> {
+        let millis = Arc::new(AtomicI64::new(GENESIS.as_millisecond()));
+        let shown = millis.clone();
+        let time = move || Timestamp::from_millisecond(shown.load(Ordering::Relaxed)).unwrap_or(GENESIS);
+        let scenario = Scenario::of(plan.run);
+        Arc::new(Self {
+            plan,
+            server: ApiServer::new(Arc::new(time), plan.seed),
+            millis,
+            fleet: Mutex::new(Fleet::new(&scenario)),
+            data_plane: Mutex::default(),
+            faults: Mutex::new(Faults::new(plan)),
+            judge: Mutex::new(Judge::new(&scenario)),
+            scenario,
+        })
+    }
+
+    /// The true time.
+    pub fn now(&self) -> Timestamp {
+        Timestamp::from_millisecond(self.millis.load(Ordering::Relaxed)).unwrap_or(GENESIS)
+    }
+
+    pub fn set_now(&self, now: Timestamp) {
+        self.millis.store(now.as_millisecond(), Ordering::Relaxed);
+    }
+
+    /// Seconds since the world began.
+    pub fn age(&self) -> f64 {
+        self.now().duration_since(GENESIS).as_secs_f64()
+    }
+
+    pub fn fleet(&self) -> MutexGuard<'_, Fleet> {
+        lock(&self.fleet)
+    }
+
+    pub fn faults(&self) -> MutexGuard<'_, Faults> {
+        lock(&self.faults)
+    }
+
+    pub fn judge(&self) -> MutexGuard<'_, Judge> {
+        lock(&self.judge)
+    }
+
+    /// One moment: traffic flows, the data plane takes what it was told, and the judge looks at what was written.
+    pub fn tick(&self, now: Timestamp) {
+        self.set_now(now);
+        self.look();
+        let taken = lock(&self.data_plane).step(now);
+        for (path, status) in taken {
+            self.call(Method::PATCH, &path, Some(&status), "data-plane");
+        }
+        self.look();
+        let shares = lock(&self.data_plane).shares();
+        self.fleet().flow(&self.scenario, &shares, now);
+    }
+
+    /// Shows the judge and the data plane what was committed since the last look.
+    pub fn look(&self) {
+        let mut judge = lock(&self.judge);
+        let history = self.server.history();
+        for change in &history[judge.seen()..] {
+            lock(&self.data_plane).see(change);
+            judge.see(self, change);
+        }
+    }
+
+    /// An object as it is stored.
+    pub fn object(&self, path: &str) -> Option<Value> {
+        let (status, body) = self.call(Method::GET, path, None, "world");
+        (status == 200).then_some(body)
+    }
+
+    /// A call of somebody else than the hub.
+    pub fn call(&self, method: Method, path: &str, body: Option<&Value>, manager: &str) -> (u16, Value) {
+        let kind = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+        let uri = if method == Method::GET { path.to_owned() } else { format!("{path}?fieldManager={manager}") };
+        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
+        let request = Request::builder().method(method).uri(uri).header("content-type", kind).body(body);
+        let Ok(request) = request else { return (0, Value::Null) };
+        let answered = self.server.clone().oneshot(request).now_or_never();
+        let Some(Ok(response)) = answered else { return (0, Value::Null) };
+        let status = response.status().as_u16();
+        let body = axum::body::to_bytes(response.into_body(), usize::MAX).now_or_never();
+        let body = body.and_then(Result::ok).and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        (status, body.unwrap_or(Value::Null))
+    }
+
+    /// Somebody creates an object; the answer must be that it was made.
+    pub fn create(&self, path: &str, object: &Value) {
+        let (status, body) = self.call(Method::POST, path, Some(object), "user");
+        assert!(status < 300 || status == 409, "{path}: {status} {body}");
+    }
+
+    pub fn patch(&self, path: &str, patch: &Value, manager: &str) -> u16 {
+        self.call(Method::PATCH, path, Some(patch), manager).0
+    }
+
+    pub fn delete(&self, path: &str) {
+        self.call(Method::DELETE, path, None, "user");
+    }
+
+    /// The rollout that the run is about.
+    pub fn rollout(&self) -> Option<Value> {
+        self.object(ROLLOUT)
+    }
+
+    /// A person asks something of the present run.
+    pub fn ask(&self, verb: &str) {
+        let Some(rollout) = self.rollout() else { return };
+        let run = rollout["status"]["run"]["number"].as_u64().unwrap_or_default();
+        let spec = json!({
+            "rollout": {"name": "shop", "uid": rollout["metadata"]["uid"]}, "verb": verb, "run": run,
+            "requestedBy": "ann",
+        });
+        let object = json!({
+            "apiVersion": "cutover.dev/v1alpha1", "kind": "RolloutRequest",
+            "metadata": {"generateName": "ask-", "namespace": "shop"}, "spec": spec,
+        });
+        self.judge().asked(verb);
+        self.create("/apis/cutover.dev/v1alpha1/namespaces/shop/rolloutrequests", &object);
+    }
+}
+
+pub const ROLLOUT: &str = "/apis/cutover.dev/v1alpha1/namespaces/shop/fleetrollouts/shop";
+
+pub fn seconds(seconds: f64) -> SignedDuration {
+    SignedDuration::from_secs_f64(seconds)
+}
+
+impl World {
+    /// The pattern takes backends away, so a route may name one that is gone.
+    pub fn judge_excuses_missing_backends(&self) -> bool {
+        self.plan.pattern == 16 || self.plan.pattern == 17
+    }
+
+    /// The hub has lived for so many seconds without a fault of its own.
+    pub fn hub_was_awake(&self, seconds: f64) -> bool {
+        self.faults().awake(self.now()) > seconds
+    }
+
+    /// The pattern answers queries with numbers that are not what was counted.
+    pub fn spoiled_values(&self) -> bool {
+        self.plan.pattern == 9 && matches!(self.plan.variant(), "+inf" | "scalar" | "two" | "nan" | "-inf")
+    }
+}
