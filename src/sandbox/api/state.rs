@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    Clock, builtin, crd,
+    Clock, builtin,
     kind::{Kind, Kinds, Version, text},
     meta::Dice,
     request::{Request, Target},
@@ -65,11 +65,6 @@ impl State {
 
     pub(super) fn now(&self) -> Timestamp {
         (self.clock)()
-    }
-
-    /// Serves the kind that a definition makes.
-    pub(super) fn follow_definition(&mut self, definition: &Value) -> Result<(), String> {
-        crd::kind(definition).map(|kind| self.kinds.add(kind))
     }
 
     /// Forgets a kind, and with it its objects.
@@ -131,6 +126,16 @@ impl Call<'_> {
         object
     }
 
+    /// An object in a list: the real server leaves out what the items of typed lists are.
+    pub(super) fn item(&self, object: &Value) -> Value {
+        let mut item = object.clone();
+        if let (false, Some(fields)) = (self.kind.is_custom(), item.as_object_mut()) {
+            fields.remove("apiVersion");
+            fields.remove("kind");
+        }
+        item
+    }
+
     /// An object as it is stored, whatever the version that it came in.
     pub(super) fn to_stored(&self, mut object: Value) -> Value {
         if self.kind.group == builtin::EVENTS {
@@ -173,6 +178,9 @@ pub(super) fn resolve(kinds: &Kinds, request: &Request, target: &Target) -> Resu
 /// Whether this method is served at this path.
 fn allowed(kind: &Kind, request: &Request, target: &Target) -> Result<(), Failure> {
     let named = target.name.is_some();
+    if kind.is_custom() {
+        return allowed_custom(kind, request, target);
+    }
     let placed = !kind.namespaced || target.namespace.is_some();
     let allowed = match request.method {
         Method::GET => true,
@@ -182,4 +190,18 @@ fn allowed(kind: &Kind, request: &Request, target: &Target) -> Result<(), Failur
         _ => false,
     };
     if allowed { Ok(()) } else { Err(Failure::method_not_allowed()) }
+}
+
+/// Custom resources have a handler of their own, with words of its own.
+fn allowed_custom(kind: &Kind, request: &Request, target: &Target) -> Result<(), Failure> {
+    let door = target.subresource.is_some();
+    match request.method {
+        Method::GET => Ok(()),
+        Method::POST | Method::DELETE if !door => Ok(()),
+        Method::PUT | Method::PATCH if target.name.is_some() => Ok(()),
+        Method::PUT | Method::PATCH => Err(Failure::bad_request("name must be provided")),
+        Method::POST => Err(Failure::verb_not_supported(kind, "create")),
+        Method::DELETE => Err(Failure::verb_not_supported(kind, "delete")),
+        _ => Err(Failure::method_not_allowed()),
+    }
 }
