@@ -1,7 +1,7 @@
 //! The process from its start to its graceful stop.
 
 use std::{
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -50,6 +50,8 @@ pub struct Options {
     pub leader_election: bool,
     /// Addresses that members may have although they lead back into this machine.
     pub allow_addresses: Vec<IpNet>,
+    /// Addresses of names that the system's resolver is not asked for.
+    pub host_aliases: Vec<(String, IpAddr)>,
     /// Where `/healthz`, `/readyz` and `/metrics` are answered.
     pub listen: SocketAddr,
 }
@@ -96,7 +98,8 @@ pub enum HubError {
 /// When it cannot begin, or a part ends that must not.
 pub async fn run(options: Options) -> Result<(), HubError> {
     let config = configuration(options.kubeconfig.as_deref()).await?;
-    let rules = AddressRules::new(options.allow_addresses.clone(), own_addresses(&config).await);
+    let rules = AddressRules::new(options.allow_addresses.clone(), own_addresses(&config).await)
+        .with_aliases(options.host_aliases.iter().cloned().collect());
     let client = Client::try_from(config).map_err(|error| HubError::Client(Box::new(error)))?;
     let address = options.listen;
     let listener = web::listen(address).await.map_err(|error| HubError::Listen { address, error })?;
@@ -271,7 +274,7 @@ async fn identity(client: &Client) -> String {
 }
 
 /// The addresses of the hub's own API server, where no member may lead.
-async fn own_addresses(config: &Config) -> Vec<std::net::IpAddr> {
+async fn own_addresses(config: &Config) -> Vec<IpAddr> {
     let Some(host) = config.cluster_url.host() else { return Vec::new() };
     let host = host.trim_start_matches('[').trim_end_matches(']');
     match tokio::time::timeout(http::DEADLINE, tokio::net::lookup_host((host, 0))).await {

@@ -1,0 +1,130 @@
+//! What happens in the demo, for people and for programs.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::{
+    declared::{NAMESPACE, Plan, ROLLOUT, STEPS, carrying},
+    shares::Shares,
+    story::Wrong,
+    world::{RATE, World},
+};
+use crate::api::Reason;
+
+/// One thing that happened.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub(super) enum Event {
+    /// Everything runs; nothing moves yet.
+    Started { members: Vec<String>, services: Vec<String>, requests_per_second: u32, carrying: String },
+    /// A rollout towards a canary was declared.
+    Declared { canary: String, steps: Vec<u32> },
+    /// Shares were counted.
+    Shares { when: String, canary: String, expected: u32, right: bool, services: Vec<Shares> },
+    /// A run is over, and its target is the primary.
+    Succeeded { message: String },
+    /// Something was broken on purpose.
+    Broke { what: String },
+    /// Nothing moves.
+    Held { reason: Reason, message: String },
+    /// What was broken works again.
+    Repaired { what: String },
+    /// The canary has no weight any more.
+    RolledBack { canary: String, after_seconds: f64, reason: Reason, message: String },
+    /// The story is over.
+    Ended { right: bool, wrong: Option<String>, requests: u64, failed: u64, seconds: f64 },
+    /// Everything runs on, to be looked at.
+    Kept { kubeconfig: String, rollout: String, namespace: String },
+}
+
+impl Event {
+    pub(super) fn started(plan: &Plan) -> Self {
+        let carrying = carrying(&plan.first());
+        let (members, services) = (plan.members.clone(), plan.services.clone());
+        Self::Started { members, services, requests_per_second: RATE, carrying }
+    }
+
+    pub(super) fn declared(canary: &str) -> Self {
+        Self::Declared { canary: canary.to_owned(), steps: STEPS.into() }
+    }
+
+    pub(super) fn ended(world: &World, wrong: Option<&Wrong>, took: Duration) -> Self {
+        let totals = world.seen_by_clients();
+        Self::Ended {
+            right: wrong.is_none(),
+            wrong: wrong.map(|wrong| wrong.explain(&world.hub_says())),
+            requests: totals.ended(),
+            failed: totals.failed(),
+            seconds: tenths(took),
+        }
+    }
+
+    pub(super) fn kept(world: &World) -> Self {
+        let kubeconfig = world.kubeconfig().display().to_string();
+        Self::Kept { kubeconfig, rollout: ROLLOUT.to_owned(), namespace: NAMESPACE.to_owned() }
+    }
+
+    /// The lines that tell it to a person.
+    pub(super) fn lines(&self) -> Vec<String> {
+        match self {
+            Self::Started { members, services, requests_per_second, carrying } => vec![
+                format!(
+                    "Clusters {}; {}: {requests_per_second} requests/s each.",
+                    members.join(", "),
+                    services.join(", ")
+                ),
+                format!("They go to {carrying}. The hub is a process of its own, as it is installed."),
+            ],
+            Self::Declared { canary, steps } => {
+                let steps = steps.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+                vec![
+                    String::new(),
+                    format!("{canary} is new and shall carry everything, in steps: {steps} %."),
+                    format!("{:<34}{:>7}{:>10}{:>11}", "", "asked", "applied", "received"),
+                ]
+            }
+            Self::Shares { when, canary, services, .. } => {
+                services.iter().filter_map(|shares| share_line(when, canary, shares)).collect()
+            }
+            Self::Succeeded { message } => vec![format!("Succeeded: {message}")],
+            Self::Broke { what } => vec![format!("BREAK: {what}.")],
+            Self::Held { reason, message } => vec![format!("HELD, {reason}: {message}")],
+            Self::Repaired { what } => vec![format!("{what}.")],
+            Self::RolledBack { canary, after_seconds, reason, message } => vec![
+                format!("ROLLED BACK: {after_seconds:.1} s after the break {canary} has no weight any more."),
+                format!("{reason}: {message}"),
+            ],
+            Self::Ended { wrong, requests, failed, seconds, .. } => {
+                let verdict =
+                    wrong.as_ref().map_or("Every share was right.".to_owned(), |wrong| format!("WRONG: {wrong}"));
+                let counted = format!("{requests} requests in {seconds:.0} s; clients saw {failed} of them fail.");
+                [String::new()].into_iter().chain(verdict.lines().map(str::to_owned)).chain([counted]).collect()
+            }
+            Self::Kept { kubeconfig, rollout, namespace } => vec![
+                String::new(),
+                "It runs on until ^C. In another terminal:".to_owned(),
+                format!("  export KUBECONFIG={kubeconfig}"),
+                "  kubectl get fleetrollouts,memberclusters,httproutes -A".to_owned(),
+                format!("  cutover get {rollout} -n {namespace} --watch"),
+                format!("  cutover why {rollout} -n {namespace}"),
+                format!("  kubectl edit fr {rollout} -n {namespace}    # other weights: a new run, at the same pace"),
+                format!("  cutover promote {rollout} -n {namespace}    # and: pause, resume, abort, retry"),
+            ],
+        }
+    }
+}
+
+/// `step 1/4    storefront  eu-3    5 %    5 %    4.9 %   of 2013 requests`.
+fn share_line(when: &str, canary: &str, shares: &Shares) -> Option<String> {
+    let one = shares.of(canary)?;
+    let name = format!("{when:<11}{} {canary}", shares.service);
+    Some(format!(
+        "{name:<34}{:>5} %{:>8} %{:>9.1} %  of {} requests",
+        one.asked, one.applied, one.received, shares.requests
+    ))
+}
+
+pub(super) fn tenths(time: Duration) -> f64 {
+    (time.as_secs_f64() * 10.0).round() / 10.0
+}
