@@ -1,0 +1,274 @@
+//! The kinds that the server knows from the start, as far as cutover and people who look on need them.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    kind::{Kind, Nature, Version, text},
+    schema::Schema,
+};
+
+/// How a kind differs from others.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "a row of a table")]
+pub(super) struct BuiltIn {
+    group: &'static str,
+    versions: &'static [&'static str],
+    plural: &'static str,
+    kind: &'static str,
+    short_names: &'static [&'static str],
+    namespaced: bool,
+    status: bool,
+    /// See `Kind::has_generation` and its neighbours.
+    pub(super) generation: bool,
+    pub(super) overwrites: bool,
+    pub(super) created_by_put: bool,
+    pub(super) returns_deleted: bool,
+    /// Fills in what the real server does.
+    pub(super) complete: fn(&mut Value),
+    /// How its lists and maps are merged, as a definition would say it.
+    merging: fn() -> Value,
+    /// What an object is taken to have been before it was made: the real server compares typed objects.
+    pub(super) blank: fn() -> Value,
+}
+
+const PLAIN: BuiltIn = BuiltIn {
+    group: "",
+    versions: &["v1"],
+    plural: "",
+    kind: "",
+    short_names: &[],
+    namespaced: true,
+    status: false,
+    generation: false,
+    overwrites: true,
+    created_by_put: false,
+    returns_deleted: false,
+    complete: |_| {},
+    merging: || json!({}),
+    blank: || json!({}),
+};
+
+/// Group of the definitions of other kinds.
+pub(super) const DEFINITIONS: (&str, &str) = ("apiextensions.k8s.io", "customresourcedefinitions");
+/// The other group of the events of a cluster, which are stored once, in the core group.
+pub(super) const EVENTS: &str = "events.k8s.io";
+
+#[rustfmt::skip] // One kind, one paragraph.
+static ALL: &[BuiltIn] = &[
+    BuiltIn { plural: "configmaps", kind: "ConfigMap", short_names: &["cm"], ..PLAIN },
+    BuiltIn {
+        plural: "events", kind: "Event", short_names: &["ev"], created_by_put: true, complete: event,
+        merging: || json!({"properties": {"involvedObject": {"x-kubernetes-map-type": "atomic"}}}),
+        blank: || json!({"involvedObject": {}, "source": {}, "eventTime": null, "firstTimestamp": null, "lastTimestamp": null,
+            "reportingComponent": "", "reportingInstance": ""}),
+        ..PLAIN
+    },
+    BuiltIn {
+        plural: "namespaces", kind: "Namespace", short_names: &["ns"], namespaced: false, status: true, complete: namespace,
+        blank: || json!({"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}), ..PLAIN
+    },
+    BuiltIn {
+        plural: "secrets", kind: "Secret", complete: secret, ..PLAIN
+    },
+    BuiltIn {
+        plural: "services", kind: "Service", short_names: &["svc"], status: true, created_by_put: true, returns_deleted: true,
+        complete: service, merging: service_merging, blank: || json!({"spec": {}, "status": {"loadBalancer": {}}}), ..PLAIN
+    },
+    BuiltIn { plural: "serviceaccounts", kind: "ServiceAccount", short_names: &["sa"], returns_deleted: true, ..PLAIN },
+    BuiltIn {
+        group: "apiextensions.k8s.io", plural: "customresourcedefinitions", kind: "CustomResourceDefinition", short_names: &["crd", "crds"],
+        namespaced: false, status: true, generation: true, overwrites: false, ..PLAIN
+    },
+    BuiltIn {
+        group: "coordination.k8s.io", plural: "leases", kind: "Lease", overwrites: false, created_by_put: true,
+        complete: |lease| ensure(lease, "spec", &json!({})), blank: || json!({"spec": {}}), ..PLAIN
+    },
+    BuiltIn {
+        group: "discovery.k8s.io", plural: "endpointslices", kind: "EndpointSlice", generation: true, complete: endpoint_slice, ..PLAIN
+    },
+    BuiltIn {
+        group: EVENTS, plural: "events", kind: "Event", short_names: &["ev"], created_by_put: true, complete: new_event,
+        merging: || json!({"properties": {"regarding": {"x-kubernetes-map-type": "atomic"}}}),
+        blank: || json!({"regarding": {}, "deprecatedSource": {}, "eventTime": null, "deprecatedFirstTimestamp": null,
+            "deprecatedLastTimestamp": null}),
+        ..PLAIN
+    },
+    BuiltIn {
+        group: "networking.k8s.io", plural: "ingresses", kind: "Ingress", short_names: &["ing"], status: true, generation: true,
+        complete: |ingress| { ensure(ingress, "spec", &json!({})); ensure(ingress, "status", &json!({"loadBalancer": {}})); },
+        blank: || json!({"spec": {}, "status": {"loadBalancer": {}}}), ..PLAIN
+    },
+    BuiltIn { group: "rbac.authorization.k8s.io", plural: "clusterroles", kind: "ClusterRole", namespaced: false, ..PLAIN },
+    BuiltIn { group: "rbac.authorization.k8s.io", plural: "clusterrolebindings", kind: "ClusterRoleBinding", namespaced: false, ..PLAIN },
+    BuiltIn { group: "rbac.authorization.k8s.io", plural: "roles", kind: "Role", ..PLAIN },
+    BuiltIn { group: "rbac.authorization.k8s.io", plural: "rolebindings", kind: "RoleBinding", ..PLAIN },
+];
+
+/// Every kind of the table.
+pub(super) fn kinds() -> impl Iterator<Item = Kind> {
+    ALL.iter().map(|built_in| {
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let schema = Arc::new(Schema::merging(with_metadata((built_in.merging)())));
+        let version = |name: &&str| Version {
+            name: (*name).to_owned(),
+            status: built_in.status,
+            schema: schema.clone(),
+            columns: Vec::new(),
+        };
+        Kind {
+            group: built_in.group.to_owned(),
+            plural: built_in.plural.to_owned(),
+            singular: built_in.kind.to_lowercase(),
+            kind: built_in.kind.to_owned(),
+            list: format!("{}List", built_in.kind),
+            short_names: owned(built_in.short_names),
+            categories: Vec::new(),
+            namespaced: built_in.namespaced,
+            versions: built_in.versions.iter().map(version).collect(),
+            nature: Nature::BuiltIn(built_in),
+        }
+    })
+}
+
+/// The merging of every object's metadata.
+pub(super) fn with_metadata(mut schema: Value) -> Value {
+    schema["properties"]["metadata"] = json!({"properties": {
+        "finalizers": {"x-kubernetes-list-type": "set"},
+        "ownerReferences": {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["uid"]}
+    }});
+    schema
+}
+
+fn ensure(object: &mut Value, key: &str, value: &Value) {
+    if let Some(fields) = object.as_object_mut() {
+        let field = fields.entry(key).or_insert(Value::Null);
+        if field.is_null() {
+            *field = value.clone();
+        }
+    }
+}
+
+fn event(event: &mut Value) {
+    for (key, value) in [
+        ("involvedObject", json!({})),
+        ("source", json!({})),
+        ("reportingComponent", json!("")),
+        ("reportingInstance", json!("")),
+    ] {
+        ensure(event, key, &value);
+    }
+    for key in ["eventTime", "firstTimestamp", "lastTimestamp"] {
+        ensure(event, key, &Value::Null);
+    }
+}
+
+fn new_event(event: &mut Value) {
+    for (key, value) in [("regarding", json!({})), ("deprecatedSource", json!({}))] {
+        ensure(event, key, &value);
+    }
+    for key in ["eventTime", "deprecatedFirstTimestamp", "deprecatedLastTimestamp"] {
+        ensure(event, key, &Value::Null);
+    }
+}
+
+fn namespace(namespace: &mut Value) {
+    let name = text(namespace, "/metadata/name").to_owned();
+    namespace["metadata"]["labels"]["kubernetes.io/metadata.name"] = name.into();
+    ensure(namespace, "spec", &json!({"finalizers": ["kubernetes"]}));
+    ensure(namespace, "status", &json!({"phase": "Active"}));
+}
+
+fn secret(secret: &mut Value) {
+    ensure(secret, "type", &json!("Opaque"));
+    let plain = secret.as_object_mut().and_then(|fields| fields.remove("stringData"));
+    for (key, value) in plain.as_ref().and_then(Value::as_object).into_iter().flatten() {
+        let bytes = value.as_str().unwrap_or_default().as_bytes().to_vec();
+        secret["data"][key] = json!(k8s_openapi::ByteString(bytes));
+    }
+}
+
+fn service(service: &mut Value) {
+    ensure(service, "spec", &json!({}));
+    ensure(service, "status", &json!({"loadBalancer": {}}));
+    let spec = &mut service["spec"];
+    ensure(spec, "type", &json!("ClusterIP"));
+    ensure(spec, "sessionAffinity", &json!("None"));
+    for port in spec["ports"].as_array_mut().into_iter().flatten() {
+        ensure(port, "protocol", &json!("TCP"));
+        let number = port["port"].clone();
+        ensure(port, "targetPort", &number);
+    }
+    if text(spec, "/type") != "ExternalName" {
+        ensure(spec, "internalTrafficPolicy", &json!("Cluster"));
+        ensure(spec, "ipFamilies", &json!(["IPv4"]));
+        ensure(spec, "ipFamilyPolicy", &json!("SingleStack"));
+    }
+}
+
+/// Gives a Service its address, counted up from one on. What the real server takes at random is not compared.
+pub(super) fn address(service: &mut Value, count: usize) {
+    let spec = &mut service["spec"];
+    if text(spec, "/type") != "ExternalName" && text(spec, "/clusterIP").is_empty() {
+        let address = format!("10.96.{}.{}", count / 250 % 256, count % 250 + 1);
+        spec["clusterIPs"] = json!([address]);
+        spec["clusterIP"] = address.into();
+    }
+}
+
+fn service_merging() -> Value {
+    let ports = json!({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port", "protocol"]});
+    json!({"properties": {"spec": {"properties": {"ports": ports, "selector": {"x-kubernetes-map-type": "atomic"}}}}})
+}
+
+fn endpoint_slice(slice: &mut Value) {
+    ensure(slice, "endpoints", &Value::Null);
+    ensure(slice, "ports", &Value::Null);
+    for endpoint in slice["endpoints"].as_array_mut().into_iter().flatten() {
+        ensure(endpoint, "conditions", &json!({}));
+    }
+    for port in slice["ports"].as_array_mut().into_iter().flatten() {
+        ensure(port, "name", &json!(""));
+        ensure(port, "protocol", &json!("TCP"));
+    }
+}
+
+/// Fields of an event: as the core group names them, and as events.k8s.io does.
+const EVENT_FIELDS: [(&str, &str); 7] = [
+    ("involvedObject", "regarding"),
+    ("message", "note"),
+    ("reportingComponent", "reportingController"),
+    ("source", "deprecatedSource"),
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+    ("count", "deprecatedCount"),
+];
+
+/// An event of events.k8s.io, as it is stored.
+pub(super) fn event_to_core(event: &mut Value) {
+    rename(event, |core, new| (new, core));
+    for key in ["reportingComponent", "reportingInstance"] {
+        ensure(event, key, &json!(""));
+    }
+}
+
+/// A stored event, as events.k8s.io shows it.
+pub(super) fn event_from_core(event: &mut Value) {
+    rename(event, |core, new| (core, new));
+    if let Some(fields) = event.as_object_mut() {
+        fields.retain(|key, value| {
+            !(["reportingController", "reportingInstance"].contains(&key.as_str()) && value == "")
+        });
+    }
+}
+
+fn rename(event: &mut Value, way: impl Fn(&'static str, &'static str) -> (&'static str, &'static str)) {
+    let Some(fields) = event.as_object_mut() else { return };
+    let renamed: Map<String, Value> = EVENT_FIELDS
+        .into_iter()
+        .map(|(core, new)| way(core, new))
+        .filter_map(|(from, to)| Some((to.to_owned(), fields.remove(from)?)))
+        .collect();
+    fields.extend(renamed);
+}

@@ -1,0 +1,121 @@
+//! CustomResourceDefinitions: each makes a kind, at once.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::{
+    builtin::with_metadata,
+    kind::{Column, Kind, Nature, Version, text},
+    meta,
+    schema::Schema,
+};
+
+/// The kind that a definition makes.
+///
+/// # Errors
+/// Words about a schema that cannot be compiled.
+pub(super) fn kind(definition: &Value) -> Result<Kind, String> {
+    let spec = &definition["spec"];
+    let names = &spec["names"];
+    let kind = text(names, "/kind").to_owned();
+    let or = |pointer: &str, otherwise: String| {
+        let given = text(names, pointer);
+        if given.is_empty() { otherwise } else { given.to_owned() }
+    };
+    let served = spec["versions"].as_array().into_iter().flatten().filter(|version| version["served"] == true);
+    Ok(Kind {
+        group: text(spec, "/group").to_owned(),
+        plural: text(names, "/plural").to_owned(),
+        singular: or("/singular", kind.to_lowercase()),
+        list: or("/listKind", format!("{kind}List")),
+        short_names: words(&names["shortNames"]),
+        categories: words(&names["categories"]),
+        namespaced: text(spec, "/scope") == "Namespaced",
+        versions: served.map(version).collect::<Result<_, _>>()?,
+        nature: Nature::Custom,
+        kind,
+    })
+}
+
+/// What the real server's controllers write into a definition's status, some moments later.
+pub(super) fn establish(definition: &mut Value, at: Timestamp) {
+    let mut names = definition["spec"]["names"].clone();
+    let kind = text(&names, "/kind").to_owned();
+    for (key, value) in [("singular", kind.to_lowercase()), ("listKind", format!("{kind}List"))] {
+        if names[key].is_null() {
+            names[key] = value.into();
+        }
+    }
+    definition["spec"]["names"] = names.clone();
+    if definition["spec"]["conversion"].is_null() {
+        definition["spec"]["conversion"] = json!({"strategy": "None"});
+    }
+    let versions = definition["spec"]["versions"].as_array().into_iter().flatten();
+    let stored: Vec<&Value> =
+        versions.filter(|version| version["storage"] == true).map(|version| &version["name"]).collect();
+    let condition = |kind: &str, reason: &str, message: &str| json!({"type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": meta::time(at)});
+    definition["status"] = json!({
+        "acceptedNames": names,
+        "conditions": [
+            condition("NamesAccepted", "NoConflicts", "no conflicts found"),
+            condition("Established", "InitialNamesAccepted", "the initial names have been accepted"),
+        ],
+        "storedVersions": stored,
+    });
+}
+
+fn version(version: &Value) -> Result<Version, String> {
+    let schema = version["schema"]["openAPIV3Schema"].clone();
+    let columns = version["additionalPrinterColumns"].as_array().into_iter().flatten().map(column);
+    let age = || vec![column(&json!({"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}))];
+    let columns: Vec<Column> = columns.collect();
+    Ok(Version {
+        name: text(version, "/name").to_owned(),
+        status: version["subresources"]["status"].is_object(),
+        schema: Arc::new(Schema::compile(with_metadata_type(schema))?),
+        columns: if columns.is_empty() { age() } else { columns },
+    })
+}
+
+/// Every object has metadata, whether its schema says so or not.
+fn with_metadata_type(schema: Value) -> Value {
+    let rules = schema["properties"]["metadata"]["properties"]["name"].clone();
+    let mut schema = with_metadata(schema);
+    if !rules.is_null() {
+        schema["properties"]["metadata"]["properties"]["name"] = rules;
+    }
+    schema
+}
+
+fn column(column: &Value) -> Column {
+    let path = text(column, "/jsonPath");
+    let described = format!("Custom resource definition column (in JSONPath format): {path}");
+    Column {
+        name: text(column, "/name").to_owned(),
+        r#type: text(column, "/type").to_owned(),
+        format: text(column, "/format").to_owned(),
+        description: column["description"].as_str().map_or(described, str::to_owned),
+        priority: column["priority"].as_i64().unwrap_or_default(),
+        path: path.to_owned(),
+    }
+}
+
+fn words(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::crd::definitions;
+
+    #[test]
+    fn our_own_definitions_make_kinds() {
+        let kinds: Vec<Kind> = definitions().unwrap().iter().map(|definition| kind(definition).unwrap()).collect();
+        let rollout = kinds.iter().find(|kind| kind.kind == "FleetRollout").unwrap();
+        assert_eq!((rollout.plural.as_str(), rollout.singular.as_str()), ("fleetrollouts", "fleetrollout"));
+        assert!(rollout.namespaced && rollout.versions[0].status && rollout.versions[0].columns.len() > 3);
+    }
+}

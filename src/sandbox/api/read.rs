@@ -1,0 +1,133 @@
+//! Getting one object, and listing many, page by page.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{
+    answer::Answer,
+    kind::text,
+    state::{Call, State},
+    status::Failure,
+    store::Key,
+    table,
+};
+
+/// One object.
+pub(super) fn get(state: &State, call: &Call<'_>) -> Result<Answer, Failure> {
+    let object = call.load(state)?;
+    if table::is_wanted(call.request) {
+        let version = text(&object, "/metadata/resourceVersion").to_owned();
+        return Ok(Answer::ok(table::of(call, &[object], &json!({"resourceVersion": version}), state.now())));
+    }
+    Ok(Answer::ok(object))
+}
+
+/// Where a list is read: at which revision, and after which object.
+struct Place {
+    revision: u64,
+    after: Option<(String, String)>,
+}
+
+/// All objects of a kind, or a page of them.
+pub(super) fn list(state: &State, call: &Call<'_>) -> Result<Answer, Failure> {
+    let options = &call.request.options;
+    let (labels, fields) = (options.labels()?, options.fields()?);
+    let selective = options.get("labelSelector").or(options.get("fieldSelector")).is_some();
+    let place = place(state, call)?;
+    let behind = |key: &Key| match &place.after {
+        Some((namespace, name)) => (&key.namespace, &key.name) > (namespace, name),
+        None => true,
+    };
+    let chosen: Vec<(Key, Arc<Value>)> = listed(state, call, place.revision)
+        .into_iter()
+        .filter(|(key, object)| behind(key) && labels.matches(object) && fields.matches(object))
+        .collect();
+    let limit = options.number("limit").filter(|limit| *limit > 0).and_then(|limit| usize::try_from(limit).ok());
+    let shown = limit.unwrap_or(chosen.len()).min(chosen.len());
+    let rest = chosen.len() - shown;
+    let mut metadata = json!({"resourceVersion": place.revision.to_string()});
+    match chosen.get(shown.wrapping_sub(1)).filter(|_| rest > 0) {
+        Some((last, _)) => {
+            metadata["continue"] = format!("{}.{}/{}", place.revision, last.namespace, last.name).into();
+            if !selective {
+                metadata["remainingItemCount"] = rest.into();
+            }
+        }
+        None if call.kind.is_custom() => metadata["continue"] = "".into(),
+        None => {}
+    }
+    let items: Vec<Value> = chosen[..shown].iter().map(|(_, object)| call.show(object)).collect();
+    if table::is_wanted(call.request) {
+        return Ok(Answer::ok(table::of(call, &items, &metadata, state.now())));
+    }
+    let items: Vec<Value> = items.into_iter().map(|item| listed_item(call, item)).collect();
+    let list = json!({"apiVersion": call.api_version(), "kind": call.kind.list, "metadata": metadata, "items": items});
+    Ok(Answer::ok(list))
+}
+
+fn listed(state: &State, call: &Call<'_>, revision: u64) -> Vec<(Key, Arc<Value>)> {
+    if revision == state.store.revision() {
+        state.store.list(&call.range())
+    } else {
+        state.store.list_at(&call.range(), revision)
+    }
+}
+
+/// The real server leaves out what the items of typed lists are.
+fn listed_item(call: &Call<'_>, mut item: Value) -> Value {
+    if let (false, Some(fields)) = (call.kind.is_custom(), item.as_object_mut()) {
+        fields.remove("apiVersion");
+        fields.remove("kind");
+    }
+    item
+}
+
+fn place(state: &State, call: &Call<'_>) -> Result<Place, Failure> {
+    let options = &call.request.options;
+    if let Some(token) = options.get("continue") {
+        return continued(state, token);
+    }
+    let now = state.store.revision();
+    let asked = options.get("resourceVersion").map(revision).transpose()?.unwrap_or_default();
+    if asked > now {
+        return Err(Failure::ahead(asked, now));
+    }
+    let exact = options.get("resourceVersionMatch") == Some("Exact");
+    if exact && asked < state.store.compacted() {
+        return Err(too_old(asked, state.store.compacted()));
+    }
+    Ok(Place { revision: if exact { asked } else { now }, after: None })
+}
+
+/// The end of a page says where the next one begins, and of which revision.
+fn continued(state: &State, token: &str) -> Result<Place, Failure> {
+    let place = || {
+        let (revision, last) = token.split_once('.')?;
+        let (namespace, name) = last.split_once('/')?;
+        Some(Place { revision: revision.parse().ok()?, after: Some((namespace.to_owned(), name.to_owned())) })
+    };
+    let place = place().ok_or_else(|| Failure::bad_request("invalid continue token"))?;
+    if place.revision < state.store.compacted() {
+        let message = "The provided continue parameter is too old to display a consistent list result. \
+             You can start a new list without the continue parameter.";
+        return Err(Failure::expired(message));
+    }
+    Ok(place)
+}
+
+fn revision(text: &str) -> Result<u64, Failure> {
+    let number = text.parse();
+    number.map_err(|_| {
+        let message = format!(
+            "invalid resource version: resourceVersion: Invalid value: {text:?}: \
+             strconv.ParseUint: parsing {text:?}: invalid syntax"
+        );
+        Failure::bad_request(&message)
+    })
+}
+
+/// A revision that was compacted away.
+pub(super) fn too_old(asked: u64, oldest: u64) -> Failure {
+    Failure::expired(&format!("too old resource version: {asked} ({oldest})"))
+}

@@ -1,0 +1,331 @@
+//! The rules that a definition gives its objects: which fields there are, their defaults, bounds and CEL rules.
+
+use jsonschema::{Draft, ValidationError, error::ValidationErrorKind};
+use kube::core::cel::{self, CompiledSchema};
+use serde_json::{Map, Value, json};
+
+use super::status::FieldError;
+
+/// A compiled schema. An empty one allows everything.
+#[derive(Debug)]
+pub(super) struct Schema {
+    source: Value,
+    shape: Option<jsonschema::Validator>,
+    rules: CompiledSchema,
+    has_rules: bool,
+}
+
+impl Schema {
+    /// Kinds that are known from the start say no more than how their lists and maps are merged.
+    pub(super) fn merging(source: Value) -> Self {
+        Self { rules: cel::compile_schema(&json!({})), shape: None, has_rules: false, source }
+    }
+
+    /// The schema of a definition's version.
+    ///
+    /// # Errors
+    /// Words about what cannot be compiled.
+    pub(super) fn compile(source: Value) -> Result<Self, String> {
+        let mut plain = source.clone();
+        translate(&mut plain);
+        let options = jsonschema::options().with_draft(Draft::Draft4);
+        let shape = options.build(&plain).map_err(|error| error.to_string())?;
+        let has_rules = source.to_string().contains("\"x-kubernetes-validations\"");
+        Ok(Self { rules: cel::compile_schema(&source), shape: Some(shape), has_rules, source })
+    }
+
+    pub(super) const fn source(&self) -> &Value {
+        &self.source
+    }
+
+    /// Takes away what the schema does not know, and says where that was.
+    pub(super) fn prune(&self, object: &mut Value) -> Vec<String> {
+        let mut unknown = Vec::new();
+        if self.shape.is_some() {
+            prune(&self.source, object, "", &mut unknown);
+        }
+        unknown.sort();
+        unknown
+    }
+
+    /// Fills in defaults. A null that may not be one counts as left out.
+    pub(super) fn default(&self, object: &mut Value) {
+        default(&self.source, object);
+    }
+
+    /// Everything that is wrong with an object, which was pruned and has its defaults.
+    pub(super) fn check(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+        let Some(shape) = &self.shape else { return Vec::new() };
+        let mut errors: Vec<FieldError> = shape.iter_errors(object).map(|error| field_error(&error)).collect();
+        repeated(&self.source, object, "", &mut errors);
+        if !self.has_rules {
+            return errors;
+        }
+        if errors.is_empty() {
+            return self.broken_rules(object, old);
+        }
+        let unchecked = "some validation rules were not checked because the object was invalid; \
+                         correct the existing errors to complete validation";
+        errors.push(FieldError::invalid("", &Value::Null, unchecked));
+        errors
+    }
+
+    fn broken_rules(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+        let outcome = cel::Validator::new().validate_compiled(&self.rules, object, old);
+        let mut broken = outcome.err().map(cel::ValidationErrors::into_vec).unwrap_or_default();
+        // The rules are walked in the order of a hash map.
+        broken.sort_by(|a, b| (&a.field_path, &a.rule).cmp(&(&b.field_path, &b.rule)));
+        let said = |error: &cel::ValidationError| {
+            let shown = json!(type_name(at(object, &error.field_path)));
+            FieldError::invalid(&error.field_path, &shown, &error.message)
+        };
+        broken.iter().map(said).collect()
+    }
+}
+
+/// The schema of a field: a property, or what all other keys share.
+pub(super) fn below<'a>(schema: &'a Value, key: &str) -> Option<&'a Value> {
+    let property = schema["properties"].get(key);
+    property.or_else(|| Some(&schema["additionalProperties"]).filter(|rest| rest.is_object()))
+}
+
+fn keeps_unknown(schema: &Value) -> bool {
+    schema["x-kubernetes-preserve-unknown-fields"] == true || schema["additionalProperties"] == true
+}
+
+/// What OpenAPI says in its own way, as JSON Schema says it; what it does not check is taken out.
+fn translate(schema: &mut Value) {
+    let Some(fields) = schema.as_object_mut() else { return };
+    fields.retain(|key, _| {
+        !key.starts_with("x-kubernetes-") && !["default", "description", "format"].contains(&key.as_str())
+    });
+    if fields.remove("nullable") == Some(Value::Bool(true)) {
+        if let Some(name) = fields.get("type").cloned() {
+            fields.insert("type".to_owned(), json!([name, "null"]));
+        }
+    }
+    for (key, value) in fields.iter_mut() {
+        match (key.as_str(), value) {
+            ("properties", Value::Object(properties)) => properties.values_mut().for_each(translate),
+            ("oneOf" | "anyOf" | "allOf", Value::Array(arms)) => arms.iter_mut().for_each(translate),
+            ("items" | "additionalProperties" | "not", value) => translate(value),
+            _ => {}
+        }
+    }
+}
+
+fn prune(schema: &Value, value: &mut Value, path: &str, unknown: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            let root = path.is_empty();
+            let known = |key: &str| {
+                below(schema, key).is_some()
+                    || keeps_unknown(schema)
+                    || (root && ["apiVersion", "kind", "metadata"].contains(&key))
+            };
+            unknown.extend(fields.keys().filter(|key| !known(key)).map(|key| child(path, key)));
+            fields.retain(|key, _| known(key));
+            for (key, value) in fields.iter_mut().filter(|(key, _)| !(root && *key == "metadata")) {
+                if let Some(schema) = below(schema, key) {
+                    prune(schema, value, &child(path, key), unknown);
+                }
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                prune(&schema["items"], item, &format!("{path}[{index}]"), unknown);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn default(schema: &Value, value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            let misplaced = |key: &str| below(schema, key).is_some_and(|field| field["nullable"] != true);
+            fields.retain(|key, value| !(value.is_null() && misplaced(key)));
+            for (key, property) in schema["properties"].as_object().into_iter().flatten() {
+                if let Some(default) = property.get("default") {
+                    fields.entry(key).or_insert_with(|| default.clone());
+                }
+            }
+            for (key, value) in fields.iter_mut() {
+                if let Some(schema) = below(schema, key) {
+                    default(schema, value);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| default(&schema["items"], item)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Entries of sets and keyed lists that are there twice.
+fn repeated(schema: &Value, value: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                if let Some(schema) = below(schema, key) {
+                    repeated(schema, value, &child(path, key), errors);
+                }
+            }
+        }
+        Value::Array(items) => {
+            let mut seen = Vec::new();
+            for (index, item) in items.iter().enumerate() {
+                let place = format!("{path}[{index}]");
+                match identity(schema, item) {
+                    Some(identity) if seen.contains(&identity) => {
+                        errors.push(FieldError::duplicate(&place, &identity));
+                    }
+                    Some(identity) => seen.push(identity),
+                    None => {}
+                }
+                repeated(&schema["items"], item, &place, errors);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// What makes an entry of a list the same entry: its keys in a keyed list, itself in a set, nothing in any other.
+pub(super) fn identity(schema: &Value, item: &Value) -> Option<Value> {
+    match schema["x-kubernetes-list-type"].as_str() {
+        Some("set") => Some(item.clone()),
+        Some("map") => {
+            let keys = schema["x-kubernetes-list-map-keys"].as_array()?.iter().filter_map(Value::as_str);
+            let given = keys.filter_map(|key| Some((key.to_owned(), item.get(key)?.clone())));
+            Some(Value::Object(given.collect::<Map<_, _>>()))
+        }
+        _ => None,
+    }
+}
+
+fn field_error(error: &ValidationError<'_>) -> FieldError {
+    let path = path_of(&error.instance_path().to_string(), |_| false);
+    let instance = error.instance().as_ref();
+    let body = |words: String| FieldError::invalid(&path, instance, &format!("{path} in body {words}"));
+    match error.kind() {
+        ValidationErrorKind::Required { property } => {
+            FieldError::required(&child(&path, property.as_str().unwrap_or_default()))
+        }
+        ValidationErrorKind::Type { .. } => type_error(error, &path),
+        ValidationErrorKind::Enum { options } => {
+            let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
+            let options = options.iter().map(Value::to_string).collect::<Vec<_>>().join(", ");
+            let message = format!("Unsupported value: {instance}: supported values: {options}");
+            FieldError::new(&path, "FieldValueNotSupported", message)
+        }
+        ValidationErrorKind::MaxLength { limit } => FieldError::too_long(&path, *limit),
+        ValidationErrorKind::MaxItems { limit } => FieldError::too_many(&path, size(instance), *limit),
+        ValidationErrorKind::MaxProperties { limit } => FieldError::too_many(&path, size(instance), *limit),
+        ValidationErrorKind::MinLength { limit } => body(format!("should be at least {limit} chars long")),
+        ValidationErrorKind::MinItems { limit } => body(format!("should have at least {limit} items")),
+        ValidationErrorKind::MinProperties { limit } => body(format!("should have at least {limit} properties")),
+        ValidationErrorKind::Minimum { limit } => body(format!("should be greater than or equal to {}", number(limit))),
+        ValidationErrorKind::Maximum { limit } => body(format!("should be less than or equal to {}", number(limit))),
+        ValidationErrorKind::Pattern { pattern } => body(format!("should match '{pattern}'")),
+        ValidationErrorKind::OneOfMultipleValid { context } => {
+            let valid = context.iter().filter(|errors| errors.is_empty()).count();
+            body(format!("must validate one and only one schema (oneOf). Found {valid} valid alternatives"))
+        }
+        ValidationErrorKind::OneOfNotValid { .. } => {
+            body("must validate one and only one schema (oneOf). Found none valid".to_owned())
+        }
+        other => body(format!("does not satisfy {}", other.keyword())),
+    }
+}
+
+fn type_error(error: &ValidationError<'_>, path: &str) -> FieldError {
+    let found = type_name(error.instance());
+    let wanted = match error.kind() {
+        ValidationErrorKind::Type { kind: jsonschema::error::TypeKind::Single(wanted) } => wanted.to_string(),
+        _ => "another".to_owned(),
+    };
+    let message = format!("Invalid value: {found:?}: {path} in body must be of type {wanted}: {found:?}");
+    FieldError::new(path, "FieldValueTypeInvalid", message)
+}
+
+fn size(value: &Value) -> usize {
+    value.as_array().map_or_else(|| value.as_object().map_or(0, Map::len), Vec::len)
+}
+
+/// A bound as the real server prints it: `100`, not `100.0`.
+fn number(bound: &Value) -> String {
+    bound.as_f64().map_or_else(|| bound.to_string(), |bound| bound.to_string())
+}
+
+/// A type's name in messages.
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+fn child(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}
+
+/// `/spec/members/0/name` as `spec.members[0].name`.
+fn path_of(pointer: &str, is_key: impl Fn(&str) -> bool) -> String {
+    let parts = pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
+    parts.fold(String::new(), |path, part| {
+        let index = part.parse::<usize>().is_ok() && !is_key(&part);
+        if index { format!("{path}[{part}]") } else { child(&path, &part) }
+    })
+}
+
+/// The value at `spec.members[0].name`.
+fn at<'a>(object: &'a Value, path: &str) -> &'a Value {
+    let pointer = path.replace(['.', '['], "/").replace(']', "");
+    object.pointer(&if pointer.is_empty() { pointer } else { format!("/{pointer}") }).unwrap_or(&Value::Null)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema() -> Schema {
+        let members = json!({
+            "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
+            "items": {"type": "object", "properties": {
+                "name": {"type": "string"}, "weight": {"type": "integer", "default": 1, "maximum": 100.0}
+            }}
+        });
+        let spec = json!({
+            "type": "object", "properties": {"members": members, "total": {"type": "integer", "default": 1}},
+            "x-kubernetes-validations": [{"rule": "self.members.map(m, m.weight).sum() == self.total", "message": "sum"}]
+        });
+        Schema::compile(json!({"type": "object", "properties": {"spec": spec}})).unwrap()
+    }
+
+    fn said(object: &Value) -> Vec<String> {
+        schema().check(object, None).iter().map(|error| format!("{error:?}")).collect()
+    }
+
+    #[test]
+    fn unknown_fields_go_and_defaults_come() {
+        let mut object = json!({"kind": "T", "spec": {"members": [{"name": "a", "x": 1, "weight": null}]}, "y": 1});
+        assert_eq!(schema().prune(&mut object), ["spec.members[0].x", "y"]);
+        schema().default(&mut object);
+        assert_eq!(object, json!({"kind": "T", "spec": {"members": [{"name": "a", "weight": 1}], "total": 1}}));
+        assert!(said(&object).is_empty());
+    }
+
+    #[test]
+    fn bounds_come_before_rules() {
+        let member = |weight: u8| json!({"name": "a", "weight": weight});
+        let sum = said(&json!({"spec": {"members": [member(3)], "total": 1}}));
+        assert!(sum.len() == 1 && sum[0].contains("Invalid value: \\\"object\\\": sum"), "{sum:?}");
+        let twice = said(&json!({"spec": {"members": [member(0), member(101)], "total": 1}}));
+        assert!(twice[0].contains("spec.members[0]") || twice[0].contains("less than or equal to 100\""), "{twice:?}");
+        assert!(twice[1].contains("Duplicate value") && twice[2].contains("not checked"), "{twice:?}");
+    }
+}

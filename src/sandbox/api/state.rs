@@ -1,0 +1,185 @@
+//! Everything that one server knows, and the requests that are about objects.
+
+use std::sync::Arc;
+
+use http::Method;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::{
+    Clock, builtin, crd,
+    kind::{Kind, Kinds, Version, text},
+    meta::Dice,
+    request::{Request, Target},
+    status::Failure,
+    store::{Author, Key, Range, Store},
+};
+
+/// Behind the lock of a server.
+pub(super) struct State {
+    pub(super) store: Store,
+    pub(super) kinds: Kinds,
+    pub(super) dice: Dice,
+    clock: Clock,
+}
+
+/// A request about objects of one kind in one version.
+pub(super) struct Call<'a> {
+    pub(super) request: &'a Request,
+    pub(super) target: &'a Target,
+    pub(super) kind: &'a Kind,
+    pub(super) version: &'a Version,
+}
+
+impl State {
+    /// The kinds of the table and two namespaces.
+    pub(super) fn new(clock: Clock, seed: u64) -> Self {
+        let mut state = Self { store: Store::default(), kinds: Kinds::default(), dice: Dice::new(seed), clock };
+        for kind in builtin::kinds() {
+            state.kinds.add(kind);
+        }
+        for name in ["default", "kube-system"] {
+            state.begin_namespace(name);
+        }
+        state
+    }
+
+    fn begin_namespace(&mut self, name: &str) {
+        let at = self.now();
+        let metadata = json!({
+            "name": name, "uid": self.dice.uid(), "creationTimestamp": super::meta::time(at),
+            "labels": {"kubernetes.io/metadata.name": name}
+        });
+        let namespace = json!({
+            "metadata": metadata, "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}
+        });
+        let key = Key {
+            group: String::new(),
+            plural: "namespaces".to_owned(),
+            namespace: String::new(),
+            name: name.to_owned(),
+        };
+        let author = Author { manager: "sandbox".to_owned(), version: "v1".to_owned(), subresource: None };
+        self.store.commit(key, Some(namespace), author, at);
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    /// Serves the kind that a definition makes.
+    pub(super) fn follow_definition(&mut self, definition: &Value) -> Result<(), String> {
+        crd::kind(definition).map(|kind| self.kinds.add(kind))
+    }
+
+    /// Forgets a kind, and with it its objects.
+    pub(super) fn forget_definition(&mut self, definition: &Value, author: &Author) {
+        let (group, plural) = (text(definition, "/spec/group"), text(definition, "/spec/names/plural"));
+        let range = Range { group: group.to_owned(), plural: plural.to_owned(), namespace: None };
+        let at = self.now();
+        for (key, _) in self.store.list(&range) {
+            self.store.commit(key, None, author.clone(), at);
+        }
+        self.kinds.remove(group, plural);
+    }
+}
+
+impl Call<'_> {
+    /// The group under which objects are stored: events have two names.
+    fn home(&self) -> String {
+        if self.kind.group == builtin::EVENTS { String::new() } else { self.kind.group.clone() }
+    }
+
+    pub(super) fn range(&self) -> Range {
+        Range { group: self.home(), plural: self.kind.plural.clone(), namespace: self.target.namespace.clone() }
+    }
+
+    pub(super) fn key(&self, name: &str) -> Key {
+        let namespace = self.target.namespace.clone().unwrap_or_default();
+        Key { group: self.home(), plural: self.kind.plural.clone(), namespace, name: name.to_owned() }
+    }
+
+    /// The name in the path.
+    pub(super) fn name(&self) -> &str {
+        self.target.name.as_deref().unwrap_or_default()
+    }
+
+    pub(super) fn is_status(&self) -> bool {
+        self.target.subresource.is_some()
+    }
+
+    pub(super) fn api_version(&self) -> String {
+        self.kind.api_version(self.version)
+    }
+
+    pub(super) fn author(&self) -> Author {
+        Author {
+            manager: self.request.manager(),
+            version: self.version.name.clone(),
+            subresource: self.target.subresource.clone(),
+        }
+    }
+
+    /// A stored object in the version that was asked for.
+    pub(super) fn show(&self, stored: &Value) -> Value {
+        let mut object = stored.clone();
+        if self.kind.group == builtin::EVENTS {
+            builtin::event_from_core(&mut object);
+        }
+        object["apiVersion"] = self.api_version().into();
+        object["kind"] = self.kind.kind.clone().into();
+        object
+    }
+
+    /// An object as it is stored, whatever the version that it came in.
+    pub(super) fn to_stored(&self, mut object: Value) -> Value {
+        if self.kind.group == builtin::EVENTS {
+            builtin::event_to_core(&mut object);
+        }
+        object
+    }
+
+    /// The object that the path names, in the version of the path.
+    pub(super) fn load(&self, state: &State) -> Result<Value, Failure> {
+        let stored = state.store.get(&self.key(self.name()));
+        stored.map(|stored| self.show(&stored)).ok_or_else(|| Failure::not_found(self.kind, self.name()))
+    }
+}
+
+/// Finds what a path is about.
+pub(super) fn resolve(kinds: &Kinds, request: &Request, target: &Target) -> Result<Arc<Kind>, Failure> {
+    let known_group = kinds.iter().any(|kind| kind.group == target.group && !kind.is_custom());
+    let kind = kinds.get(&target.group, &target.plural).filter(|kind| kind.version(&target.version).is_some());
+    let Some(kind) = kind else {
+        return Err(if known_group { Failure::no_resource() } else { Failure::NO_PATH });
+    };
+    let status = kind.version(&target.version).is_some_and(|version| version.status);
+    let placed = target.namespace.is_none() || kind.namespaced;
+    let door = match target.subresource.as_deref() {
+        None => true,
+        Some(door) => door == "status" && status,
+    };
+    if !placed || !door {
+        let name = target.name.as_deref().unwrap_or_default();
+        return Err(match kind.is_custom() && placed {
+            true => Failure::not_found(&kind, name),
+            false if kind.is_custom() => Failure::NO_PATH,
+            false => Failure::no_resource(),
+        });
+    }
+    allowed(&kind, request, target).map(|()| kind)
+}
+
+/// Whether this method is served at this path.
+fn allowed(kind: &Kind, request: &Request, target: &Target) -> Result<(), Failure> {
+    let named = target.name.is_some();
+    let placed = !kind.namespaced || target.namespace.is_some();
+    let allowed = match request.method {
+        Method::GET => true,
+        Method::POST => !named && placed,
+        Method::PUT | Method::PATCH => named && placed,
+        Method::DELETE => target.subresource.is_none() && placed,
+        _ => false,
+    };
+    if allowed { Ok(()) } else { Err(Failure::method_not_allowed()) }
+}
