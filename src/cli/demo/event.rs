@@ -1,12 +1,12 @@
 //! What happens in the demo, for people and for programs.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde::Serialize;
 
 use super::{
     declared::{NAMESPACE, Plan, ROLLOUT, STEPS, carrying},
-    shares::Shares,
+    shares::{MemberShare, Shares},
     story::Wrong,
     world::{RATE, World},
 };
@@ -33,7 +33,14 @@ pub(super) enum Event {
     /// The canary has no weight any more.
     RolledBack { canary: String, after_seconds: f64, reason: Reason, message: String },
     /// The story is over.
-    Ended { right: bool, wrong: Option<String>, requests: u64, failed: u64, seconds: f64 },
+    Ended {
+        right: bool,
+        wrong: Option<String>,
+        requests: u64,
+        by_status: BTreeMap<u16, u64>,
+        failed: u64,
+        seconds: f64,
+    },
     /// Everything runs on, to be looked at.
     Kept { kubeconfig: String, rollout: String, namespace: String },
 }
@@ -56,6 +63,7 @@ impl Event {
             wrong: wrong.map(|wrong| wrong.explain(&world.hub_says())),
             requests: totals.ended(),
             failed: totals.failed(),
+            by_status: totals.by_status,
             seconds: tenths(took),
         }
     }
@@ -74,14 +82,14 @@ impl Event {
                     members.join(", "),
                     services.join(", ")
                 ),
-                format!("They go to {carrying}. The hub is a process of its own, as it is installed."),
+                format!("They go to {carrying}. The hub, cutover hub, is a process of its own."),
             ],
             Self::Declared { canary, steps } => {
                 let steps = steps.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
                 vec![
                     String::new(),
-                    format!("{canary} is new and shall carry everything, in steps: {steps} %."),
-                    format!("{:<34}{:>7}{:>10}{:>11}", "", "asked", "applied", "received"),
+                    format!("Declared: all traffic to {canary}, in steps of {steps} %."),
+                    format!("{:<28}{:>7}{:>9}{:>10}{:>10}", "", "asked", "applied", "received", "requests"),
                 ]
             }
             Self::Shares { when, canary, services, .. } => {
@@ -115,14 +123,12 @@ impl Event {
     }
 }
 
-/// `step 1/4    storefront  eu-3    5 %    5 %    4.9 %   of 2013 requests`.
+/// `step 1/4  storefront eu-3    5 %    5 %    4.9 %   2013`.
 fn share_line(when: &str, canary: &str, shares: &Shares) -> Option<String> {
     let one = shares.of(canary)?;
-    let name = format!("{when:<11}{} {canary}", shares.service);
-    Some(format!(
-        "{name:<34}{:>5} %{:>8} %{:>9.1} %  of {} requests",
-        one.asked, one.applied, one.received, shares.requests
-    ))
+    let name = format!("{when:<10}{} {canary}", shares.service);
+    let MemberShare { asked, applied, received, .. } = one;
+    Some(format!("{name:<28}{asked:>5} %{applied:>7} %{received:>8.1} %{:>10}", shares.requests))
 }
 
 pub(super) fn tenths(time: Duration) -> f64 {

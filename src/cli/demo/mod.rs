@@ -62,7 +62,7 @@ impl Demo {
         let ended = runtime.block_on(async {
             tokio::select! {
                 ended = self.play(out) => ended,
-                _ = tokio::signal::ctrl_c() => Err(CliError::Said("interrupted; everything it started has ended".to_owned())),
+                () = interrupted() => Err(CliError::Said("interrupted; everything it started has ended".to_owned())),
             }
         });
         runtime.shutdown_background();
@@ -92,4 +92,18 @@ impl Demo {
         let services = names.iter().take(self.services.into()).map(|name| (*name).to_owned()).collect();
         Plan { members, services, pace: self.speed, elects: self.breaks != Break::Hub }
     }
+}
+
+/// Until this process is asked to end, or its terminal is closed.
+async fn interrupted() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let asked = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(|kind| {
+        Box::pin(async move {
+            match signal(kind) {
+                Ok(mut signals) => drop(signals.recv().await),
+                Err(_) => std::future::pending().await,
+            }
+        })
+    });
+    futures::future::select_all(asked).await;
 }

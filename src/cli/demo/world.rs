@@ -1,6 +1,6 @@
 //! Everything that the demo starts. It all ends with the value.
 
-use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc, time::Duration};
 
 use kube::Client;
 use tokio::{net::TcpListener, task::JoinHandle};
@@ -82,7 +82,11 @@ impl World {
         }
         let names = plan.members.iter().map(|name| (gateway(name), [127, 0, 0, 1].into())).collect();
         let proxy = Proxy::start(client.clone(), names).await?;
-        let load = Load::start(proxy.address(), plan.services.iter().map(|service| host(service)).collect(), RATE);
+        let hosts: Vec<String> = plan.services.iter().map(|service| host(service)).collect();
+        while !hosts.iter().all(|host| proxy.serves(host)) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let load = Load::start(proxy.address(), hosts, RATE);
         let aliases = plan.members.iter().flat_map(|name| [gateway(name), member::server_name(name)]);
         let hub = Hub::new(folder.file(KUBECONFIG), folder.file(LOG), plan.elects, aliases);
         hub.start().await?;

@@ -28,6 +28,7 @@ pub(super) struct Counters(Mutex<BTreeMap<String, Counts>>);
 
 #[derive(Default)]
 struct Counts {
+    arrived: u64,
     by_code: BTreeMap<u16, u64>,
     /// Cumulative, as Prometheus wants them.
     buckets: [u64; BOUNDS.len()],
@@ -35,6 +36,12 @@ struct Counts {
 }
 
 impl Counters {
+    /// A request came in; it is told to Prometheus once it is answered.
+    pub(super) fn arrive(&self, service: &str) {
+        locked(&self.0).entry(service.to_owned()).or_default().arrived += 1;
+    }
+
+    /// A request was answered.
     pub(super) fn count(&self, service: &str, code: u16, took: Duration) {
         let mut counters = locked(&self.0);
         let counts = counters.entry(service.to_owned()).or_default();
@@ -45,9 +52,9 @@ impl Counters {
         counts.seconds += took.as_secs_f64();
     }
 
-    /// Requests of a service, whatever their answer.
+    /// Requests of a service that came in so far.
     pub(super) fn received(&self, service: &str) -> u64 {
-        locked(&self.0).get(service).map_or(0, |counts| counts.by_code.values().sum())
+        locked(&self.0).get(service).map_or(0, |counts| counts.arrived)
     }
 
     /// Records everything as of now.

@@ -40,6 +40,7 @@ impl Gateway {
         let since = Instant::now();
         let host = request.headers().get(header::HOST).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let service = host.split(['.', ':']).next().unwrap_or_default();
+        self.counters.arrive(service);
         let (code, delay) = self.next();
         if delay > Duration::ZERO {
             tokio::time::sleep(delay).await;

@@ -91,7 +91,7 @@ impl Member {
         locked(&self.servers).clear();
     }
 
-    /// Requests of a service that its gateway has answered so far, well or badly.
+    /// Requests of a service that came to its gateway so far.
     #[must_use]
     pub fn received(&self, service: &str) -> u64 {
         self.gateway.counters().received(service)

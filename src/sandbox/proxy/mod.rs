@@ -14,7 +14,7 @@ use std::{
     },
 };
 
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use http::{Request, Uri, header::HOST};
 use http_body_util::{BodyExt, Empty, Full};
 use hyper::body::{Bytes, Incoming};
@@ -45,6 +45,7 @@ pub type Names = BTreeMap<String, IpAddr>;
 /// A data plane. It ends with the value.
 pub struct Proxy {
     server: Server,
+    plane: Arc<Plane>,
     programming: JoinHandle<()>,
 }
 
@@ -57,13 +58,20 @@ impl Proxy {
         let plane = Arc::new(Plane::new());
         let serving = plane.clone();
         let server = Server::start(None, move |request| serving.clone().forward(request)).await?;
-        Ok(Self { server, programming: tokio::spawn(program(plane, cluster, names)) })
+        let programming = tokio::spawn(program(plane.clone(), cluster, names));
+        Ok(Self { server, plane, programming })
     }
 
     /// Where clients send their requests.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.server.address
+    }
+
+    /// Whether requests to this host are sent anywhere by now.
+    #[must_use]
+    pub fn serves(&self, host: &str) -> bool {
+        self.plane.table().destination(host, 0).is_some()
     }
 }
 
@@ -136,7 +144,10 @@ async fn program(plane: Arc<Plane>, cluster: kube::Client, names: Names) {
     let known = reflector(service_writer, watcher(Api::<Service>::all(cluster.clone()), config()).default_backoff());
     let mut changes = stream::select(seen.map_ok(|_| ()), known.map_ok(|_| ())).boxed();
     while let Some(change) = changes.next().await {
-        if change.is_err() {
+        // Before both lists are complete, a backend that is not seen may well be there.
+        let listed =
+            routes.wait_until_ready().now_or_never().is_some() && services.wait_until_ready().now_or_never().is_some();
+        if change.is_err() || !listed {
             continue;
         }
         let (routes, services) = (routes.state(), services.state());
