@@ -62,7 +62,7 @@ impl Plan {
             "metadata": {"name": ROLLOUT, "namespace": NAMESPACE},
             "spec": {
                 "services": self.services.iter().map(service).collect::<Vec<_>>(),
-                "members": self.members(target),
+                "members": members(target),
                 "strategy": {
                     "steps": STEPS.iter().enumerate().map(step).collect::<Vec<_>>(),
                     "bake": self.pace.bake(),
@@ -70,11 +70,6 @@ impl Plan {
                 "analysis": self.analysis(),
             },
         })
-    }
-
-    /// `spec.members` for a distribution.
-    pub(super) fn members(&self, target: &Distribution) -> Value {
-        target.iter().map(|(name, weight)| json!({"name": name, "weight": weight})).collect()
     }
 
     fn analysis(&self) -> Value {
@@ -103,6 +98,11 @@ impl Plan {
             "failures": {"limit": 2, "within": 10}, "share": {"within": 10}, "metrics": [errors, latency],
         })
     }
+}
+
+/// `spec.members` for a distribution.
+pub(super) fn members(target: &Distribution) -> Value {
+    target.iter().map(|(name, weight)| json!({"name": name, "weight": weight})).collect()
 }
 
 /// The name that clients call.

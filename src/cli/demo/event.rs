@@ -114,10 +114,11 @@ impl Event {
                 "It runs on until ^C. In another terminal:".to_owned(),
                 format!("  export KUBECONFIG={kubeconfig}"),
                 "  kubectl get fleetrollouts,memberclusters,httproutes -A".to_owned(),
-                format!("  cutover get {rollout} -n {namespace} --watch"),
-                format!("  cutover why {rollout} -n {namespace}"),
-                format!("  kubectl edit fr {rollout} -n {namespace}    # other weights: a new run, at the same pace"),
-                format!("  cutover promote {rollout} -n {namespace}    # and: pause, resume, abort, retry"),
+                format!("  cutover get {rollout} -n {namespace} --watch    # and: why"),
+                format!(
+                    "  kubectl edit fr {rollout} -n {namespace}       # other weights: a new run, at the same pace"
+                ),
+                format!("  cutover promote {rollout} -n {namespace}       # and: retry, pause, resume, abort"),
             ],
         }
     }

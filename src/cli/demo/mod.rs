@@ -14,7 +14,7 @@ mod story;
 mod teller;
 mod world;
 
-use std::time::Instant;
+use std::{pin::pin, time::Instant};
 
 use tokio::sync::mpsc;
 
@@ -59,29 +59,31 @@ impl Demo {
     pub(super) fn run(self, out: &mut Output) -> Result<Exit, CliError> {
         http::install_crypto();
         let runtime = tokio::runtime::Runtime::new()?;
-        let ended = runtime.block_on(async {
-            tokio::select! {
-                ended = self.play(out) => ended,
-                () = interrupted() => Err(CliError::Said("interrupted; everything it started has ended".to_owned())),
-            }
-        });
+        let ended = runtime.block_on(self.play(out));
         runtime.shutdown_background();
         ended
     }
 
+    /// Plays the story, unless it is interrupted. Whatever was started ends with this.
     async fn play(&self, out: &mut Output) -> Result<Exit, CliError> {
         let (plan, began) = (self.plan(), Instant::now());
-        let world = World::start(&plan).await.map_err(CliError::said)?;
+        let mut interrupted = pin!(interrupted());
+        let stopped = || CliError::Said("interrupted; everything it started has ended".to_owned());
+        let world = tokio::select! {
+            world = World::start(&plan) => world.map_err(CliError::said)?,
+            () = &mut interrupted => return Err(stopped()),
+        };
         let (tell, mut told) = mpsc::unbounded_channel();
         let story = Story { world: &world, plan: &plan, tell };
         let mut teller = Teller::new(out, self.output, began, &world, &plan);
-        let (outcome, printed) = tokio::join!(story.tell(self.breaks), teller.follow(&mut told));
-        printed?;
-        let ended = Event::ended(&world, outcome.as_ref().err(), began.elapsed());
-        teller.say(&ended)?;
+        let outcome = tokio::select! {
+            (outcome, printed) = async { tokio::join!(story.tell(self.breaks), teller.follow(&mut told)) } => printed.map(|()| outcome)?,
+            () = &mut interrupted => return Err(stopped()),
+        };
+        teller.say(&Event::ended(&world, outcome.as_ref().err(), began.elapsed()))?;
         if self.keep {
             teller.say(&Event::kept(&world))?;
-            std::future::pending::<()>().await;
+            interrupted.await;
         }
         Ok(if outcome.is_ok() { Exit::Done } else { Exit::Error })
     }

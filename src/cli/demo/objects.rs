@@ -8,7 +8,10 @@ use super::declared::{NAMESPACE, Plan, gateway, host};
 use crate::{
     api::{Distribution, crd},
     cli::hub_life,
-    sandbox::{member::Member, proxy},
+    sandbox::{
+        member::{HEALTH, Member},
+        proxy,
+    },
 };
 
 /// An object, and the path to which it is posted.
@@ -33,7 +36,7 @@ pub(super) fn kinds() -> Result<Vec<Posted>, serde_json::Error> {
 /// Everything else.
 pub(super) fn world(plan: &Plan, members: &[Member]) -> Vec<Posted> {
     let mut objects: Vec<Posted> = [hub_life::NAMESPACE, NAMESPACE].map(namespace).into();
-    objects.extend(members.iter().enumerate().flat_map(|(index, one)| [secret(one), member(one, index)]));
+    objects.extend(members.iter().enumerate().flat_map(|(index, one)| [secret(one), member_cluster(one, index)]));
     let first = plan.first();
     for service in &plan.services {
         objects.extend(
@@ -62,7 +65,7 @@ fn secret(member: &Member) -> Posted {
 }
 
 /// The first member's Prometheus is asked directly, the others' through their API servers.
-fn member(member: &Member, index: usize) -> Posted {
+fn member_cluster(member: &Member, index: usize) -> Posted {
     let (name, addresses) = (member.name(), member.addresses());
     let prometheus = if index == 0 {
         json!({"url": {"address": format!("http://{}", addresses.prometheus)}})
@@ -72,6 +75,7 @@ fn member(member: &Member, index: usize) -> Posted {
     let spec = json!({
         "kubeconfigSecretRef": {"name": format!("{name}-kubeconfig"), "key": "value"},
         "endpoints": [{"host": gateway(name), "port": addresses.gateway.port()}],
+        "probe": {"path": HEALTH},
         "prometheus": prometheus,
     });
     (

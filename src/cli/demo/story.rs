@@ -6,7 +6,7 @@ use tokio::{sync::mpsc::UnboundedSender, time::sleep};
 
 use super::{
     breakage::{Break, Ending},
-    declared::{Plan, STEPS},
+    declared::{NAMESPACE, Plan, STEPS, members},
     event::{Event, tenths},
     objects, rollout,
     shares::{REQUESTS, Shares, between},
@@ -15,12 +15,13 @@ use super::{
 use crate::{
     api::{Distribution, FleetRolloutStatus, Phase, status::Run},
     cli::view::weight,
+    sandbox::member::Behaviour,
 };
 
 /// How often things are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Longest time that anything takes, on a machine that has much else to do.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// The step at which things break.
 const BREAKS_AT: u32 = 2;
 
@@ -83,7 +84,7 @@ impl Story<'_> {
     }
 
     async fn declare(&self, target: &Distribution) -> Result<(), Wrong> {
-        let path = format!("/apis/cutover.dev/v1alpha1/namespaces/{}/fleetrollouts", super::declared::NAMESPACE);
+        let path = format!("/apis/cutover.dev/v1alpha1/namespaces/{NAMESPACE}/fleetrollouts");
         objects::create(&self.world.client, (path, self.plan.rollout(target))).await?;
         Ok(())
     }
@@ -120,7 +121,7 @@ impl Story<'_> {
                 "The hub is started again; it goes on from what it wrote down"
             }
             Break::Errors | Break::Latency | Break::Member | Break::Metrics => {
-                self.world.member(canary).into_iter().for_each(|member| member.show_metrics(true));
+                self.repair(canary);
                 "The metrics are back"
             }
         };
@@ -131,7 +132,7 @@ impl Story<'_> {
     /// Up to 25 %, then the canary breaks and must lose its weight.
     async fn failure(&self, canary: &str, breaks: Break) -> Result<(), Wrong> {
         let target = self.plan.all_to(canary);
-        rollout::redeclare(&self.world.client, self.plan.members(&target)).await?;
+        rollout::redeclare(&self.world.client, members(&target)).await?;
         self.say(Event::declared(canary));
         for (step, expected) in (1..=BREAKS_AT).zip(STEPS) {
             let run = self.step(canary, step, expected).await?;
@@ -147,14 +148,26 @@ impl Story<'_> {
         let (canary, reason, message) = (canary.to_owned(), failed.reason, failed.message);
         self.say(Event::RolledBack { canary: canary.clone(), after_seconds, reason, message });
         let asked = self.asked().await?;
-        self.shares("after", &canary, 0, &asked).await
+        self.shares("after", &canary, 0, &asked).await?;
+        self.repair(&canary);
+        Ok(())
+    }
+
+    /// So that a retry finds it good, where somebody goes on by hand.
+    fn repair(&self, canary: &str) {
+        if let Some(member) = self.world.member(canary) {
+            member.behave(Behaviour::default());
+            member.show_metrics(true);
+        }
     }
 
     async fn befall(&self, breaks: Break, canary: &str) -> Result<(), Wrong> {
         if breaks == Break::Hub {
             self.world.hub.kill().await.map_err(WorldError::Io)?;
         }
-        self.world.member(canary).into_iter().for_each(|member| breaks.befall(member));
+        if let Some(member) = self.world.member(canary) {
+            breaks.befall(member);
+        }
         self.say(Event::Broke { what: breaks.says(canary) });
         Ok(())
     }

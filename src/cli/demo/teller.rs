@@ -60,7 +60,7 @@ impl<'t> Teller<'t> {
                 for (index, line) in event.lines().into_iter().enumerate() {
                     let time =
                         if index == 0 && !line.is_empty() { format!("{elapsed:>5.1} s  ") } else { " ".repeat(9) };
-                    self.out.line(text::wrap(&format!("{time}{}", text::escape(&line)), width(), 9).trim_end())?;
+                    self.out.line(text::wrap(&format!("{time}{}", text::escape(&line)), size().0, 9).trim_end())?;
                 }
                 Ok(())
             }
@@ -69,11 +69,12 @@ impl<'t> Teller<'t> {
 
     async fn draw(&mut self) -> Result<(), CliError> {
         let Some(screen) = &mut self.screen else { return Ok(()) };
-        let lines = screen.frame(self.began.elapsed(), width()).await;
-        let frame: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let (width, height) = size();
+        let lines = fitting(screen.frame(self.began.elapsed(), width).await, height);
+        let frame = lines.join("\n");
         let up = above(self.drawn);
         self.drawn = lines.len();
-        self.out.text(&format!("{up}{frame}"))
+        self.out.line(format!("{up}{frame}"))
     }
 
     fn erase(&mut self) -> Result<(), CliError> {
@@ -87,13 +88,40 @@ fn above(lines: usize) -> String {
     if lines == 0 { String::new() } else { format!("\u{1b}[{lines}A\u{1b}[J") }
 }
 
-/// Columns; 80 where nobody knows.
-fn width() -> usize {
-    terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0).clamp(40, text::WIDTH))
+/// Columns and lines; 80 by 24 where nobody knows.
+fn size() -> (usize, usize) {
+    terminal_size::terminal_size()
+        .map_or((80, 24), |(width, height)| (usize::from(width.0).clamp(40, text::WIDTH), usize::from(height.0)))
+}
+
+/// As many lines as can be drawn anew: what has left the screen at its top cannot. The last two stay.
+fn fitting(mut lines: Vec<String>, height: usize) -> Vec<String> {
+    let most = height.saturating_sub(1).max(4);
+    if lines.len() > most {
+        lines.splice(most - 3..lines.len() - 2, ["│  …".to_owned()]);
+    }
+    lines
 }
 
 fn stamped(event: &Event, elapsed: f64) -> Result<Value, CliError> {
     let mut value = serde_json::to_value(event).map_err(CliError::said)?;
     value["elapsed"] = json!(elapsed);
     Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_is_never_higher_than_the_terminal() {
+        let lines: Vec<String> = (1..=9).map(|line: u8| line.to_string()).collect();
+        assert_eq!(fitting(lines.clone(), 10), lines);
+        assert_eq!(fitting(lines, 7), ["1", "2", "3", "│  …", "8", "9"]);
+    }
+
+    #[test]
+    fn what_was_drawn_is_drawn_over() {
+        assert_eq!((above(0), above(3)), (String::new(), "\u{1b}[3A\u{1b}[J".to_owned()));
+    }
 }

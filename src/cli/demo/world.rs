@@ -6,7 +6,7 @@ use kube::Client;
 use tokio::{net::TcpListener, task::JoinHandle};
 
 use super::{
-    declared::{Plan, gateway, host},
+    declared::{NAMESPACE, Plan, gateway, host},
     folder::Folder,
     hub::Hub,
     objects,
@@ -133,7 +133,7 @@ fn kubeconfig(listener: &TcpListener) -> io::Result<String> {
     Ok(serde_json::json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "demo",
         "clusters": [{"name": "demo", "cluster": {"server": server}}],
-        "contexts": [{"name": "demo", "context": {"cluster": "demo", "user": "demo", "namespace": super::declared::NAMESPACE}}],
+        "contexts": [{"name": "demo", "context": {"cluster": "demo", "user": "demo", "namespace": NAMESPACE}}],
         "users": [{"name": "demo", "user": {}}],
     })
     .to_string())

@@ -17,22 +17,22 @@ use crate::sandbox::server::{Answer, json};
 /// Where the hub finds the member's Prometheus: namespace, Service and port.
 pub(super) const PROMETHEUS: &str = "/api/v1/namespaces/monitoring/services/http:prometheus:9090/proxy";
 
-/// A certificate and a token.
+/// It keeps no secret: the server is on loopback, and answers only what anybody may know.
+const TOKEN: &str = "sandbox";
+
+/// A certificate, PEM, to which the token belongs.
 pub(super) struct Credentials {
     certificate: String,
-    token: String,
 }
 
 impl Credentials {
     pub(super) fn new(server_name: &str) -> Result<(Self, TlsAcceptor), Box<dyn std::error::Error + Send + Sync>> {
         crate::http::install_crypto();
         let CertifiedKey { cert, signing_key } = generate_simple_self_signed([server_name.to_owned()])?;
-        // Good enough for a token that lives as long as this process and leads to loopback.
-        let token = rcgen::KeyPair::generate()?.serialize_der().iter().map(|byte| format!("{byte:02x}")).collect();
         let key = PrivatePkcs8KeyDer::from(signing_key.serialize_der());
         let config = ServerConfig::builder().with_no_client_auth();
         let config = config.with_single_cert(vec![cert.der().clone()], key.into())?;
-        Ok((Self { certificate: cert.pem(), token }, TlsAcceptor::from(Arc::new(config))))
+        Ok((Self { certificate: cert.pem() }, TlsAcceptor::from(Arc::new(config))))
     }
 
     pub(super) fn kubeconfig(&self, server_name: &str, port: u16) -> String {
@@ -43,22 +43,20 @@ impl Credentials {
             "current-context": "member",
             "contexts": [{"name": "member", "context": {"cluster": "member", "user": "hub"}}],
             "clusters": [{"name": "member", "cluster": {"server": format!("https://{server_name}:{port}"), "certificate-authority-data": authority}}],
-            "users": [{"name": "hub", "user": {"token": self.token}}],
+            "users": [{"name": "hub", "user": {"token": TOKEN}}],
         })
         .to_string()
     }
 }
 
 pub(super) struct ApiServer {
-    authorization: String,
     uid: String,
     monitoring: Arc<Monitoring>,
 }
 
 impl ApiServer {
-    pub(super) fn new(member: &str, credentials: &Credentials, monitoring: Arc<Monitoring>) -> Self {
-        let authorization = format!("Bearer {}", credentials.token);
-        Self { authorization, uid: format!("kube-system-of-{member}"), monitoring }
+    pub(super) fn new(member: &str, monitoring: Arc<Monitoring>) -> Self {
+        Self { uid: format!("kube-system-of-{member}"), monitoring }
     }
 
     pub(super) fn answer<B>(&self, request: &Request<B>) -> Answer {
@@ -68,7 +66,8 @@ impl ApiServer {
                 &json!({"apiVersion": "v1", "kind": "Status", "status": "Failure", "code": code, "message": message}),
             )
         };
-        if request.headers().get(AUTHORIZATION).is_none_or(|value| value != self.authorization.as_str()) {
+        let authorization = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        if authorization.and_then(|value| value.strip_prefix("Bearer ")) != Some(TOKEN) {
             return refuse(401, "Unauthorized");
         }
         match request.uri().path() {

@@ -14,8 +14,8 @@ use hyper::body::Incoming;
 use super::{Behaviour, counters::Counters, locked};
 use crate::sandbox::server::{Answer, text};
 
-/// Asked by probes, and not counted: only what clients ask is traffic.
-const HEALTH: &str = "/healthz";
+/// The path that probes ask. It is not counted: only what clients ask is traffic.
+pub const HEALTH: &str = "/healthz";
 
 #[derive(Default)]
 pub(super) struct Gateway {

@@ -12,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+pub use self::gateway::HEALTH;
 use self::{api_server::Credentials, gateway::Gateway, monitoring::Monitoring};
 use super::server::Server;
 
@@ -55,7 +56,7 @@ impl Member {
         let monitoring = Monitoring::start(gateway.clone());
         let (credentials, tls) = Credentials::new(&server_name(name)).map_err(io::Error::other)?;
         let (answering, asked, proxied) = (gateway.clone(), monitoring.clone(), monitoring.clone());
-        let cluster = Arc::new(api_server::ApiServer::new(name, &credentials, proxied));
+        let cluster = Arc::new(api_server::ApiServer::new(name, proxied));
         let traffic = Server::start(None, move |request| answering.clone().answer(request)).await?;
         let prometheus = Server::start(None, move |request| std::future::ready(asked.answer(request.uri()))).await?;
         let api = Server::start(Some(tls), move |request| std::future::ready(cluster.answer(&request))).await?;

@@ -54,7 +54,7 @@ pub(super) fn program(
     let mut table = Table::default();
     let verdicts = routes.iter().map(|route| {
         let (backends, verdict) = match backends(route) {
-            Ok(named) => resolve(route, named, services, names),
+            Ok(refs) => resolve(route, refs, services, names),
             Err(refused) => (Vec::new(), Verdict { refused: Some(refused), unresolved: Vec::new() }),
         };
         if verdict.refused.is_none() {
@@ -82,12 +82,12 @@ fn backends(route: &DynamicObject) -> Result<&[Value], String> {
 
 fn resolve(
     route: &DynamicObject,
-    named: &[Value],
+    refs: &[Value],
     services: &[Arc<Service>],
     names: &Names,
 ) -> (Vec<(Destination, u64)>, Verdict) {
     let mut verdict = Verdict::default();
-    let backends = named.iter().map(|backend| {
+    let backends = refs.iter().map(|backend| {
         let weight = backend["weight"].as_u64().unwrap_or(1);
         let destination = address(route, backend, services, names).map_or(Destination::Unresolved, Destination::At);
         if destination == Destination::Unresolved {
