@@ -2,15 +2,17 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
+use http::Request;
+
 use reqwest::{
-    Certificate, Identity, Url,
+    Body, Certificate, Identity, Response, Url,
     dns::{Addrs, Name, Resolve, Resolving},
     header::{AUTHORIZATION, HOST, HeaderValue},
     redirect,
 };
 use secrecy::{ExposeSecret, SecretSlice};
 
-use super::{AddressRules, HttpError, Limits, resolve, sanitise};
+use super::{HttpError, Limits, Network, Peers, sanitise};
 
 /// Whom to call, and how it is trusted.
 #[derive(Debug)]
@@ -101,10 +103,17 @@ pub struct Answer {
 /// the rules allow. Cheap to clone; clones share their connections.
 #[derive(Clone, Debug)]
 pub struct Client {
-    http: reqwest::Client,
+    way: Way,
     base: Url,
     host: Option<HeaderValue>,
     authorization: Option<HeaderValue>,
+}
+
+/// What carries the calls.
+#[derive(Clone, Debug)]
+enum Way {
+    Sockets(reqwest::Client),
+    Peers(Arc<dyn Peers>),
 }
 
 impl Client {
@@ -112,32 +121,16 @@ impl Client {
     ///
     /// # Errors
     /// When the address is a literal that the rules refuse, or the certificates cannot be used.
-    pub fn new(peer: &Peer, rules: &AddressRules) -> Result<Self, HttpError> {
-        super::install_crypto();
+    pub fn new(peer: &Peer, network: &Network) -> Result<Self, HttpError> {
         // A literal in the URL is connected to without asking the resolver.
         if let Some(address) = literal(&peer.base) {
-            rules.check(&address.to_string(), address)?;
+            network.rules.check(&address.to_string(), address)?;
         }
-        let resolver = Checked { host: host(&peer.base), rules: rules.clone() };
-        let mut builder = reqwest::Client::builder()
-            .no_proxy()
-            .redirect(redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .dns_resolver(resolver)
-            .pool_max_idle_per_host(usize::from(peer.keep_alive));
-        if let Some(roots) = &peer.roots {
-            builder = builder.tls_certs_only(certificates(roots)?);
-        }
-        if let Some(identity) = &peer.identity {
-            let bad = |_| HttpError::BadCredentials("the client certificate and key");
-            builder = builder.identity(Identity::from_pem(identity.expose_secret()).map_err(bad)?);
-        }
-        Ok(Self {
-            http: builder.build()?,
-            base: peer.requested()?,
-            host: peer.host()?,
-            authorization: peer.authorization.clone(),
-        })
+        let (way, base) = match &network.peers {
+            None => (Way::Sockets(sockets(peer, network)?), peer.requested()?),
+            Some(peers) => (Way::Peers(peers.clone()), peer.base.clone()),
+        };
+        Ok(Self { way, base, host: peer.host()?, authorization: peer.authorization.clone() })
     }
 
     /// Gets `path` (below the prefix) with these query parameters.
@@ -145,18 +138,14 @@ impl Client {
     /// # Errors
     /// When there is no whole answer within the limits. An answer with any status is an answer.
     pub async fn get(&self, path: &str, query: &[(&str, &str)], limits: Limits) -> Result<Answer, HttpError> {
-        within(limits.deadline, async {
-            let mut response = self.send(path, query).await?;
-            let mut body = Vec::new();
-            while let Some(chunk) = response.chunk().await? {
-                if body.len() + chunk.len() > limits.body {
-                    return Err(HttpError::TooLarge(limits.body));
-                }
-                body.extend_from_slice(&chunk);
+        let call = self.call(path, query)?;
+        let answer = async {
+            match &self.way {
+                Way::Sockets(client) => whole(client.execute(call.try_into()?).await?, limits.body).await,
+                Way::Peers(peers) => within_limit(peers.answer(call.map(drop)).await?, limits.body),
             }
-            Ok(Answer { status: response.status().as_u16(), body })
-        })
-        .await
+        };
+        within(limits.deadline, answer).await
     }
 
     /// The status with which a GET of `path` is answered; the body is left unread.
@@ -164,18 +153,25 @@ impl Client {
     /// # Errors
     /// When no status comes before the deadline.
     pub async fn status(&self, path: &str, deadline: Duration) -> Result<u16, HttpError> {
-        within(deadline, async { Ok(self.send(path, &[]).await?.status().as_u16()) }).await
+        let call = self.call(path, &[])?;
+        let status = async {
+            match &self.way {
+                Way::Sockets(client) => Ok(client.execute(call.try_into()?).await?.status().as_u16()),
+                Way::Peers(peers) => Ok(peers.answer(call.map(drop)).await?.status),
+            }
+        };
+        within(deadline, status).await
     }
 
-    async fn send(&self, path: &str, query: &[(&str, &str)]) -> Result<reqwest::Response, HttpError> {
-        let mut request = self.http.get(self.url(path, query));
+    fn call(&self, path: &str, query: &[(&str, &str)]) -> Result<Request<Body>, HttpError> {
+        let mut call = Request::get(self.url(path, query).as_str());
         if let Some(host) = &self.host {
-            request = request.header(HOST, host);
+            call = call.header(HOST, host);
         }
         if let Some(authorization) = &self.authorization {
-            request = request.header(AUTHORIZATION, authorization);
+            call = call.header(AUTHORIZATION, authorization);
         }
-        Ok(request.send().await?)
+        call.body(Body::default()).map_err(|error| HttpError::Failed(sanitise(&error.to_string())))
     }
 
     fn url(&self, path: &str, query: &[(&str, &str)]) -> Url {
@@ -188,6 +184,40 @@ impl Client {
     }
 }
 
+fn sockets(peer: &Peer, network: &Network) -> Result<reqwest::Client, HttpError> {
+    super::install_crypto();
+    let resolver = Checked { host: host(&peer.base), network: network.clone() };
+    let mut builder = reqwest::Client::builder()
+        .no_proxy()
+        .redirect(redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .dns_resolver(resolver)
+        .pool_max_idle_per_host(usize::from(peer.keep_alive));
+    if let Some(roots) = &peer.roots {
+        builder = builder.tls_certs_only(certificates(roots)?);
+    }
+    if let Some(identity) = &peer.identity {
+        let bad = |_| HttpError::BadCredentials("the client certificate and key");
+        builder = builder.identity(Identity::from_pem(identity.expose_secret()).map_err(bad)?);
+    }
+    Ok(builder.build()?)
+}
+
+async fn whole(mut response: Response, limit: usize) -> Result<Answer, HttpError> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        if body.len() + chunk.len() > limit {
+            return Err(HttpError::TooLarge(limit));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(Answer { status: response.status().as_u16(), body })
+}
+
+fn within_limit(answer: Answer, limit: usize) -> Result<Answer, HttpError> {
+    if answer.body.len() > limit { Err(HttpError::TooLarge(limit)) } else { Ok(answer) }
+}
+
 async fn within<T>(deadline: Duration, call: impl Future<Output = Result<T, HttpError>>) -> Result<T, HttpError> {
     tokio::time::timeout(deadline, call).await.unwrap_or(Err(HttpError::Late(deadline)))
 }
@@ -195,14 +225,14 @@ async fn within<T>(deadline: Duration, call: impl Future<Output = Result<T, Http
 /// Resolves the peer's host, whatever name TLS is asked for, and refuses what the rules refuse.
 struct Checked {
     host: Arc<str>,
-    rules: AddressRules,
+    network: Network,
 }
 
 impl Resolve for Checked {
     fn resolve(&self, _: Name) -> Resolving {
-        let (host, rules) = (Arc::clone(&self.host), self.rules.clone());
+        let (host, network) = (Arc::clone(&self.host), self.network.clone());
         Box::pin(async move {
-            let addresses = resolve(&host, &rules).await?;
+            let addresses = network.resolve(&host).await?;
             // Port 0 stands for the port of the URL.
             Ok(Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
         })

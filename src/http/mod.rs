@@ -4,8 +4,10 @@
 //! followed, no proxy of the environment is used, and the connection goes to an address that was checked.
 
 mod address;
+mod aliases;
 mod client;
 mod error;
+mod network;
 #[cfg(test)]
 pub(crate) mod server;
 #[cfg(test)]
@@ -14,9 +16,11 @@ mod text;
 
 use std::time::Duration;
 
-pub use address::{AddressRules, resolve};
+pub use address::AddressRules;
+pub use aliases::Aliases;
 pub use client::{Answer, Client, Peer};
 pub use error::HttpError;
+pub use network::{Names, Network, Peers};
 pub use text::sanitise;
 
 /// The time that a call may take, from resolving the name to the last byte.

@@ -21,7 +21,7 @@ use tokio_rustls::{
     rustls::{ServerConfig, pki_types::PrivatePkcs8KeyDer},
 };
 
-use super::{AddressRules, install_crypto};
+use super::{AddressRules, Network, install_crypto};
 
 /// What a server does with each connection.
 #[derive(Clone)]
@@ -109,9 +109,9 @@ impl Server {
     }
 }
 
-/// Rules under which loopback may be called.
-pub fn loopback() -> AddressRules {
-    AddressRules::new(vec!["127.0.0.0/8".parse().unwrap()], Vec::new())
+/// A network in which loopback may be called.
+pub fn loopback() -> Network {
+    Network::new(AddressRules::new(vec!["127.0.0.0/8".parse().unwrap()], Vec::new()))
 }
 
 /// A whole answer.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    AddressRules, Client, HttpError, Limits, Peer,
+    AddressRules, Client, HttpError, Limits, Network, Peer,
     server::{Manner, Server, loopback, response},
 };
 
@@ -82,11 +82,12 @@ async fn addresses_that_lead_back_are_refused_as_literal_and_as_name() {
     let port = server.address.port();
     for host in ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "0x7f000001", "2130706433", "0.0.0.0"] {
         let peer = Peer::at(&format!("http://{host}:{port}")).unwrap();
-        let error = Client::new(&peer, &AddressRules::default()).unwrap_err();
+        let error = Client::new(&peer, &Network::new(AddressRules::default())).unwrap_err();
         assert!(matches!(error, HttpError::AddressNotAllowed { .. }), "{host}: {error}");
     }
     let client =
-        Client::new(&Peer::at(&format!("http://localhost:{port}")).unwrap(), &AddressRules::default()).unwrap();
+        Client::new(&Peer::at(&format!("http://localhost:{port}")).unwrap(), &Network::new(AddressRules::default()))
+            .unwrap();
     let error = client.get("/", &[], LIMITS).await.unwrap_err();
     assert!(matches!(error, HttpError::AddressNotAllowed { .. }), "{error}");
     assert!(server.heads.lock().await.is_empty(), "no connection was made");

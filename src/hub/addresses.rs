@@ -55,10 +55,10 @@ impl Addresses {
         }
         self.next = Some(now + REFRESH_EVERY);
         self.asked.clone_from(&hosts);
-        let rules = hub.rules.clone();
+        let network = hub.network.clone();
         self.errand.send("addresses", &hub.metrics, wake, async move {
             let asked = hosts.into_iter().map(async |host| {
-                let answer = tokio::time::timeout(http::DEADLINE, http::resolve(&host, &rules)).await;
+                let answer = tokio::time::timeout(http::DEADLINE, network.resolve(&host)).await;
                 Some((host, answer.ok()?.ok()?))
             });
             join_all(asked).await.into_iter().flatten().collect()

@@ -5,14 +5,14 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::{Hub, calls::CallError, subject::Subject};
-use crate::{api::RolloutRequest, clock};
+use crate::api::RolloutRequest;
 
 /// An answer can be read for this long.
 const KEPT: Duration = Duration::from_hours(24);
 
 /// Removes the old requests of this rollout, best effort.
 pub(super) async fn old_requests(hub: &Hub, subject: &Subject) {
-    let now = clock::now();
+    let now = hub.clock.now();
     for guarded in hub.requests.in_namespace(&subject.namespace) {
         let Ok(request) = &guarded.0 else { continue };
         if request.spec.rollout.name != subject.name || !is_old(request, now) {
@@ -44,7 +44,7 @@ mod tests {
         let (step, reason, requested_by) = (None, None, "ann".to_owned());
         let spec = RolloutRequestSpec { rollout, verb: Verb::Abort, run: 1, step, reason, requested_by };
         let mut request = RolloutRequest::new("r", spec);
-        let now = clock::now();
+        let now = Timestamp::UNIX_EPOCH + Duration::from_hours(48);
         assert!(!is_old(&request, now));
         let mut answered = |age: u64| {
             let (state, at) = (Some(RequestState::Applied), Some(now - Duration::from_secs(age)));

@@ -1,6 +1,6 @@
 //! The imperative shell: sees the world, asks the core what to do, records it, does it, tells it.
 //!
-//! [`run`] is the whole process. One task a rollout (`task`) makes passes (`pass`), whose phases are the files
+//! [`run`] is the whole process, and [`live`] what it does once it has a client. One task a rollout (`task`) makes passes (`pass`), whose phases are the files
 //! `observe`, `persist`, `execute` and `publish`. Everything is read from watches (`cache`, `objects`, `watch`); every
 //! change goes through `calls`, which asks the lease (`lease`) first. What is slow is done in the background
 //! (`errand`): measurements, probes, addresses.
@@ -18,6 +18,7 @@ mod controller;
 mod errand;
 mod execute;
 mod lease;
+mod life;
 mod measuring;
 mod memory;
 mod objects;
@@ -36,14 +37,16 @@ mod watch;
 
 use std::sync::Arc;
 
-use kube::{Client, ResourceExt, core::DeserializeGuard};
+use kube::{ResourceExt, core::DeserializeGuard};
 use tokio::sync::Notify;
 
+pub use life::{Life, live};
 pub use process::{HubError, Options, run};
 
 use crate::{
     api::{FleetRollout, RolloutRequest},
-    http::AddressRules,
+    clock::Clock,
+    http::Network,
     member::Registry,
     web::Metrics,
 };
@@ -72,26 +75,35 @@ struct Hub {
     changed: Notify,
     wakers: Arc<Wakers>,
     registry: Registry,
-    rules: AddressRules,
+    network: Network,
+    clock: Clock,
     metrics: Metrics,
 }
 
 impl Hub {
-    fn new(
-        client: Client,
-        id: String,
-        leader: String,
-        leadership: Leadership,
-        rules: AddressRules,
-        metrics: Metrics,
-    ) -> Self {
+    fn new(life: Life, id: String, leadership: Leadership, metrics: Metrics) -> Self {
+        let Life { client, network, clock, name: leader, .. } = life;
         let wakers: Arc<Wakers> = Arc::default();
         let objects = Arc::new(Objects::new(client.clone(), wakers.clone(), metrics.clone()));
         let (rollouts, requests) = (Arc::default(), Arc::default());
         let calls =
             Calls::new(client, leadership.clone(), objects.clone(), Arc::clone(&rollouts), Arc::clone(&requests));
-        let (changed, registry) = (Notify::new(), Registry::default());
-        Self { id, leader, leadership, calls, objects, rollouts, requests, changed, wakers, registry, rules, metrics }
+        let (changed, registry) = (Notify::new(), Registry::new(clock.clone()));
+        Self {
+            id,
+            leader,
+            leadership,
+            calls,
+            objects,
+            rollouts,
+            requests,
+            changed,
+            wakers,
+            registry,
+            network,
+            clock,
+            metrics,
+        }
     }
 
     /// What has not been listed yet; nothing is decided before.

@@ -62,7 +62,9 @@ pub(super) async fn pass(
     let later = untold.then(|| Instant::now() + TELL_AGAIN);
     let probes = memory.probes.go_on(hub, &subject, &sight, &rollout.spec.analysis, wake);
     let addresses = memory.addresses.go_on(hub, &subject, wake);
-    Ok(Ended::Rest([decision.wake.map(instant), blocked, later, probes, addresses].into_iter().flatten().min()))
+    Ok(Ended::Rest(
+        [decision.wake.map(|at| instant(hub, at)), blocked, later, probes, addresses].into_iter().flatten().min(),
+    ))
 }
 
 /// The run that is live: what is looked at and probed depends on it.
@@ -82,7 +84,7 @@ fn decide(
     let requests = observe::requests(hub, subject);
     let metadata = &rollout.metadata;
     let mut input = Input {
-        now: clock::now(),
+        now: hub.clock.now(),
         hub: &hub.id,
         leader: &hub.leader,
         uid: &subject.uid,
@@ -113,6 +115,6 @@ fn due_now(actions: &[Action], memory: &Memory) -> (Vec<Action>, Option<Instant>
     (ready.cloned().collect(), blocked)
 }
 
-fn instant(at: jiff::Timestamp) -> Instant {
-    Instant::now() + clock::time_until(at, clock::now())
+fn instant(hub: &Hub, at: jiff::Timestamp) -> Instant {
+    Instant::now() + clock::time_until(at, hub.clock.now())
 }

@@ -59,10 +59,10 @@ impl Probes {
             return Some(next);
         }
         let (probes, unable) = probes(hub, subject, sight);
-        let rules = hub.rules.clone();
+        let network = hub.network.clone();
         self.next = Some(now + AT_LEAST_EVERY.min(Duration::from_millis(analysis.interval.as_millis())));
         self.errand.send("probes", &hub.metrics, wake, async move {
-            let mut round = probe::round(probes, &rules).await;
+            let mut round = probe::round(probes, &network).await;
             round.extend(unable);
             round
         });

@@ -1,6 +1,7 @@
 //! Says what happened: a log line, a count and an event for each transition. An event's name is made from the
 //! transition's number, so that a restart announces nothing twice and loses nothing.
 
+use jiff::Timestamp;
 use k8s_openapi::{
     api::{core::v1::ObjectReference, events::v1::Event},
     apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta},
@@ -39,7 +40,7 @@ pub(super) async fn publish(hub: &Hub, rollout: &FleetRollout, memory: &mut Memo
 }
 
 /// Reports an object that cannot be read, once for each version of it.
-pub(super) fn malformed(metadata: &ObjectMeta, leader: &str, error: &str) -> Event {
+pub(super) fn malformed(metadata: &ObjectMeta, leader: &str, error: &str, at: Timestamp) -> Event {
     let uid = metadata.uid.clone().unwrap_or_default();
     let version = metadata.resource_version.clone().unwrap_or_default();
     let namespace = metadata.namespace.clone().unwrap_or_default();
@@ -54,7 +55,7 @@ pub(super) fn malformed(metadata: &ObjectMeta, leader: &str, error: &str) -> Eve
         note: Some(cut(&format!("the object cannot be read and is left alone: {error}"))),
         reason: Some("InvalidSpec".to_owned()),
         type_: Some("Warning".to_owned()),
-        event_time: Some(MicroTime(crate::clock::now())),
+        event_time: Some(MicroTime(at)),
         ..reported(leader)
     }
 }

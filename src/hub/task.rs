@@ -106,7 +106,7 @@ impl Task {
             return;
         }
         tracing::warn!(rollout = %self.key, error, "a FleetRollout cannot be read and is left alone");
-        let event = publish::malformed(kube::Resource::meta(guarded), &self.hub.leader, error);
+        let event = publish::malformed(kube::Resource::meta(guarded), &self.hub.leader, error, self.hub.clock.now());
         if let Err(error) = self.hub.calls.create(&event).await {
             tracing::debug!(%error, "an event was not written");
         }

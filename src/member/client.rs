@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::kubeconfig::{Credentials, Vetted};
 use crate::{
     api::{Reason, member::PrometheusService},
-    http::{API_BODY, AddressRules, Client, DEADLINE, HttpError, Limits, Peer, sanitise},
+    http::{API_BODY, Client, DEADLINE, HttpError, Limits, Network, Peer, sanitise},
     metric::Prometheus,
     rollout::input::Problem,
 };
@@ -27,8 +27,8 @@ impl ApiServer {
     ///
     /// # Errors
     /// When its address is refused, or the credentials cannot be used.
-    pub fn new(vetted: &Vetted, rules: &AddressRules) -> Result<Self, Problem> {
-        let client = peer(vetted).and_then(|peer| Client::new(&peer, rules)).map_err(|error| unreachable(&error))?;
+    pub fn new(vetted: &Vetted, network: &Network) -> Result<Self, Problem> {
+        let client = peer(vetted).and_then(|peer| Client::new(&peer, network)).map_err(|error| unreachable(&error))?;
         Ok(Self { client, expires: vetted.expires })
     }
 

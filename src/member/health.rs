@@ -139,7 +139,7 @@ async fn endpoints(member: &Member) -> Finding {
 async fn probe(member: &Member, endpoint: &Endpoint) -> Result<(), Problem> {
     let server_name = endpoint.tls.as_ref().map(|tls| tls.server_name.as_str());
     let probe = member.probe(&endpoint.host, endpoint.port, server_name, &endpoint.host)?;
-    probe.ask(&member.rules).await.map_err(|why| Problem::new(Reason::EndpointUnreachable, why))
+    probe.ask(&member.network).await.map_err(|why| Problem::new(Reason::EndpointUnreachable, why))
 }
 
 async fn metrics(member: &Member, now: Timestamp) -> Finding {

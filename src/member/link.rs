@@ -16,7 +16,7 @@ use crate::{
         MemberClusterSpec, Reason,
         member::{NamespacesFrom, Prometheus as PrometheusSpec, PrometheusUrl},
     },
-    http::{AddressRules, Client, HttpError, Peer},
+    http::{Client, HttpError, Network, Peer},
     metric::Prometheus,
     rollout::input::Problem,
 };
@@ -44,17 +44,17 @@ pub struct Member {
     /// Its API server; none where it has no kubeconfig.
     pub(super) api: Option<Result<ApiServer, Problem>>,
     prometheus: Result<Prometheus, Problem>,
-    pub(super) rules: AddressRules,
+    pub(super) network: Network,
     pub(super) health: watch::Sender<Option<Health>>,
 }
 
 impl Member {
     /// Makes the clients as of `now`. Nothing is asked yet.
     #[must_use]
-    pub fn new(declared: Declared, rules: AddressRules, now: Timestamp) -> Self {
-        let api = api(&declared, &rules, now);
-        let prometheus = prometheus(&declared, api.as_ref(), &rules);
-        Self { declared, api, prometheus, rules, health: watch::Sender::new(None) }
+    pub fn new(declared: Declared, network: Network, now: Timestamp) -> Self {
+        let api = api(&declared, &network, now);
+        let prometheus = prometheus(&declared, api.as_ref(), &network);
+        Self { declared, api, prometheus, network, health: watch::Sender::new(None) }
     }
 
     /// Its spec.
@@ -129,19 +129,19 @@ fn fits(declared: &str, name: &str) -> bool {
     }
 }
 
-fn api(declared: &Declared, rules: &AddressRules, now: Timestamp) -> Option<Result<ApiServer, Problem>> {
+fn api(declared: &Declared, network: &Network, now: Timestamp) -> Option<Result<ApiServer, Problem>> {
     let reference = declared.spec.kubeconfig_secret_ref.as_ref()?;
     let vetted = declared.secrets.text(reference).and_then(|text| {
         let refused = |why: kubeconfig::Refused| Problem::new(Reason::KubeconfigRefused, why.to_string());
         kubeconfig::vet(text, now).map_err(refused)
     });
-    Some(vetted.and_then(|vetted| ApiServer::new(&vetted, rules)))
+    Some(vetted.and_then(|vetted| ApiServer::new(&vetted, network)))
 }
 
 fn prometheus(
     declared: &Declared,
     api: Option<&Result<ApiServer, Problem>>,
-    rules: &AddressRules,
+    network: &Network,
 ) -> Result<Prometheus, Problem> {
     match (&declared.spec.prometheus, api) {
         (PrometheusSpec::Service(service), Some(api)) => Ok(api.clone()?.prometheus(service)),
@@ -150,11 +150,11 @@ fn prometheus(
                 "spec.prometheus.service is reached through the API server; give kubeconfigSecretRef or prometheus.url";
             Err(Problem::new(Reason::NoKubeconfig, message))
         }
-        (PrometheusSpec::Url(url), _) => by_url(url, &declared.secrets, rules),
+        (PrometheusSpec::Url(url), _) => by_url(url, &declared.secrets, network),
     }
 }
 
-fn by_url(url: &PrometheusUrl, secrets: &Secrets, rules: &AddressRules) -> Result<Prometheus, Problem> {
+fn by_url(url: &PrometheusUrl, secrets: &Secrets, network: &Network) -> Result<Prometheus, Problem> {
     let unusable = |error: HttpError| {
         let reason = match error {
             HttpError::AddressNotAllowed { .. } => Reason::AddressNotAllowed,
@@ -176,7 +176,7 @@ fn by_url(url: &PrometheusUrl, secrets: &Secrets, rules: &AddressRules) -> Resul
         let message = "spec.prometheus.url.address: credentials need https; write https://host:port";
         return Err(Problem::new(Reason::MetricsUnreachable, message));
     }
-    Client::new(&peer, rules).map(|client| Prometheus::new(client, "")).map_err(unusable)
+    Client::new(&peer, network).map(|client| Prometheus::new(client, "")).map_err(unusable)
 }
 
 fn basic(user_and_password: &str) -> Result<reqwest::header::HeaderValue, HttpError> {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use futures::future::join_all;
 
-use crate::http::{AddressRules, Client, HttpError, Peer};
+use crate::http::{Client, HttpError, Network, Peer};
 
 /// The time that a probe may take; a data plane waits no longer for a connection.
 const DEADLINE: Duration = Duration::from_secs(2);
@@ -29,10 +29,10 @@ pub struct Probe {
 /// Probes all of these at once, by service and member, and says why one does not answer.
 pub async fn round(
     probes: Vec<(String, String, Probe)>,
-    rules: &AddressRules,
+    network: &Network,
 ) -> BTreeMap<(String, String), Result<(), String>> {
     let asked = probes.into_iter().map(async |(service, member, probe)| {
-        let answer = probe.ask(rules).await;
+        let answer = probe.ask(network).await;
         ((service, member), answer)
     });
     join_all(asked).await.into_iter().collect()
@@ -43,9 +43,9 @@ impl Probe {
     ///
     /// # Errors
     /// In words, why it is not good.
-    pub async fn ask(&self, rules: &AddressRules) -> Result<(), String> {
+    pub async fn ask(&self, network: &Network) -> Result<(), String> {
         let named = |error: HttpError| format!("{}:{}: {error}", self.host, self.port);
-        let client = self.peer().and_then(|peer| Client::new(&peer, rules)).map_err(named)?;
+        let client = self.peer().and_then(|peer| Client::new(&peer, network)).map_err(named)?;
         match client.status(&self.path, DEADLINE).await.map_err(named)? {
             ..500 => Ok(()),
             status => Err(format!("{}:{} answered {status}", self.host, self.port)),

@@ -1,9 +1,9 @@
 //! The registry: every member as it is declared now, and how it is.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use backoff::ExponentialBuilder;
 use futures::{Stream, StreamExt, stream};
-use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{
     Api, Client, Resource, ResourceExt,
@@ -17,7 +17,7 @@ use kube::{
 use tokio::{sync::watch, task::JoinHandle};
 
 use super::{Declared, Member, Secrets, watch::Watch};
-use crate::{api::MemberCluster, http::AddressRules};
+use crate::{api::MemberCluster, clock::Clock, http::Network};
 
 /// Members by name.
 pub type Members = BTreeMap<String, Arc<Member>>;
@@ -27,17 +27,19 @@ pub(super) type Guarded = DeserializeGuard<MemberCluster>;
 /// Every member as it is declared now, and how it is. Cheap to clone; clones are one registry.
 #[derive(Clone, Debug)]
 pub struct Registry {
+    /// What the time is to members.
+    pub(super) clock: Clock,
     /// None until the first list of members and Secrets is complete.
     pub(super) members: Arc<watch::Sender<Option<Members>>>,
 }
 
-impl Default for Registry {
-    fn default() -> Self {
-        Self { members: Arc::new(watch::Sender::new(None)) }
-    }
-}
-
 impl Registry {
+    /// Knows no member yet.
+    #[must_use]
+    pub fn new(clock: Clock) -> Self {
+        Self { clock, members: Arc::new(watch::Sender::new(None)) }
+    }
+
     /// A member by name.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<Arc<Member>> {
@@ -53,7 +55,7 @@ impl Registry {
 
     /// Watches members and the Secrets of the hub's `namespace`, and keeps this registry and the members' status up to
     /// date. Members are asked, and status is written, only while `leading`. Never ends.
-    pub async fn run(&self, client: Client, namespace: &str, rules: AddressRules, leading: watch::Receiver<bool>) {
+    pub async fn run(&self, client: Client, namespace: &str, network: Network, leading: watch::Receiver<bool>) {
         let (members, member_events) = mirror(Api::<Guarded>::all(client.clone()));
         let (secrets, secret_events) = mirror(Api::<Secret>::namespaced(client.clone(), namespace));
         let mut keeper = Keeper {
@@ -61,7 +63,7 @@ impl Registry {
             api: Api::all(client),
             members,
             secrets,
-            rules,
+            network,
             leading,
             tasks: BTreeMap::new(),
         };
@@ -84,7 +86,7 @@ where
 {
     let (store, writer) = reflector::store();
     let mut listed = false;
-    let events = watcher(api, watcher::Config::default()).default_backoff().reflect(writer);
+    let events = watcher(api, watcher::Config::default()).backoff(between_tries()).reflect(writer);
     let events = events.filter_map(move |event| {
         let first = matches!(event, Ok(watcher::Event::InitDone)) && !std::mem::replace(&mut listed, true);
         let seen = match event {
@@ -100,13 +102,20 @@ where
     (store, events.boxed())
 }
 
+/// Between a second and ten, as everything that the hub tries again.
+fn between_tries() -> watcher::ExponentialBackoff {
+    let waits =
+        ExponentialBuilder::new().with_min_delay(Duration::from_secs(1)).with_max_delay(Duration::from_secs(10));
+    waits.without_max_times().into()
+}
+
 /// What keeps the registry up to date.
 struct Keeper {
     registry: Registry,
     api: Api<MemberCluster>,
     members: Store<Guarded>,
     secrets: Store<Secret>,
-    rules: AddressRules,
+    network: Network,
     leading: watch::Receiver<bool>,
     tasks: BTreeMap<String, Task>,
 }
@@ -176,7 +185,7 @@ impl Keeper {
     /// Makes the member's clients and starts its own task: one member's trouble never delays another's.
     fn start(&mut self, declared: Declared) -> Arc<Member> {
         let name = declared.name.clone();
-        let member = Arc::new(Member::new(declared, self.rules.clone(), Timestamp::now()));
+        let member = Arc::new(Member::new(declared, self.network.clone(), self.registry.clock.now()));
         let watch = Watch {
             member: Arc::clone(&member),
             registry: self.registry.clone(),

@@ -10,7 +10,7 @@ use super::{Declared, Health, Member, Secrets, health::check};
 use crate::{
     api::{Reason, status::ConditionStatus},
     http::{
-        AddressRules,
+        AddressRules, Network,
         server::{Manner, Server, loopback, response},
     },
 };
@@ -56,14 +56,14 @@ fn spec() -> Value {
 }
 
 /// A member with this spec, and this value under key `k` of Secret `s`.
-fn member(spec: &Value, value: Option<&str>, rules: AddressRules) -> Member {
+fn member(spec: &Value, value: Option<&str>, network: Network) -> Member {
     let spec = serde_json::from_value(spec.clone()).unwrap();
     let data = value.map(|value| [("k".to_owned(), ByteString(value.as_bytes().to_vec()))].into());
     let secret = Secret { data, ..Secret::default() };
     let secrets = Secrets::pick(&spec, |name| (name == "s").then_some(&secret));
     assert!(!format!("{secrets:?}").contains("s3cret"));
     let declared = Declared { name: "eu-3".to_owned(), uid: None, generation: Some(1), spec, secrets };
-    Member::new(declared, rules, Timestamp::now())
+    Member::new(declared, network, Timestamp::now())
 }
 
 fn finding(health: &Health, condition: &str) -> (ConditionStatus, Reason, String) {
@@ -155,7 +155,7 @@ async fn what_keeps_a_kubeconfig_from_being_used_is_a_reason() {
         ),
         (
             Some(good.as_str()),
-            AddressRules::default(),
+            Network::new(AddressRules::default()),
             "Reachable",
             (
                 False,

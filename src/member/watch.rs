@@ -33,7 +33,7 @@ impl Watch {
     /// Checks the member at once and then every 30 seconds, while this process leads.
     pub async fn go_on(mut self) {
         while self.leading.wait_for(|leading| *leading).await.is_ok() {
-            let now = Timestamp::now();
+            let now = self.registry.clock.now();
             let health = health::check(&self.member, now).await;
             if self.member.health().as_ref() != Some(&health) {
                 self.member.health.send_replace(Some(health.clone()));

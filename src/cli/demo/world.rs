@@ -12,7 +12,7 @@ use super::{
     objects,
 };
 use crate::{
-    clock,
+    clock::Clock,
     sandbox::{
         api::ApiServer,
         load::{Load, Totals},
@@ -69,7 +69,7 @@ impl World {
         for name in &plan.members {
             members.push(Member::start(name).await?);
         }
-        let api = ApiServer::new(Arc::new(clock::now), 0);
+        let api = ApiServer::new(Arc::new(|| Clock::default().now()), 0);
         let client = api.client();
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         std::fs::write(folder.file(KUBECONFIG), kubeconfig(&listener)?)?;

@@ -12,12 +12,13 @@ use super::{
 };
 use crate::{
     api::{FIELD_MANAGER, HUB_LEASE},
-    clock,
+    clock::Clock,
 };
 
 /// One process's part in the election.
 pub(in crate::hub) struct Election {
     leases: Api<Lease>,
+    clock: Clock,
     holder: String,
     claim: watch::Sender<Claim>,
     known: Option<Known>,
@@ -27,10 +28,13 @@ pub(in crate::hub) struct Election {
 
 impl Election {
     /// Enters the election as `holder`; nothing is asked before [`Election::run`].
-    pub(in crate::hub) fn new(client: Client, namespace: &str, holder: &str) -> (Self, Leadership) {
+    pub(in crate::hub) fn new(client: Client, clock: Clock, namespace: &str, holder: &str) -> (Self, Leadership) {
         let (claim, receiver) = watch::channel(Claim::None);
         let leases = Api::namespaced(client, namespace);
-        (Self { leases, holder: holder.to_owned(), claim, known: None, unsure: false }, Leadership::new(receiver))
+        (
+            Self { leases, clock, holder: holder.to_owned(), claim, known: None, unsure: false },
+            Leadership::new(receiver),
+        )
     }
 
     /// Looks, takes and renews until `stop`, and then gives the lease back.
@@ -70,7 +74,7 @@ impl Election {
             self.look(now).await?;
         }
         let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-        let written = match turn::next(&self.holder, self.known.as_ref(), now, clock::now()) {
+        let written = match turn::next(&self.holder, self.known.as_ref(), now, self.clock.now()) {
             Turn::Create(mut lease) => {
                 lease.metadata.name = Some(HUB_LEASE.to_owned());
                 self.leases.create(&params, &lease).await
@@ -114,7 +118,7 @@ impl Election {
         let held = self.holds();
         self.change(Claim::None);
         let Some(known) = self.known.take().filter(|_| held) else { return };
-        let lease = turn::released(&known.lease, clock::now());
+        let lease = turn::released(&known.lease, self.clock.now());
         if let Err(error) = within_deadline(self.leases.replace(HUB_LEASE, &PostParams::default(), &lease)).await {
             tracing::warn!(%error, "the lease was not given back; it runs out by itself");
         }

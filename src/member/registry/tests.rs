@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::Registry;
+use crate::clock::Clock;
 use crate::http::{
     install_crypto,
     server::{Manner, Server, loopback, response},
@@ -122,7 +123,7 @@ async fn prometheus() -> Server {
 }
 
 fn run(client: kube::Client, leading: watch::Receiver<bool>) -> Registry {
-    let registry = Registry::default();
+    let registry = Registry::new(Clock::default());
     let running = registry.clone();
     tokio::spawn(async move { running.run(client, "cutover", loopback(), leading).await });
     registry

@@ -14,7 +14,7 @@ use reqwest::Url;
 
 use super::{gateway::Gateway, locked};
 use crate::{
-    clock,
+    clock::Clock,
     sandbox::{
         prometheus::{Series, response},
         server::{Answer, json, text},
@@ -62,7 +62,7 @@ async fn scrape(monitoring: Weak<Monitoring>, gateway: Arc<Gateway>) {
     loop {
         turns.tick().await;
         let Some(monitoring) = monitoring.upgrade() else { return };
-        gateway.counters().scrape(&mut locked(&monitoring.series), clock::now());
+        gateway.counters().scrape(&mut locked(&monitoring.series), Clock::default().now());
     }
 }
 
@@ -81,7 +81,7 @@ impl Query {
         let parameter =
             |name: &str| url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
         let at = match parameter("time") {
-            None => clock::now(),
+            None => Clock::default().now(),
             Some(time) => Timestamp::UNIX_EPOCH + Duration::try_from_secs_f64(time.parse().ok()?).ok()?,
         };
         Some(Self { text: parameter("query")?, at })

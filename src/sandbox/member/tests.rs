@@ -1,6 +1,6 @@
 //! Members as the hub and clients see them.
 
-use std::{collections::BTreeMap, net::IpAddr, time::Instant};
+use std::{collections::BTreeMap, time::Instant};
 
 use jiff::Timestamp;
 use k8s_openapi::{ByteString, api::core::v1::Secret};
@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    http::{AddressRules, Client, Limits, Peer},
+    clock::Clock,
+    http::{AddressRules, Aliases, Client, Limits, Network, Peer},
     member::{Declared, Member as Seen, Secrets},
     metric::Prometheus,
 };
@@ -16,16 +17,16 @@ use crate::{
 const LIMITS: Limits = Limits { deadline: Duration::from_secs(5), body: 1 << 20 };
 
 /// Loopback is allowed, and the member's API server has its name.
-fn rules(member: &Member) -> AddressRules {
-    let aliases = BTreeMap::from([(server_name(member.name()), IpAddr::from([127, 0, 0, 1]))]);
-    AddressRules::new(vec!["127.0.0.0/8".parse().unwrap()], Vec::new()).with_aliases(aliases)
+fn network(member: &Member) -> Network {
+    let aliases = Aliases::new(vec![(server_name(member.name()), [127, 0, 0, 1].into())]);
+    Network::new(AddressRules::new(vec!["127.0.0.0/8".parse().unwrap()], Vec::new())).with_names(Arc::new(aliases))
 }
 
 /// The status of a GET for a service.
 async fn get(member: &Member, host: &str) -> Result<u16, String> {
     let mut peer = Peer::at(&format!("http://{}", member.addresses().gateway)).unwrap();
     peer.host_header = Some(host.to_owned());
-    let client = Client::new(&peer, &rules(member)).unwrap();
+    let client = Client::new(&peer, &network(member)).unwrap();
     client.get("/", &[], LIMITS).await.map(|answer| answer.status).map_err(|error| error.to_string())
 }
 
@@ -41,7 +42,7 @@ fn prometheus(member: &Member, prometheus: &Value) -> Prometheus {
     let secret = Secret { data: Some(data), ..Secret::default() };
     let secrets = Secrets::pick(&spec, |_| Some(&secret));
     let declared = Declared { name: member.name().to_owned(), uid: None, generation: None, spec, secrets };
-    Seen::new(declared, rules(member), Timestamp::now()).prometheus().unwrap()
+    Seen::new(declared, network(member), Timestamp::now()).prometheus().unwrap()
 }
 
 fn both_ways(member: &Member) -> [Prometheus; 2] {
@@ -68,7 +69,7 @@ async fn what_was_answered_is_counted_and_told() {
         let query = r#"sum by (code) (http_requests_total{service="storefront"})"#;
         let since = Instant::now();
         let counted = loop {
-            let now = crate::clock::now();
+            let now = Clock::default().now();
             let answer = prometheus.query(query, now).await.unwrap();
             let crate::metric::Answer::Vector(series) = answer else { panic!("{answer:?}") };
             let counted: BTreeMap<_, _> =
@@ -86,7 +87,7 @@ async fn what_was_answered_is_counted_and_told() {
 async fn a_probe_is_no_traffic() {
     let member = Member::start("eu-1").await.unwrap();
     let peer = Peer::at(&format!("http://{}", member.addresses().gateway)).unwrap();
-    let client = Client::new(&peer, &rules(&member)).unwrap();
+    let client = Client::new(&peer, &network(&member)).unwrap();
     assert_eq!(client.get("/healthz", &[], LIMITS).await.unwrap().status, 200);
     assert_eq!(member.received("127"), 0);
 }
@@ -96,12 +97,12 @@ async fn metrics_that_are_hidden_are_missing_and_not_zero() {
     let member = Member::start("eu-1").await.unwrap();
     member.show_metrics(false);
     for prometheus in both_ways(&member) {
-        let missing = prometheus.query("vector(1)", crate::clock::now()).await.unwrap_err();
+        let missing = prometheus.query("vector(1)", Clock::default().now()).await.unwrap_err();
         assert_eq!(missing.to_string(), "Prometheus answered with status 503");
     }
     member.show_metrics(true);
     for prometheus in both_ways(&member) {
-        let now = crate::clock::now();
+        let now = Clock::default().now();
         assert_eq!(prometheus.query("vector(1)", now).await.unwrap().number(now), Ok(Some(1.0)));
     }
 }
@@ -114,7 +115,7 @@ async fn an_api_server_wants_its_token() {
         serde_json::from_value(kubeconfig["clusters"][0]["cluster"]["certificate-authority-data"].clone()).unwrap();
     let mut peer = Peer::at(kubeconfig["clusters"][0]["cluster"]["server"].as_str().unwrap()).unwrap();
     peer.roots = Some(authority.0);
-    let client = Client::new(&peer, &rules(&member)).unwrap();
+    let client = Client::new(&peer, &network(&member)).unwrap();
     assert_eq!(client.get("/version", &[], LIMITS).await.unwrap().status, 401);
 }
 

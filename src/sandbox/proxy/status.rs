@@ -8,7 +8,7 @@ use kube::{
 use serde_json::{Value, json};
 
 use super::table::Verdict;
-use crate::clock;
+use crate::clock::Clock;
 
 /// Writes the status of a route unless it is there already. A write that fails is made up for by the next change.
 pub(super) async fn tell(cluster: &Client, resource: &ApiResource, route: &DynamicObject, verdict: &Verdict) {
@@ -34,7 +34,7 @@ fn parents(route: &DynamicObject, verdict: &Verdict) -> Value {
             "reason": if problem.is_none() { good } else { bad },
             "message": problem.unwrap_or_default(),
             "observedGeneration": generation,
-            "lastTransitionTime": clock::now(),
+            "lastTransitionTime": Clock::default().now(),
         })
     };
     let unresolved = (!verdict.unresolved.is_empty()).then(|| format!("not found: {}", verdict.unresolved.join(", ")));

@@ -1,0 +1,114 @@
+//! The way out: which addresses may be called, who knows them, and what carries the calls.
+
+use std::{fmt::Debug, net::IpAddr, sync::Arc};
+
+use futures::future::BoxFuture;
+use http::Request;
+
+use super::{AddressRules, Answer, HttpError, sanitise};
+
+/// Addresses of a name that are taken; a name with more is as well served by the first.
+const ADDRESSES: usize = 64;
+
+/// Knows the addresses of hosts.
+pub trait Names: Debug + Send + Sync {
+    /// The addresses of a name or literal; none if it leads nowhere.
+    fn addresses(&self, host: &str) -> BoxFuture<'static, Vec<IpAddr>>;
+}
+
+/// Answers calls in the place of sockets.
+pub trait Peers: Debug + Send + Sync {
+    /// The answer to a call, whose URI holds the host that would be connected to. Deadlines and body limits are kept
+    /// for it.
+    fn answer(&self, call: Request<()>) -> BoxFuture<'static, Result<Answer, HttpError>>;
+}
+
+/// The way out. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// Which addresses may be called.
+    pub(super) rules: AddressRules,
+    names: Arc<dyn Names>,
+    /// Sockets, where there is none.
+    pub(super) peers: Option<Arc<dyn Peers>>,
+}
+
+impl Network {
+    /// The real network: sockets, the system's resolver, and the addresses that the rules allow.
+    #[must_use]
+    pub fn new(rules: AddressRules) -> Self {
+        Self { rules, names: Arc::new(System), peers: None }
+    }
+
+    /// The same with other names.
+    #[must_use]
+    pub fn with_names(self, names: Arc<dyn Names>) -> Self {
+        Self { names, ..self }
+    }
+
+    /// The same with calls that never reach a socket.
+    #[must_use]
+    pub fn with_peers(self, peers: Arc<dyn Peers>) -> Self {
+        Self { peers: Some(peers), ..self }
+    }
+
+    /// The addresses of a name or literal, each of them allowed: one that is not refuses the whole name, because the
+    /// next connection might take it.
+    ///
+    /// # Errors
+    /// When the name leads nowhere, or to an address that the hub may not call.
+    pub async fn resolve(&self, host: &str) -> Result<Vec<IpAddr>, HttpError> {
+        let mut addresses = Vec::new();
+        for address in self.names.addresses(host).await {
+            self.rules.check(host, address)?;
+            if addresses.len() < ADDRESSES && !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+        if addresses.is_empty() { Err(HttpError::NotResolved(sanitise(host))) } else { Ok(addresses) }
+    }
+}
+
+/// The system's resolver, the hosts file included.
+#[derive(Debug)]
+pub(super) struct System;
+
+impl Names for System {
+    fn addresses(&self, host: &str) -> BoxFuture<'static, Vec<IpAddr>> {
+        let host = host.to_owned();
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((host.as_str(), 0)).await;
+            found.map(|sockets| sockets.map(|socket| socket.ip()).collect()).unwrap_or_default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn network(allowed: &[&str]) -> Network {
+        let nets = allowed.iter().map(|net| net.parse().unwrap()).collect();
+        Network::new(AddressRules::new(nets, Vec::new()))
+    }
+
+    #[tokio::test]
+    async fn names_are_judged_by_what_they_lead_to() {
+        for host in ["localhost", "0x7f000001", "127.1"] {
+            let error = network(&[]).resolve(host).await.unwrap_err();
+            assert!(matches!(error, HttpError::AddressNotAllowed { kind: "loopback", .. }), "{host}: {error}");
+        }
+        // Whether a resolver knows this form depends on the machine; it is refused either way.
+        assert!(network(&[]).resolve("localhost.").await.is_err());
+        assert_eq!(network(&["127.0.0.0/8"]).resolve("127.0.0.1").await.unwrap(), [IpAddr::from([127, 0, 0, 1])]);
+    }
+
+    #[tokio::test]
+    async fn a_refusal_names_the_host_the_address_and_the_remedy() {
+        assert_eq!(
+            network(&[]).resolve("127.0.0.1").await.unwrap_err().to_string(),
+            "AddressNotAllowed: 127.0.0.1 is 127.0.0.1, loopback; give the member's own address, \
+             or start the hub with --allow-addresses"
+        );
+    }
+}

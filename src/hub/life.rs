@@ -1,0 +1,194 @@
+//! One life of the hub: its parts from the first call to the last.
+
+use std::{future::pending, sync::Arc, time::Duration};
+
+use k8s_openapi::api::core::v1::Namespace;
+use kube::{Api, Client, ResourceExt, runtime::watcher};
+use tokio::{
+    net::TcpListener,
+    sync::{oneshot, watch as channel},
+    task::JoinHandle,
+};
+
+use super::{
+    Hub, HubError,
+    backoff::wait_after,
+    controller,
+    lease::{CALL_DEADLINE, Election, Leadership},
+    supervise, watch,
+};
+use crate::{
+    clock::Clock,
+    http::Network,
+    web::{self, Metrics},
+};
+
+/// The write under way may end after a signal; so does the lease.
+const GRACE: Duration = Duration::from_secs(5);
+const _: () = assert!(CALL_DEADLINE.as_millis() < GRACE.as_millis());
+/// A change of leadership is noticed within this time by those that only ask members.
+const NOTICE: Duration = Duration::from_millis(500);
+
+/// What a life of the hub is made of.
+pub struct Life {
+    /// The hub cluster. It retries nothing by itself.
+    pub client: Client,
+    /// The way to members.
+    pub network: Network,
+    /// The time of day.
+    pub clock: Clock,
+    /// A name that no other life has.
+    pub name: String,
+    /// The hub's own namespace: its Lease, and the Secrets of members.
+    pub namespace: String,
+    /// Ask for the Lease before acting.
+    pub leader_election: bool,
+    /// Where `/healthz`, `/readyz` and `/metrics` are answered, if anywhere.
+    pub listener: Option<TcpListener>,
+}
+
+/// Lives until `stop`, and then ends what is under way and gives the lease back.
+///
+/// # Errors
+/// When a part ends that must not.
+pub async fn live(life: Life, stop: impl Future<Output = ()>) -> Result<(), HubError> {
+    tokio::pin!(stop);
+    let id = tokio::select! {
+        biased;
+        () = &mut stop => return Ok(()),
+        id = identity(&life.client) => id,
+    };
+    Running::begin(life, id).until(stop).await
+}
+
+/// The parts of a running process.
+struct Running {
+    hub: Arc<Hub>,
+    web: JoinHandle<std::io::Result<()>>,
+    controller: JoinHandle<()>,
+    election: JoinHandle<()>,
+    release: oneshot::Sender<()>,
+}
+
+impl Running {
+    fn begin(mut life: Life, id: String) -> Self {
+        let metrics = Metrics::default();
+        let (release, released) = oneshot::channel();
+        let (leadership, election) = lead(&life, released);
+        tracing::info!(leader = life.name, hub = id, namespace = life.namespace, "cutover hub begins");
+        let (client, namespace, listener) = (life.client.clone(), life.namespace.clone(), life.listener.take());
+        let hub = Arc::new(Hub::new(life, id, leadership, metrics));
+        let web = serve(&hub, listener);
+        watch_all(&hub, &client, &namespace);
+        let controller = tokio::spawn(controller::run(hub.clone()));
+        Self { hub, web, controller, election, release }
+    }
+
+    /// Ends when `stop` does, or when a part ends that must not.
+    async fn until(mut self, stop: impl Future<Output = ()>) -> Result<(), HubError> {
+        let broken = tokio::select! {
+            biased;
+            () = stop => None,
+            _ = &mut self.election => Some("the election"),
+            _ = &mut self.controller => Some("the controller"),
+            _ = &mut self.web => Some("the web server"),
+        };
+        tracing::info!(broken, "stopping: writes under way may end");
+        self.hub.leadership.resign();
+        ended("passes", &mut self.controller).await;
+        // An election that has ended has nothing to release.
+        let _ = self.release.send(());
+        ended("the lease", &mut self.election).await;
+        broken.map_or(Ok(()), |part| Err(HubError::Ended(part)))
+    }
+}
+
+/// Waits for a part to end, but not for long.
+async fn ended(what: &str, part: &mut JoinHandle<()>) {
+    if !part.is_finished() && tokio::time::timeout(GRACE, part).await.is_err() {
+        tracing::warn!(what, "not ended within {GRACE:?}; the process ends all the same");
+    }
+}
+
+fn lead(life: &Life, released: oneshot::Receiver<()>) -> (Leadership, JoinHandle<()>) {
+    if !life.leader_election {
+        return (Leadership::alone(), tokio::spawn(until(released)));
+    }
+    let (election, leadership) = Election::new(life.client.clone(), life.clock.clone(), &life.namespace, &life.name);
+    (leadership, tokio::spawn(election.run(until(released))))
+}
+
+/// Until the lease shall be given back. A sender that is gone asks for the same.
+async fn until(released: oneshot::Receiver<()>) {
+    let _ = released.await;
+}
+
+fn serve(hub: &Arc<Hub>, listener: Option<TcpListener>) -> JoinHandle<std::io::Result<()>> {
+    let Some(listener) = listener else { return tokio::spawn(pending()) };
+    let asked = hub.clone();
+    let ready = move || asked.missing().map_or(Ok(()), |missing| Err(missing.to_owned()));
+    tokio::spawn(web::serve(listener, hub.metrics.clone(), Arc::new(ready)))
+}
+
+/// Begins the watches that last as long as the process.
+fn watch_all(hub: &Arc<Hub>, client: &Client, namespace: &str) {
+    let (watching, rollouts) = (hub.clone(), Api::all(client.clone()));
+    tokio::spawn(async move {
+        let config = watcher::Config::default;
+        let fill = || {
+            watch::fill(rollouts.clone(), config(), watching.rollouts.clone(), |_| {}, |change| watching.news(change))
+        };
+        supervise::forever("rollouts", &watching.metrics, fill).await;
+    });
+    let (watching, requests) = (hub.clone(), Api::all(client.clone()));
+    tokio::spawn(async move {
+        let config = watcher::Config::default;
+        let fill = || {
+            watch::fill(requests.clone(), config(), watching.requests.clone(), |_| {}, |change| watching.news(change))
+        };
+        supervise::forever("requests", &watching.metrics, fill).await;
+    });
+    let leading = channel::Sender::new(false);
+    let (watching, client, namespace, receiver) =
+        (hub.clone(), client.clone(), namespace.to_owned(), leading.subscribe());
+    tokio::spawn(async move {
+        let (registry, network) = (&watching.registry, &watching.network);
+        let keep = || registry.run(client.clone(), &namespace, network.clone(), receiver.clone());
+        supervise::forever("members", &watching.metrics, keep).await;
+    });
+    tokio::spawn(members_wake(hub.clone()));
+    tokio::spawn(announce_leadership(hub.clone(), leading));
+}
+
+/// A member that changed may concern every rollout.
+async fn members_wake(hub: Arc<Hub>) {
+    let mut changes = hub.registry.changes();
+    while changes.changed().await.is_ok() {
+        hub.wakers.wake_all();
+        hub.changed.notify_one();
+    }
+}
+
+async fn announce_leadership(hub: Arc<Hub>, leading: channel::Sender<bool>) {
+    loop {
+        let leads = hub.leadership.is_current();
+        hub.metrics.lead(leads);
+        leading.send_if_modified(|known| std::mem::replace(known, leads) != leads);
+        tokio::time::sleep(NOTICE).await;
+    }
+}
+
+/// UID of the namespace kube-system: which cluster this is. Asked until there is an answer.
+async fn identity(client: &Client) -> String {
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let mut failures = 0;
+    loop {
+        match tokio::time::timeout(CALL_DEADLINE, namespaces.get("kube-system")).await {
+            Ok(Ok(namespace)) => return namespace.uid().unwrap_or_default(),
+            Ok(Err(error)) => tracing::warn!(%error, "the hub cluster does not say which one it is; asked again"),
+            Err(_) => tracing::warn!("the hub cluster does not answer; asked again"),
+        }
+        tokio::time::sleep(wait_after(failures)).await;
+        failures += 1;
+    }
+}
