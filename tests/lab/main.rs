@@ -7,6 +7,7 @@
 mod apiserver;
 mod audit;
 mod cluster;
+mod conformance;
 mod contour;
 mod demo;
 mod dns;

@@ -2,6 +2,18 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::{
+    api::{
+        coordination::v1::Lease,
+        core::v1::{ConfigMap, Event, Namespace, Secret, Service, ServiceAccount},
+        discovery::v1::EndpointSlice,
+        events::v1::Event as NewEvent,
+        networking::v1::Ingress,
+        rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding},
+    },
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -25,6 +37,8 @@ pub(super) struct BuiltIn {
     pub(super) overwrites: bool,
     pub(super) created_by_put: bool,
     pub(super) returns_deleted: bool,
+    /// The object without what its type does not know, or words about what does not fit the type.
+    pub(super) typed: fn(Value) -> serde_json::Result<Value>,
     /// Fills in what the real server does.
     pub(super) complete: fn(&mut Value),
     /// How its lists and maps are merged, as a definition would say it.
@@ -45,6 +59,7 @@ const PLAIN: BuiltIn = BuiltIn {
     overwrites: true,
     created_by_put: false,
     returns_deleted: false,
+    typed: Ok,
     complete: |_| {},
     merging: || json!({}),
     blank: || json!({}),
@@ -57,53 +72,53 @@ pub(super) const EVENTS: &str = "events.k8s.io";
 
 #[rustfmt::skip] // One kind, one paragraph.
 static ALL: &[BuiltIn] = &[
-    BuiltIn { plural: "configmaps", kind: "ConfigMap", short_names: &["cm"], ..PLAIN },
+    BuiltIn { plural: "configmaps", kind: "ConfigMap", typed: typed::<ConfigMap>, short_names: &["cm"], ..PLAIN },
     BuiltIn {
-        plural: "events", kind: "Event", short_names: &["ev"], created_by_put: true, complete: event,
+        plural: "events", kind: "Event", typed: typed::<Event>, short_names: &["ev"], created_by_put: true, complete: event,
         merging: || json!({"properties": {"involvedObject": {"x-kubernetes-map-type": "atomic"}}}),
         blank: || json!({"involvedObject": {}, "source": {}, "eventTime": null, "firstTimestamp": null, "lastTimestamp": null,
             "reportingComponent": "", "reportingInstance": ""}),
         ..PLAIN
     },
     BuiltIn {
-        plural: "namespaces", kind: "Namespace", short_names: &["ns"], namespaced: false, status: true, complete: namespace,
+        plural: "namespaces", kind: "Namespace", typed: typed::<Namespace>, short_names: &["ns"], namespaced: false, status: true, complete: namespace,
         blank: || json!({"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}), ..PLAIN
     },
     BuiltIn {
-        plural: "secrets", kind: "Secret", complete: secret, ..PLAIN
+        plural: "secrets", kind: "Secret", typed: typed::<Secret>, complete: secret, ..PLAIN
     },
     BuiltIn {
-        plural: "services", kind: "Service", short_names: &["svc"], status: true, created_by_put: true, returns_deleted: true,
+        plural: "services", kind: "Service", typed: typed::<Service>, short_names: &["svc"], status: true, created_by_put: true, returns_deleted: true,
         complete: service, merging: service_merging, blank: || json!({"spec": {}, "status": {"loadBalancer": {}}}), ..PLAIN
     },
-    BuiltIn { plural: "serviceaccounts", kind: "ServiceAccount", short_names: &["sa"], returns_deleted: true, ..PLAIN },
+    BuiltIn { plural: "serviceaccounts", kind: "ServiceAccount", typed: typed::<ServiceAccount>, short_names: &["sa"], returns_deleted: true, ..PLAIN },
     BuiltIn {
-        group: "apiextensions.k8s.io", plural: "customresourcedefinitions", kind: "CustomResourceDefinition", short_names: &["crd", "crds"],
+        group: "apiextensions.k8s.io", plural: "customresourcedefinitions", kind: "CustomResourceDefinition", typed: typed::<CustomResourceDefinition>, short_names: &["crd", "crds"],
         namespaced: false, status: true, generation: true, overwrites: false, ..PLAIN
     },
     BuiltIn {
-        group: "coordination.k8s.io", plural: "leases", kind: "Lease", overwrites: false, created_by_put: true,
+        group: "coordination.k8s.io", plural: "leases", kind: "Lease", typed: typed::<Lease>, overwrites: false, created_by_put: true,
         complete: |lease| ensure(lease, "spec", &json!({})), blank: || json!({"spec": {}}), ..PLAIN
     },
     BuiltIn {
-        group: "discovery.k8s.io", plural: "endpointslices", kind: "EndpointSlice", generation: true, complete: endpoint_slice, ..PLAIN
+        group: "discovery.k8s.io", plural: "endpointslices", kind: "EndpointSlice", typed: typed::<EndpointSlice>, generation: true, complete: endpoint_slice, ..PLAIN
     },
     BuiltIn {
-        group: EVENTS, plural: "events", kind: "Event", short_names: &["ev"], created_by_put: true, complete: new_event,
+        group: EVENTS, plural: "events", kind: "Event", typed: typed::<NewEvent>, short_names: &["ev"], created_by_put: true, complete: new_event,
         merging: || json!({"properties": {"regarding": {"x-kubernetes-map-type": "atomic"}}}),
         blank: || json!({"regarding": {}, "deprecatedSource": {}, "eventTime": null, "deprecatedFirstTimestamp": null,
             "deprecatedLastTimestamp": null}),
         ..PLAIN
     },
     BuiltIn {
-        group: "networking.k8s.io", plural: "ingresses", kind: "Ingress", short_names: &["ing"], status: true, generation: true,
+        group: "networking.k8s.io", plural: "ingresses", kind: "Ingress", typed: typed::<Ingress>, short_names: &["ing"], status: true, generation: true,
         complete: |ingress| { ensure(ingress, "spec", &json!({})); ensure(ingress, "status", &json!({"loadBalancer": {}})); },
         blank: || json!({"spec": {}, "status": {"loadBalancer": {}}}), ..PLAIN
     },
-    BuiltIn { group: "rbac.authorization.k8s.io", plural: "clusterroles", kind: "ClusterRole", namespaced: false, ..PLAIN },
-    BuiltIn { group: "rbac.authorization.k8s.io", plural: "clusterrolebindings", kind: "ClusterRoleBinding", namespaced: false, ..PLAIN },
-    BuiltIn { group: "rbac.authorization.k8s.io", plural: "roles", kind: "Role", ..PLAIN },
-    BuiltIn { group: "rbac.authorization.k8s.io", plural: "rolebindings", kind: "RoleBinding", ..PLAIN },
+    BuiltIn { group: "rbac.authorization.k8s.io", plural: "clusterroles", kind: "ClusterRole", typed: typed::<ClusterRole>, namespaced: false, ..PLAIN },
+    BuiltIn { group: "rbac.authorization.k8s.io", plural: "clusterrolebindings", kind: "ClusterRoleBinding", typed: typed::<ClusterRoleBinding>, namespaced: false, ..PLAIN },
+    BuiltIn { group: "rbac.authorization.k8s.io", plural: "roles", kind: "Role", typed: typed::<Role>, ..PLAIN },
+    BuiltIn { group: "rbac.authorization.k8s.io", plural: "rolebindings", kind: "RoleBinding", typed: typed::<RoleBinding>, ..PLAIN },
 ];
 
 /// Every kind of the table.
@@ -130,6 +145,10 @@ pub(super) fn kinds() -> impl Iterator<Item = Kind> {
             nature: Nature::BuiltIn(built_in),
         }
     })
+}
+
+fn typed<K: DeserializeOwned + Serialize>(object: Value) -> serde_json::Result<Value> {
+    serde_json::from_value::<K>(object).and_then(serde_json::to_value)
 }
 
 /// The merging of every object's metadata.
@@ -195,25 +214,38 @@ fn service(service: &mut Value) {
     let spec = &mut service["spec"];
     ensure(spec, "type", &json!("ClusterIP"));
     ensure(spec, "sessionAffinity", &json!("None"));
-    for port in spec["ports"].as_array_mut().into_iter().flatten() {
+    for port in spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
         ensure(port, "protocol", &json!("TCP"));
         let number = port["port"].clone();
         ensure(port, "targetPort", &number);
     }
     if text(spec, "/type") != "ExternalName" {
         ensure(spec, "internalTrafficPolicy", &json!("Cluster"));
-        ensure(spec, "ipFamilies", &json!(["IPv4"]));
-        ensure(spec, "ipFamilyPolicy", &json!("SingleStack"));
     }
 }
 
 /// Gives a Service its address, counted up from one on. What the real server takes at random is not compared.
 pub(super) fn address(service: &mut Value, count: usize) {
     let spec = &mut service["spec"];
-    if text(spec, "/type") != "ExternalName" && text(spec, "/clusterIP").is_empty() {
+    if text(spec, "/type") == "ExternalName" {
+        return;
+    }
+    ensure(spec, "ipFamilies", &json!(["IPv4"]));
+    ensure(spec, "ipFamilyPolicy", &json!("SingleStack"));
+    if text(spec, "/clusterIP").is_empty() {
         let address = format!("10.96.{}.{}", count / 250 % 256, count % 250 + 1);
         spec["clusterIPs"] = json!([address]);
         spec["clusterIP"] = address.into();
+    }
+}
+
+/// A Service keeps its address, whether an update repeats it or not.
+pub(super) fn keep_address(service: &mut Value, old: &Value) {
+    let same_type = text(service, "/spec/type") == text(old, "/spec/type");
+    for key in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
+        if let (true, Some(address)) = (same_type, old["spec"].get(key)) {
+            ensure(&mut service["spec"], key, address);
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     kind::text,
+    meta,
     state::Call,
     status::Failure,
     write::{Brought, is_empty},
@@ -14,46 +15,46 @@ const ACCEPTED: [&str; 3] = ["application/json", "application/yaml", "applicatio
 
 /// The object in a body, sifted.
 pub(super) fn object(call: &Call<'_>) -> Result<Brought, Failure> {
-    let mut object = parse(call)?;
+    let object = parse(call)?;
     let kind = &call.kind.kind;
+    let unrecognized = |why: &str| {
+        Failure::bad_request(&format!("the object provided is unrecognized (must be of type {kind}): {why}"))
+    };
     if !object.is_object() {
-        let message = format!("the object provided is unrecognized (must be of type {kind}): it is no object");
-        return Err(Failure::bad_request(&message));
+        return Err(unrecognized("it is no object"));
     }
-    if call.kind.is_custom() {
-        named(call, &object)?;
+    if call.kind.is_custom() && text(&object, "/kind").is_empty() {
+        let body = String::from_utf8_lossy(&call.request.body);
+        return Err(unrecognized(&format!("Object 'Kind' is missing in '{body}' ({body})")));
     }
+    identified(call, object)
+}
+
+/// An object that is of the kind and version of the path, sifted.
+pub(super) fn identified(call: &Call<'_>, mut object: Value) -> Result<Brought, Failure> {
     let (given, wanted) = (text(&object, "/apiVersion"), call.api_version());
-    if !given.is_empty() && given != wanted {
+    if given != wanted && (call.kind.is_custom() || !given.is_empty()) {
         let message =
             format!("the API version in the data ({given}) does not match the expected API version ({wanted})");
         return Err(Failure::bad_request(&message));
     }
+    let given = text(&object, "/kind");
+    if call.kind.is_custom() && given != call.kind.kind {
+        return Err(Failure::other_kind(call.kind, given, text(&object, "/metadata/name")));
+    }
     object["apiVersion"] = wanted.into();
-    object["kind"] = kind.clone().into();
+    object["kind"] = call.kind.kind.clone().into();
     sift(call, object)
 }
 
-/// Custom objects say what they are.
-fn named(call: &Call<'_>, object: &Value) -> Result<(), Failure> {
-    let body = String::from_utf8_lossy(&call.request.body);
-    let missing = |what: &str| {
-        let kind = &call.kind.kind;
-        format!(
-            "the object provided is unrecognized (must be of type {kind}): Object '{what}' is missing in '{body}' ({body})"
-        )
-    };
-    match (text(object, "/kind"), text(object, "/apiVersion")) {
-        ("", _) => Err(Failure::bad_request(&missing("Kind"))),
-        (_, "") => Err(Failure::bad_request(&missing("apiVersion"))),
-        _ => Ok(()),
-    }
-}
-
 /// Takes out what the schema does not know; it is refused, told or passed over, as the request wants it.
-pub(super) fn sift(call: &Call<'_>, mut object: Value) -> Result<Brought, Failure> {
+fn sift(call: &Call<'_>, mut object: Value) -> Result<Brought, Failure> {
     if !object["metadata"].is_object() {
         object["metadata"] = json!({});
+    }
+    meta::typed(&mut object).map_err(|error| misfit(call, &error))?;
+    if let Some(built_in) = call.kind.built_in() {
+        object = (built_in.typed)(object).map_err(|error| misfit(call, &error))?;
     }
     let unknown = call.version.schema.prune(&mut object);
     let said: Vec<String> = unknown.iter().map(|field| format!("unknown field {field:?}")).collect();
@@ -62,6 +63,11 @@ pub(super) fn sift(call: &Call<'_>, mut object: Value) -> Result<Brought, Failur
         Some("Strict") if !said.is_empty() => Err(Failure::bad_request(&strict(call, &said.join(", ")))),
         _ => Ok(Brought { object, warnings: said }),
     }
+}
+
+fn misfit(call: &Call<'_>, error: &serde_json::Error) -> Failure {
+    let (kind, version) = (&call.kind.kind, &call.version.name);
+    Failure::bad_request(&format!("{kind} in version {version:?} cannot be handled as a {kind}: {error}"))
 }
 
 fn strict(call: &Call<'_>, said: &str) -> String {

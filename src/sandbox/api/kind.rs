@@ -88,6 +88,11 @@ impl Kind {
         self.built_in().is_none_or(|built_in| built_in.generation)
     }
 
+    /// Whether a change of labels counts as well.
+    pub(super) fn counts_labels(&self) -> bool {
+        self.built_in().is_some() && self.plural == "endpointslices"
+    }
+
     /// Whether a PUT without resourceVersion overwrites.
     pub(super) fn overwrites(&self) -> bool {
         self.built_in().is_some_and(|built_in| built_in.overwrites)

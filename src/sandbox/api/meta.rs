@@ -1,7 +1,8 @@
 //! What the server itself writes into an object's metadata, and what nobody may.
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::{Map, Value, json};
 
 use super::{
     kind::{Kind, Version, text},
@@ -57,6 +58,18 @@ impl Dice {
     }
 }
 
+/// Metadata have a type of their own, whatever the kind; maps and lists without entries are left out.
+pub(super) fn typed(object: &mut Value) -> serde_json::Result<()> {
+    let typed: ObjectMeta = serde_json::from_value(object["metadata"].take())?;
+    object["metadata"] = serde_json::to_value(typed)?;
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.retain(|_, value| {
+            !(value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty))
+        });
+    }
+    Ok(())
+}
+
 /// The metadata of a new object.
 pub(super) fn begin(kind: &Kind, object: &mut Value, uid: String, at: Timestamp) {
     let Some(metadata) = object["metadata"].as_object_mut() else { return };
@@ -102,7 +115,8 @@ pub(super) fn count(kind: &Kind, version: &Version, object: &mut Value, old: &Va
         }
         wanted
     };
-    if kind.has_generation() && wanted(object) != wanted(old) {
+    let labels = kind.counts_labels() && object["metadata"]["labels"] != old["metadata"]["labels"];
+    if kind.has_generation() && (labels || wanted(object) != wanted(old)) {
         let generation = old["metadata"]["generation"].as_u64().unwrap_or_default();
         object["metadata"]["generation"] = (generation + 1).into();
     }
@@ -127,20 +141,21 @@ pub(super) fn finalizers(object: &Value) -> Vec<&str> {
 }
 
 /// Finalizers that are new on an object that is going.
-pub(super) fn late_finalizers(object: &Value, old: &Value) -> Option<FieldError> {
+pub(super) fn late_finalizers(object: &Value, old: &Value) -> Vec<FieldError> {
     let before = finalizers(old);
     let new: Vec<String> = finalizers(object)
         .into_iter()
         .filter(|name| !before.contains(name))
         .map(|name| json!(name).to_string())
         .collect();
-    (is_deleted(old) && !new.is_empty()).then(|| {
-        let detail = format!(
-            "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
-            new.join(", ")
-        );
-        FieldError::forbidden("metadata.finalizers", &detail)
-    })
+    if !is_deleted(old) || new.is_empty() {
+        return Vec::new();
+    }
+    let detail = format!(
+        "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+        new.join(", ")
+    );
+    vec![FieldError::forbidden("metadata.finalizers", &detail)]
 }
 
 /// What is wrong with a new object's name.

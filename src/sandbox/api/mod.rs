@@ -112,7 +112,9 @@ impl ApiServer {
             return answer;
         }
         let kind = state::resolve(&state.kinds, &request, &target)?;
+        request.options.check(&request.method)?;
         let reading = request.method == Method::GET;
+
         if reading && target.name.is_none() && request.options.is("watch") {
             let watch = watch::begin(self, &state, request, target, kind)?;
             return Ok(Answer::Watch(Box::new(watch)));

@@ -2,11 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{
-    schema::{below, identity},
-    state::Call,
-    status::Failure,
-};
+use super::{schema::below, state::Call, status::Failure};
 
 const ACCEPTED: [&str; 3] =
     ["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"];
@@ -31,7 +27,12 @@ pub(super) fn parse(call: &Call<'_>) -> Result<Patch, Failure> {
     let unreadable = |error: serde_json::Error| Failure::bad_request(&format!("error decoding patch: {error}"));
     match call.request.content_type.as_str() {
         "application/json-patch+json" => serde_json::from_slice(body).map(Patch::Json).map_err(unreadable),
-        "application/merge-patch+json" => serde_json::from_slice(body).map(Patch::Merge).map_err(unreadable),
+        "application/merge-patch+json" => {
+            let patch: Value = serde_json::from_slice(body).map_err(unreadable)?;
+            let words =
+                "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}";
+            if patch.is_array() { Err(Failure::bad_request(words)) } else { Ok(Patch::Merge(patch)) }
+        }
         "application/strategic-merge-patch+json" if !call.kind.is_custom() => {
             serde_json::from_slice(body).map(Patch::Strategic).map_err(unreadable)
         }
@@ -72,7 +73,8 @@ fn strategic(schema: &Value, object: &mut Value, patch: &Value) {
                 fields.remove(key);
             }
             Value::Array(items) if schema["x-kubernetes-list-type"] == "map" => {
-                merge_list(&schema, fields.entry(key).or_insert_with(|| Value::Array(Vec::new())), items);
+                let order = &patch[format!("$setElementOrder/{key}")];
+                merge_list(&schema, fields.entry(key).or_insert_with(|| Value::Array(Vec::new())), items, order);
             }
             Value::Array(items) if schema["x-kubernetes-list-type"] == "set" => {
                 add_to_set(fields.entry(key).or_insert_with(|| Value::Array(Vec::new())), items);
@@ -90,19 +92,24 @@ fn without_directives(fields: &Map<String, Value>) -> Value {
     Value::Object(fields.iter().filter(|(key, _)| !key.starts_with('$')).map(|(k, v)| (k.clone(), v.clone())).collect())
 }
 
-fn merge_list(schema: &Value, list: &mut Value, changes: &[Value]) {
+/// Entries are the same by the first of their keys; new ones come first, if the patch gives no order.
+fn merge_list(schema: &Value, list: &mut Value, changes: &[Value], order: &Value) {
+    let key = schema["x-kubernetes-list-map-keys"][0].as_str().unwrap_or_default();
     let Some(items) = list.as_array_mut() else { return };
-    for change in changes {
-        let wanted = identity(schema, change);
-        let found = items.iter().position(|item| identity(schema, item) == wanted);
+    for change in changes.iter().rev() {
+        let found = items.iter().position(|item| item[key] == change[key]);
+
         match (found, change["$patch"] == "delete") {
             (Some(found), true) => {
                 items.remove(found);
             }
             (Some(found), false) => strategic(&schema["items"], &mut items[found], change),
             (None, true) => {}
-            (None, false) => items.push(change.clone()),
+            (None, false) => items.insert(0, change.clone()),
         }
+    }
+    if let Some(order) = order.as_array() {
+        items.sort_by_key(|item| order.iter().position(|placed| placed[key] == item[key]));
     }
 }
 

@@ -39,29 +39,29 @@ pub(super) fn list(state: &State, call: &Call<'_>) -> Result<Answer, Failure> {
         Some((namespace, name)) => (&key.namespace, &key.name) > (namespace, name),
         None => true,
     };
-    let chosen: Vec<(Key, Arc<Value>)> = listed(state, call, place.revision)
-        .into_iter()
-        .filter(|(key, object)| behind(key) && labels.matches(object) && fields.matches(object))
-        .collect();
+    let all: Vec<(Key, Arc<Value>)> =
+        listed(state, call, place.revision).into_iter().filter(|(key, _)| behind(key)).collect();
     let limit = options.number("limit").filter(|limit| *limit > 0).and_then(|limit| usize::try_from(limit).ok());
-    let shown = limit.unwrap_or(chosen.len()).min(chosen.len());
-    let rest = chosen.len() - shown;
+    let chosen = all.iter().enumerate().filter(|(_, (_, object))| labels.matches(object) && fields.matches(object));
+    let page: Vec<(usize, &(Key, Arc<Value>))> = chosen.take(limit.unwrap_or(usize::MAX)).collect();
     let mut metadata = json!({"resourceVersion": place.revision.to_string()});
-    match chosen.get(shown.wrapping_sub(1)).filter(|_| rest > 0) {
-        Some((last, _)) => {
+    let full = limit.is_some_and(|limit| page.len() == limit);
+    // Like the real server, it does not look whether what follows is chosen too.
+    match page.last().filter(|(index, _)| full && index + 1 < all.len()) {
+        Some((index, (last, _))) => {
             metadata["continue"] = format!("{}.{}/{}", place.revision, last.namespace, last.name).into();
             if !selective {
-                metadata["remainingItemCount"] = rest.into();
+                metadata["remainingItemCount"] = (all.len() - index - 1).into();
             }
         }
-        None if call.kind.is_custom() => metadata["continue"] = "".into(),
+        None if call.kind.is_custom() && !table::is_wanted(call.request) => metadata["continue"] = "".into(),
         None => {}
     }
-    let items: Vec<Value> = chosen[..shown].iter().map(|(_, object)| call.show(object)).collect();
+    let items: Vec<Value> = page.into_iter().map(|(_, (_, object))| call.show(object)).collect();
     if table::is_wanted(call.request) {
         return Ok(Answer::ok(table::of(call, &items, &metadata, state.now())));
     }
-    let items: Vec<Value> = items.into_iter().map(|item| listed_item(call, item)).collect();
+    let items: Vec<Value> = items.iter().map(|item| call.item(item)).collect();
     let list = json!({"apiVersion": call.api_version(), "kind": call.kind.list, "metadata": metadata, "items": items});
     Ok(Answer::ok(list))
 }
@@ -72,15 +72,6 @@ fn listed(state: &State, call: &Call<'_>, revision: u64) -> Vec<(Key, Arc<Value>
     } else {
         state.store.list_at(&call.range(), revision)
     }
-}
-
-/// The real server leaves out what the items of typed lists are.
-fn listed_item(call: &Call<'_>, mut item: Value) -> Value {
-    if let (false, Some(fields)) = (call.kind.is_custom(), item.as_object_mut()) {
-        fields.remove("apiVersion");
-        fields.remove("kind");
-    }
-    item
 }
 
 fn place(state: &State, call: &Call<'_>) -> Result<Place, Failure> {

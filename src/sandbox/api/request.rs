@@ -7,7 +7,7 @@ use http::{HeaderMap, Method, Uri, header};
 
 use super::{
     selectors::{FieldSelector, LabelSelector},
-    status::Failure,
+    status::{Failure, FieldError},
 };
 
 /// A request whose body has arrived.
@@ -75,12 +75,55 @@ impl Options {
         matches!(self.0.get(name).map(String::as_str), Some("true" | "1" | "True" | ""))
     }
 
-    pub(super) fn is_given(&self, name: &str) -> bool {
-        self.get(name) == Some("true")
-    }
-
     pub(super) fn number(&self, name: &str) -> Option<u64> {
         self.get(name).and_then(|value| value.parse().ok())
+    }
+
+    /// What is wrong with the options themselves.
+    pub(super) fn check(&self, method: &Method) -> Result<(), Failure> {
+        let kind = match *method {
+            Method::GET => return self.check_list(),
+            Method::POST => "CreateOptions",
+            Method::PUT => "UpdateOptions",
+            Method::PATCH => "PatchOptions",
+            _ => "DeleteOptions",
+        };
+        let unsupported = |field: &str, value: String, supported: &str| {
+            let message = format!("Unsupported value: {value}: supported values: {supported}");
+            Err(Failure::options(kind, FieldError::new(field, "FieldValueNotSupported", message)))
+        };
+        match (self.get("dryRun"), self.get("fieldValidation")) {
+            (Some(other), _) if other != "All" => unsupported("dryRun", format!("[{other:?}]"), "\"All\""),
+            (_, Some(other)) if !["Ignore", "Strict", "Warn"].contains(&other) => {
+                let supported = "\"\", \"Ignore\", \"Strict\", \"Warn\"";
+                unsupported("fieldValidation", format!("{other:?}"), supported)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_list(&self) -> Result<(), Failure> {
+        let forbidden =
+            |field: &str, detail: &str| Err(Failure::options("ListOptions", FieldError::forbidden(field, detail)));
+        for number in ["limit", "timeoutSeconds"].into_iter().filter_map(|name| self.get(name)) {
+            if number.parse::<i64>().is_err() {
+                let message = format!("strconv.ParseInt: parsing {number:?}: invalid syntax");
+                return Err(Failure::bad_request(&message));
+            }
+        }
+        let matched = self.get("resourceVersionMatch");
+        match (self.is("watch"), self.get("sendInitialEvents").is_some()) {
+            (false, true) => forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"),
+            (true, true) if matched != Some("NotOlderThan") => {
+                let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+                forbidden("resourceVersionMatch", detail)
+            }
+            (false, false) if matched.is_some() && self.get("resourceVersion").is_none() => {
+                let detail = "resourceVersionMatch is forbidden unless resourceVersion is provided";
+                forbidden("resourceVersionMatch", detail)
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn dry_run(&self) -> bool {

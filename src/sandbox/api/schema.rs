@@ -54,15 +54,17 @@ impl Schema {
     }
 
     /// Everything that is wrong with an object, which was pruned and has its defaults.
-    pub(super) fn check(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
-        let Some(shape) = &self.shape else { return Vec::new() };
-        let mut errors: Vec<FieldError> = shape.iter_errors(object).map(|error| field_error(&error)).collect();
+    /// `errors` are those that were found before.
+    pub(super) fn check(&self, object: &Value, old: Option<&Value>, mut errors: Vec<FieldError>) -> Vec<FieldError> {
+        let Some(shape) = &self.shape else { return errors };
+        errors.extend(shape.iter_errors(object).flat_map(|error| field_errors(&error)));
         repeated(&self.source, object, "", &mut errors);
         if !self.has_rules {
             return errors;
         }
-        if errors.is_empty() {
-            return self.broken_rules(object, old);
+        if !errors.iter().any(FieldError::is_blocking) {
+            errors.extend(self.broken_rules(object, old));
+            return errors;
         }
         let unchecked = "some validation rules were not checked because the object was invalid; \
                          correct the existing errors to complete validation";
@@ -202,10 +204,25 @@ pub(super) fn identity(schema: &Value, item: &Value) -> Option<Value> {
     }
 }
 
+/// A choice of which nothing was made lacks each of its arms besides.
+fn field_errors(error: &ValidationError<'_>) -> Vec<FieldError> {
+    let mut errors = vec![field_error(error)];
+    if let ValidationErrorKind::OneOfNotValid { context } = error.kind() {
+        errors.extend(context.first().into_iter().flatten().map(field_error));
+    }
+    errors
+}
+
 fn field_error(error: &ValidationError<'_>) -> FieldError {
     let path = path_of(&error.instance_path().to_string(), |_| false);
     let instance = error.instance().as_ref();
-    let body = |words: String| FieldError::invalid(&path, instance, &format!("{path} in body {words}"));
+    // Of a list that is too short only its length is shown.
+    let shown = if instance.is_array() || instance.is_object() { &json!(size(instance)) } else { instance };
+    let body = |words: String| FieldError::invalid(&path, shown, &format!("{path} in body {words}"));
+    let choice = |found: &str| {
+        let words = format!("{path:?} must validate one and only one schema (oneOf). {found}");
+        FieldError::invalid("", &json!(""), &words)
+    };
     match error.kind() {
         ValidationErrorKind::Required { property } => {
             FieldError::required(&child(&path, property.as_str().unwrap_or_default()))
@@ -228,11 +245,9 @@ fn field_error(error: &ValidationError<'_>) -> FieldError {
         ValidationErrorKind::Pattern { pattern } => body(format!("should match '{pattern}'")),
         ValidationErrorKind::OneOfMultipleValid { context } => {
             let valid = context.iter().filter(|errors| errors.is_empty()).count();
-            body(format!("must validate one and only one schema (oneOf). Found {valid} valid alternatives"))
+            choice(&format!("Found {valid} valid alternatives"))
         }
-        ValidationErrorKind::OneOfNotValid { .. } => {
-            body("must validate one and only one schema (oneOf). Found none valid".to_owned())
-        }
+        ValidationErrorKind::OneOfNotValid { .. } => choice("Found none valid"),
         other => body(format!("does not satisfy {}", other.keyword())),
     }
 }
@@ -307,7 +322,7 @@ mod tests {
     }
 
     fn said(object: &Value) -> Vec<String> {
-        schema().check(object, None).iter().map(|error| format!("{error:?}")).collect()
+        schema().check(object, None, Vec::new()).iter().map(|error| format!("{error:?}")).collect()
     }
 
     #[test]
@@ -326,6 +341,6 @@ mod tests {
         assert!(sum.len() == 1 && sum[0].contains("Invalid value: \\\"object\\\": sum"), "{sum:?}");
         let twice = said(&json!({"spec": {"members": [member(0), member(101)], "total": 1}}));
         assert!(twice[0].contains("spec.members[0]") || twice[0].contains("less than or equal to 100\""), "{twice:?}");
-        assert!(twice[1].contains("Duplicate value") && twice[2].contains("not checked"), "{twice:?}");
+        assert!(twice[1].contains("Duplicate value") && twice[2].contains("sum"), "{twice:?}");
     }
 }

@@ -131,6 +131,16 @@ impl Call<'_> {
         object
     }
 
+    /// An object in a list: the real server leaves out what the items of typed lists are.
+    pub(super) fn item(&self, object: &Value) -> Value {
+        let mut item = object.clone();
+        if let (false, Some(fields)) = (self.kind.is_custom(), item.as_object_mut()) {
+            fields.remove("apiVersion");
+            fields.remove("kind");
+        }
+        item
+    }
+
     /// An object as it is stored, whatever the version that it came in.
     pub(super) fn to_stored(&self, mut object: Value) -> Value {
         if self.kind.group == builtin::EVENTS {
@@ -173,6 +183,9 @@ pub(super) fn resolve(kinds: &Kinds, request: &Request, target: &Target) -> Resu
 /// Whether this method is served at this path.
 fn allowed(kind: &Kind, request: &Request, target: &Target) -> Result<(), Failure> {
     let named = target.name.is_some();
+    if kind.is_custom() {
+        return allowed_custom(kind, request, target);
+    }
     let placed = !kind.namespaced || target.namespace.is_some();
     let allowed = match request.method {
         Method::GET => true,
@@ -182,4 +195,19 @@ fn allowed(kind: &Kind, request: &Request, target: &Target) -> Result<(), Failur
         _ => false,
     };
     if allowed { Ok(()) } else { Err(Failure::method_not_allowed()) }
+}
+
+/// Custom resources have a handler of their own, with words of its own.
+fn allowed_custom(kind: &Kind, request: &Request, target: &Target) -> Result<(), Failure> {
+    let door = target.subresource.is_some();
+    match request.method {
+        Method::GET => Ok(()),
+        Method::POST if !door => Ok(()),
+        Method::DELETE if !door => Ok(()),
+        Method::PUT | Method::PATCH if target.name.is_some() => Ok(()),
+        Method::PUT | Method::PATCH => Err(Failure::bad_request("name must be provided")),
+        Method::POST => Err(Failure::verb_not_supported(kind, "create")),
+        Method::DELETE => Err(Failure::verb_not_supported(kind, "delete")),
+        _ => Err(Failure::method_not_allowed()),
+    }
 }

@@ -51,6 +51,18 @@ impl FieldError {
         Self::new(field, "FieldValueTooMany", message)
     }
 
+    /// Whether rules are not looked at while this is wrong.
+    pub(super) fn is_blocking(&self) -> bool {
+        [
+            "FieldValueNotSupported",
+            "FieldValueRequired",
+            "FieldValueTooLong",
+            "FieldValueTooMany",
+            "FieldValueTypeInvalid",
+        ]
+        .contains(&self.reason)
+    }
+
     fn cause(&self) -> Value {
         json!({"reason": self.reason, "message": self.message, "field": self.field})
     }
@@ -87,8 +99,9 @@ impl Failure {
         Self::new(404, "NotFound", &message, Some(about(&kind.group, &kind.plural, name)))
     }
 
-    pub(super) fn exists(kind: &Kind, name: &str) -> Self {
-        let message = format!("{} {name:?} already exists", kind.resource());
+    pub(super) fn exists(kind: &Kind, name: &str, going: bool) -> Self {
+        let going = if going { "object is being deleted: " } else { "" };
+        let message = format!("{going}{} {name:?} already exists", kind.resource());
         Self::new(409, "AlreadyExists", &message, Some(about(&kind.group, &kind.plural, name)))
     }
 
@@ -152,6 +165,19 @@ impl Failure {
         Self::new(415, "UnsupportedMediaType", &message, None)
     }
 
+    /// An object of another kind than the path is about.
+    pub(super) fn other_kind(kind: &Kind, given: &str, name: &str) -> Self {
+        let error = FieldError::invalid("kind", &json!(given), &format!("must be {}", kind.kind));
+        let what = format!("{given}.{}", kind.group);
+        Self::invalid_named(&what, about(&kind.group, given, name), name, &[error])
+    }
+
+    /// A method that a path of a custom resource does not have.
+    pub(super) fn verb_not_supported(kind: &Kind, verb: &str) -> Self {
+        let message = format!("{verb} is not supported on resources of kind {:?}", kind.resource());
+        Self::new(405, "MethodNotAllowed", &message, Some(about(&kind.group, &kind.plural, "")))
+    }
+
     pub(super) fn method_not_allowed() -> Self {
         let message = "the server does not allow this method on the requested resource";
         Self::new(405, "MethodNotAllowed", message, Some(json!({})))
@@ -174,12 +200,10 @@ impl Failure {
         Self::new(504, "Timeout", &message, Some(json!({"causes": [cause], "retryAfterSeconds": 1})))
     }
 
-    /// A watch that asks for what is there, but not for how new that must be.
-    pub(super) fn initial_events() -> Self {
-        let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-        let error = FieldError::forbidden("resourceVersionMatch", detail);
-        let details = json!({"group": "meta.k8s.io", "kind": "ListOptions"});
-        Self::invalid_named("ListOptions.meta.k8s.io", details, "", &[error])
+    /// Options that make no sense; `kind` is theirs, such as `ListOptions`.
+    pub(super) fn options(kind: &str, error: FieldError) -> Self {
+        let details = json!({"group": "meta.k8s.io", "kind": kind});
+        Self::invalid_named(&format!("{kind}.meta.k8s.io"), details, "", &[error])
     }
 
     /// New content for a namespace that is going.

@@ -155,6 +155,13 @@ impl Store {
         objects.into_iter().collect()
     }
 
+    /// What is shown of an object that is gone: its last state, with the version of its end.
+    fn last(&self, object: &Value) -> Arc<Value> {
+        let mut last = object.clone();
+        last["metadata"]["resourceVersion"] = self.revision.to_string().into();
+        Arc::new(last)
+    }
+
     /// Stores an object, or takes it away, and gives it as it is now (or was at last) with its new resourceVersion.
     pub(super) fn commit(&mut self, key: Key, object: Option<Value>, author: Author, at: Timestamp) -> Arc<Value> {
         self.revision += 1;
@@ -172,7 +179,8 @@ impl Store {
             Some(after) => self.objects.insert(key.clone(), after.clone()),
             None => self.objects.remove(&key),
         };
-        let now = after.clone().or_else(|| before.clone()).unwrap_or_default();
+        let now = after.clone().or_else(|| before.as_deref().map(|last| self.last(last))).unwrap_or_default();
+
         let Key { group, plural, namespace, name } = key;
         let uid = super::kind::text(&now, "/metadata/uid").to_owned();
         let revision = self.revision;

@@ -9,6 +9,12 @@ use super::{
     state::Call,
 };
 
+/// What a name is, in the real server's words.
+const NAME: &str = "Name must be unique within a namespace. Is required when creating resources, although some resources \
+    may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for \
+    creation idempotence and configuration definition. Cannot be updated. \
+    More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names";
+
 /// Whether the client would rather have a table.
 pub(super) fn is_wanted(request: &Request) -> bool {
     request.accept.contains("as=Table")
@@ -18,7 +24,7 @@ pub(super) fn is_wanted(request: &Request) -> bool {
 pub(super) fn of(call: &Call<'_>, objects: &[Value], metadata: &Value, now: Timestamp) -> Value {
     let name = json!({
         "name": "Name", "type": "string", "format": "name", "priority": 0,
-        "description": "Name must be unique within a namespace."
+        "description": NAME
     });
     let columns = call.version.columns.iter().map(|column| {
         json!({
@@ -38,7 +44,7 @@ fn row(call: &Call<'_>, object: &Value, now: Timestamp) -> Value {
     let cells = call.version.columns.iter().map(|column| cell(column, object, now));
     let cells: Vec<Value> = std::iter::once(object["metadata"]["name"].clone()).chain(cells).collect();
     let kept = match call.request.options.get("includeObject") {
-        Some("None") => return json!({"cells": cells}),
+        Some("None") => return json!({"cells": cells, "object": null}),
         Some("Object") => object.clone(),
         _ => {
             json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": object["metadata"]})

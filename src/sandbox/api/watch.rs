@@ -67,10 +67,8 @@ pub(super) fn begin(
 ) -> Result<Watch, Failure> {
     let options = &request.options;
     let (labels, fields) = (options.labels()?, options.fields()?);
-    let initial = options.is_given("sendInitialEvents");
-    if initial && options.get("resourceVersionMatch") != Some("NotOlderThan") {
-        return Err(Failure::initial_events());
-    }
+    let initial = options.get("sendInitialEvents") == Some("true");
+
     let since = options.get("resourceVersion").unwrap_or("0");
     let since: u64 = since.parse().map_err(|_| unparsable(since))?;
     let bookmarks = options.is("allowWatchBookmarks");

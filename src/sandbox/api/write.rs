@@ -18,7 +18,10 @@ use super::{
 /// Does what a request that changes something asks.
 pub(super) fn answer(state: &mut State, call: &Call<'_>) -> Result<Answer, Failure> {
     match (&call.request.method, call.target.name.is_some()) {
-        (&Method::POST, _) => create(state, call, decode::object(call)?, StatusCode::CREATED),
+        (&Method::POST, _) => {
+            let Brought { object, warnings } = decode::object(call)?;
+            Ok(warned(create(state, call, object), warnings))
+        }
         (&Method::PUT, _) => replace(state, call),
         (&Method::PATCH, _) => amend(state, call),
         (_, true) => delete(state, call),
@@ -32,8 +35,12 @@ pub(super) struct Brought {
     pub(super) warnings: Vec<String>,
 }
 
-fn create(state: &mut State, call: &Call<'_>, brought: Brought, code: StatusCode) -> Result<Answer, Failure> {
-    let Brought { mut object, warnings } = brought;
+/// What was unknown is told, whatever becomes of the rest.
+fn warned(outcome: Result<Answer, Failure>, warnings: Vec<String>) -> Answer {
+    outcome.unwrap_or_else(Answer::from).warned(warnings)
+}
+
+fn create(state: &mut State, call: &Call<'_>, mut object: Value) -> Result<Answer, Failure> {
     place(call, &mut object)?;
     name(state, &mut object);
     let name = text(&object, "/metadata/name").to_owned();
@@ -49,37 +56,32 @@ fn create(state: &mut State, call: &Call<'_>, brought: Brought, code: StatusCode
         fields.remove("status");
     }
     complete(state, call, &mut object);
-    let wrong_name = meta::name_errors(call.kind, &object);
-    check(call, &object, None, wrong_name)?;
-    if state.store.get(&call.key(&name)).is_some() {
-        return Err(Failure::exists(call.kind, &name));
+    let errors = meta::name_errors(call.kind, &object).into_iter().collect();
+    check(call, &object, None, errors)?;
+    if let Some(there) = state.store.get(&call.key(&name)) {
+        return Err(Failure::exists(call.kind, &name, meta::is_deleted(&there)));
     }
     let blank = call.kind.built_in().map_or_else(|| json!({}), |built_in| (built_in.blank)());
     record(state, call, &blank, &mut object);
-    if call.kind.plural == "services" && call.kind.group.is_empty() {
+    if is_service(call) {
         let range = Range { group: String::new(), plural: "services".to_owned(), namespace: None };
         builtin::address(&mut object, state.store.list(&range).len());
     }
     let stored = commit(state, call, &name, object)?;
-    Ok(Answer::json(code, stored).warned(warnings))
+    Ok(Answer::json(StatusCode::CREATED, stored))
 }
 
 fn replace(state: &mut State, call: &Call<'_>) -> Result<Answer, Failure> {
-    if call.name().is_empty() {
-        return Err(Failure::bad_request("name must be provided"));
-    }
-    let mut brought = decode::object(call)?;
-    place(call, &mut brought.object)?;
-    let given = text(&brought.object, "/metadata/name").to_owned();
-    if given.is_empty() {
-        brought.object["metadata"]["name"] = call.name().into();
-    } else if given != call.name() {
-        let message = format!("the name of the object ({given}) does not match the name on the URL ({})", call.name());
-        return Err(Failure::bad_request(&message));
-    }
+    let Brought { object, warnings } = decode::object(call)?;
+    Ok(warned(replace_with(state, call, object), warnings))
+}
+
+fn replace_with(state: &mut State, call: &Call<'_>, mut object: Value) -> Result<Answer, Failure> {
+    named(call, &object)?;
+    place(call, &mut object)?;
     match call.load(state) {
-        Ok(old) => update(state, call, &old, brought),
-        Err(_) if call.kind.created_by_put() && !call.is_status() => create(state, call, brought, StatusCode::CREATED),
+        Ok(old) => update(state, call, &old, object),
+        Err(_) if call.kind.created_by_put() && !call.is_status() => create(state, call, object),
         Err(missing) => Err(missing),
     }
 }
@@ -87,43 +89,51 @@ fn replace(state: &mut State, call: &Call<'_>) -> Result<Answer, Failure> {
 fn amend(state: &mut State, call: &Call<'_>) -> Result<Answer, Failure> {
     let patch = patch::parse(call)?;
     let old = call.load(state)?;
-    let mut object = patch::apply(&patch, &old, call.version.schema.source())?;
-    for (key, value) in [("apiVersion", call.api_version()), ("kind", call.kind.kind.clone())] {
-        if text(&object, &format!("/{key}")) != value {
-            object[key] = value.into();
-        }
-    }
-    let brought = decode::sift(call, object)?;
-    update(state, call, &old, brought)
+    let object = patch::apply(&patch, &old, call.version.schema.source())?;
+    let Brought { object, warnings } = decode::identified(call, object)?;
+    named(call, &object)?;
+    Ok(warned(update(state, call, &old, object), warnings))
 }
 
 /// Writes over `old`, if the request is about it.
-fn update(state: &mut State, call: &Call<'_>, old: &Value, brought: Brought) -> Result<Answer, Failure> {
-    let Brought { mut object, warnings } = brought;
+fn update(state: &mut State, call: &Call<'_>, old: &Value, mut object: Value) -> Result<Answer, Failure> {
     same(call, &object, old)?;
     isolate(call, &mut object, old);
     meta::keep(&mut object, old);
     complete(state, call, &mut object);
+    if is_service(call) {
+        builtin::keep_address(&mut object, old);
+    }
     meta::count(call.kind, call.version, &mut object, old);
-    check(call, &object, Some(old), meta::late_finalizers(&object, old))?;
+    let mut errors = meta::late_finalizers(&object, old);
+    if call.kind.is_custom() {
+        // The real server looks twice.
+        errors.extend_from_within(..);
+    }
+    check(call, &object, Some(old), errors)?;
     record(state, call, old, &mut object);
     let name = call.name().to_owned();
     if meta::is_deleted(&object) && meta::finalizers(&object).is_empty() && !is_held(call, &object) {
         remove(state, call, &name);
-        return Ok(Answer::json(StatusCode::OK, object).warned(warnings));
+        return Ok(Answer::json(StatusCode::OK, object));
     }
     if object == *old {
-        return Ok(Answer::json(StatusCode::OK, object).warned(warnings));
+        return Ok(Answer::json(StatusCode::OK, object));
     }
     let stored = commit(state, call, &name, object)?;
-    Ok(Answer::json(StatusCode::OK, stored).warned(warnings))
+    Ok(Answer::json(StatusCode::OK, stored))
 }
 
 /// Whether the object that a request brings is the one that is stored, in the version that is stored.
 fn same(call: &Call<'_>, object: &Value, old: &Value) -> Result<(), Failure> {
     let (uid, stored) = (text(object, "/metadata/uid"), text(old, "/metadata/uid"));
     if !uid.is_empty() && uid != stored {
-        let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {stored}");
+        let why = format!(
+            "StorageError: invalid object, Code: 4, Key: /registry/{}/{}, ResourceVersion: 0, AdditionalErrorMsg: \
+             Precondition failed: UID in precondition: {uid}, UID in object meta: {stored}",
+            call.kind.plural,
+            call.name()
+        );
         return Err(Failure::conflict(call.kind, call.name(), &why));
     }
     let version = text(object, "/metadata/resourceVersion");
@@ -204,12 +214,10 @@ fn take_away(
         object["metadata"]["finalizers"] = json!(all);
     }
     if meta::finalizers(&object).is_empty() && !is_held(call, &object) {
-        if !dry {
-            remove(state, call, &name);
-        }
         let uid = text(&object, "/metadata/uid").to_owned();
         let status = status::deleted(call.kind, &name, &uid);
-        return Ok(Answer::json(StatusCode::OK, if call.kind.returns_deleted() { object } else { status }));
+        let gone = if dry { object } else { remove(state, call, &name).unwrap_or(object) };
+        return Ok(Answer::json(StatusCode::OK, if call.kind.returns_deleted() { gone } else { status }));
     }
     if meta::is_deleted(&object) {
         return Ok(Answer::json(StatusCode::OK, object));
@@ -240,12 +248,28 @@ fn delete_all(state: &mut State, call: &Call<'_>) -> Result<Answer, Failure> {
     let mut items = Vec::new();
     for (_, stored) in chosen {
         let object = call.show(stored);
-        items.push(object.clone());
+        items.push(call.item(&object));
+
         take_away(state, call, object, dry, finalizer(&options))?;
     }
     let metadata = json!({"resourceVersion": state.store.revision().to_string()});
     let list = json!({"apiVersion": call.api_version(), "kind": call.kind.list, "metadata": metadata, "items": items});
     Ok(Answer::json(StatusCode::OK, list))
+}
+
+/// The name of the path, which the object repeats.
+fn named(call: &Call<'_>, object: &Value) -> Result<(), Failure> {
+    let (given, wanted) = (text(object, "/metadata/name"), call.name());
+    if given.is_empty() {
+        let message =
+            format!("the name of the object ({wanted} based on URL) was undeterminable: name must be provided");
+        return Err(Failure::bad_request(&message));
+    }
+    if given != wanted {
+        let message = format!("the name of the object ({given}) does not match the name on the URL ({wanted})");
+        return Err(Failure::bad_request(&message));
+    }
+    Ok(())
 }
 
 /// The namespace of the path, which the object may repeat but not contradict.
@@ -291,9 +315,9 @@ fn complete(state: &State, call: &Call<'_>, object: &mut Value) {
     }
 }
 
-fn check(call: &Call<'_>, object: &Value, old: Option<&Value>, also: Option<FieldError>) -> Result<(), Failure> {
-    let mut errors: Vec<FieldError> = also.into_iter().collect();
-    errors.extend(call.version.schema.check(object, old));
+fn check(call: &Call<'_>, object: &Value, old: Option<&Value>, errors: Vec<FieldError>) -> Result<(), Failure> {
+    let errors = call.version.schema.check(object, old, errors);
+
     let name = text(object, "/metadata/name");
     if errors.is_empty() { Ok(()) } else { Err(Failure::invalid(call.kind, name, &errors)) }
 }
@@ -303,6 +327,10 @@ fn record(state: &State, call: &Call<'_>, before: &Value, object: &mut Value) {
     let subresource = call.target.subresource.as_deref();
     let writer = Writer { manager: &manager, api_version: &api_version, subresource, time: meta::time(state.now()) };
     managed_fields::record(call.version.schema.source(), before, object, &writer);
+}
+
+fn is_service(call: &Call<'_>) -> bool {
+    call.kind.group.is_empty() && call.kind.plural == "services"
 }
 
 fn is_definition(call: &Call<'_>) -> bool {
@@ -325,15 +353,17 @@ fn commit(state: &mut State, call: &Call<'_>, name: &str, object: Value) -> Resu
     Ok(call.show(&stored))
 }
 
-fn remove(state: &mut State, call: &Call<'_>, name: &str) {
+/// Takes an object away, unless the request only asks what would be, and shows what it was at last.
+fn remove(state: &mut State, call: &Call<'_>, name: &str) -> Option<Value> {
     if call.request.options.dry_run() {
-        return;
+        return None;
     }
     let at = state.now();
     let gone = state.store.commit(call.key(name), None, call.author(), at);
     if is_definition(call) {
         state.forget_definition(&gone, &call.author());
     }
+    Some(call.show(&gone))
 }
 
 /// What is a body at all.

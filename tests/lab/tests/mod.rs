@@ -4,6 +4,7 @@ use crate::runner::Test;
 
 mod adoption;
 mod api;
+mod conformance;
 mod contour;
 mod cost;
 mod crashes;
@@ -34,6 +35,7 @@ pub fn all() -> Vec<Test> {
         cost::TESTS,
         demo::TESTS,
         api::TESTS,
+        conformance::TESTS,
     ]
     .concat()
 }
