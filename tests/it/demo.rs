@@ -3,7 +3,8 @@
 use std::{
     collections::BTreeMap,
     fs,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
     path::PathBuf,
     process::{Child, Command, Stdio},
     sync::{LazyLock, Mutex},
@@ -12,7 +13,7 @@ use std::{
 };
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const MIB: u64 = 1024;
 /// Four times what chance moves a share of 2,000 requests.
@@ -169,6 +170,41 @@ fn a_run_without_metrics_is_held_until_they_are_back() {
 #[test]
 fn a_run_goes_on_with_a_hub_that_was_killed() {
     played("hub").goes_on();
+}
+
+/// While the hub is dead somebody gives the new cluster almost everything: the demo counts, and sees it.
+#[test]
+fn a_share_that_is_wrong_is_told() {
+    let mut demo = start(&["--break", "hub"]);
+    let mut last = Value::Null;
+    for line in BufReader::new(demo.stdout.take().unwrap()).lines() {
+        last = serde_json::from_str(&line.unwrap()).unwrap();
+        if last["event"] == "broke" {
+            edit_route(demo.id());
+        }
+    }
+    assert_eq!(demo.wait().unwrap().code(), Some(1), "{last}");
+    assert_eq!(last["right"], false, "{last}");
+    assert!(last["wrong"].as_str().unwrap().contains("but received"), "{last}");
+}
+
+/// Writes other weights to the route, by way of the API server that the demo's kubeconfig names.
+fn edit_route(id: u32) {
+    let kubeconfig = fs::read(std::env::temp_dir().join(format!("cutover-demo-{id}/kubeconfig"))).unwrap();
+    let kubeconfig: Value = serde_json::from_slice(&kubeconfig).unwrap();
+    let server = kubeconfig["clusters"][0]["cluster"]["server"].as_str().unwrap().strip_prefix("http://").unwrap();
+    let path = "/apis/gateway.networking.k8s.io/v1/namespaces/shop/httproutes/storefront";
+    let patch = json!([{"op": "replace", "path": "/spec/rules/0/backendRefs/2/weight", "value": 900}]).to_string();
+    let length = patch.len();
+    let mut stream = TcpStream::connect(server).unwrap();
+    write!(
+        stream,
+        "PATCH {path} HTTP/1.1\r\nhost: {server}\r\nconnection: close\r\ncontent-type: application/json-patch+json\r\ncontent-length: {length}\r\n\r\n{patch}"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
 #[test]

@@ -135,3 +135,42 @@ fn share_line(when: &str, canary: &str, shares: &Shares) -> Option<String> {
 pub(super) fn tenths(time: Duration) -> f64 {
     (time.as_secs_f64() * 10.0).round() / 10.0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::Distribution;
+
+    #[test]
+    fn shares_fit_into_the_columns_of_their_header() {
+        let all = Distribution::from([("eu-3".to_owned(), 100)]);
+        let counted = [("eu-3".to_owned(), 123_456)].into();
+        let services = vec![Shares::new("storefront", &all, &all, &counted)];
+        let when = "meanwhile".to_owned();
+        let event = Event::Shares { when, canary: "eu-3".to_owned(), expected: 100, right: true, services };
+        assert_eq!(event.lines(), ["meanwhile storefront eu-3     100 %    100 %   100.0 %    123456"]);
+        let header = Event::declared("eu-3").lines().pop().unwrap();
+        assert_eq!(header, "                              asked  applied  received  requests");
+    }
+
+    #[test]
+    fn programs_read_one_object_per_event() {
+        let event = serde_json::to_value(Event::declared("eu-3")).unwrap();
+        assert_eq!(event, serde_json::json!({"event": "declared", "canary": "eu-3", "steps": [5, 25, 50, 100]}));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let ended = |wrong: Option<&str>| Event::Ended {
+            right: wrong.is_none(),
+            wrong: wrong.map(str::to_owned),
+            requests: 5,
+            by_status: BTreeMap::from([(200, 4), (503, 1)]),
+            failed: 1,
+            seconds: 23.4,
+        };
+        let counted = "5 requests in 23 s; clients saw 1 of them fail.";
+        assert_eq!(ended(None).lines(), ["", "Every share was right.", counted]);
+        assert_eq!(ended(Some("this\nand that")).lines(), ["", "WRONG: this", "and that", counted]);
+    }
+}

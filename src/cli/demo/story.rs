@@ -197,10 +197,10 @@ impl Story<'_> {
             let counted = between(&before, &self.world.received());
             Ok(counted.values().all(|members| members.values().sum::<u64>() >= REQUESTS).then_some(counted))
         });
-        let mut services = Vec::new();
-        for (service, counted) in counted.await? {
-            let applied = rollout::applied(&self.world.client, &service).await?;
-            services.push(Shares::new(&service, asked, &applied, &counted));
+        let (mut counted, mut services) = (counted.await?, Vec::new());
+        for service in &self.plan.services {
+            let applied = rollout::applied(&self.world.client, service).await?;
+            services.push(Shares::new(service, asked, &applied, &counted.remove(service).unwrap_or_default()));
         }
         let wrong = services.iter().find_map(|shares| shares.wrong(canary, expected));
         let (when, canary) = (when.to_owned(), canary.to_owned());
