@@ -1,9 +1,9 @@
 # The only commands a newcomer needs.
-.PHONY: demo test lint lab mistakes
+.PHONY: demo test lint lab lab-tests mistakes
 
-# A promotion and a rollback on real parts, told as a story.
+# A promotion and a rollback on this machine, with real traffic; needs nothing but Rust and a C compiler.
 demo:
-	@cargo test --quiet --test lab -- demo
+	@cargo run --quiet -- demo
 
 # Everything that must hold.
 test: lint
@@ -15,8 +15,12 @@ lint:
 	cargo fmt --check
 	cargo clippy --all-targets -- -D warnings
 
-# The lab alone: its tests on real API servers, Prometheus and data planes.
+# The same story on real parts: API servers, Prometheus, Contour and Envoy.
 lab:
+	@cargo test --quiet --test lab -- demo
+
+# The lab's tests alone.
+lab-tests:
 	cargo test --test lab
 
 # One-line mistakes in the core, each of which the search over small worlds must catch.

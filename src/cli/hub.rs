@@ -1,6 +1,9 @@
 //! `cutover hub`: the process that moves traffic.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+};
 
 use ipnet::IpNet;
 
@@ -31,6 +34,9 @@ pub(super) struct Hub {
     /// Addresses that members may have although they are loopback, link-local or the hub's own; repeatable.
     #[arg(long, value_name = "CIDR")]
     allow_addresses: Vec<IpNet>,
+    /// The address of a name that the system's resolver is not asked for, as in a Pod's hostAliases; repeatable.
+    #[arg(long, value_name = "NAME=ADDRESS", value_parser = alias)]
+    host_alias: Vec<(String, IpAddr)>,
     /// Where /healthz, /readyz and /metrics are answered.
     #[arg(long, default_value = "0.0.0.0:8080", value_name = "ADDRESS")]
     listen: SocketAddr,
@@ -41,14 +47,21 @@ pub(super) struct Hub {
 
 impl Hub {
     pub(super) fn run(self, _: &mut Output) -> Result<Exit, CliError> {
-        let Self { kubeconfig, namespace, leader_election, allow_addresses, listen, log_format } = self;
+        let Self { kubeconfig, namespace, leader_election, allow_addresses, host_alias, listen, log_format } = self;
         telemetry::init(log_format);
         http::install_crypto();
-        let options = hub::Options { kubeconfig, namespace, leader_election, allow_addresses, listen };
+        let options =
+            hub::Options { kubeconfig, namespace, leader_election, allow_addresses, host_aliases: host_alias, listen };
         let runtime = tokio::runtime::Runtime::new().map_err(|error| CliError::Said(error.to_string()))?;
         let ended = runtime.block_on(hub::run(options));
         // Background work waits for nothing: its deadlines are longer than a stop may take.
         runtime.shutdown_background();
         ended.map(|()| Exit::Done).map_err(|error| CliError::Said(error.to_string()))
     }
+}
+
+fn alias(text: &str) -> Result<(String, IpAddr), String> {
+    let (name, address) = text.split_once('=').ok_or("write NAME=ADDRESS")?;
+    let address = address.parse().map_err(|_| format!("{address} is no IP address"))?;
+    Ok((name.to_owned(), address))
 }

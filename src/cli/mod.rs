@@ -11,6 +11,7 @@ mod access;
 mod adoption;
 mod cluster;
 mod crd;
+mod demo;
 mod direct;
 mod files;
 mod get;
@@ -39,6 +40,7 @@ use crate::api::Verb;
 #[derive(Debug, Parser)]
 #[command(name = "cutover", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Examples:
+  cutover demo                                 see it on this machine; needs no cluster
   cutover validate rollout.yaml members.yaml   every mistake at once, with its line; needs no cluster
   cutover plan rollout.yaml                    the weights of every member at every step
   cutover crd | kubectl apply -f -             install the kinds
@@ -53,6 +55,7 @@ struct Cli {
 enum Command {
     Validate(validate::Validate),
     Plan(plan::Plan),
+    Demo(demo::Demo),
     Hub(hub::Hub),
     Crd(crd::Crd),
     Get(get::Get),
@@ -89,6 +92,7 @@ impl Command {
         match self {
             Self::Validate(validate) => validate.run(out),
             Self::Plan(plan) => plan.run(out),
+            Self::Demo(demo) => demo.run(out),
             Self::Hub(hub) => hub.run(out),
             Self::Crd(crd) => crd.run(out),
             Self::Get(get) => get.run(out),

@@ -91,6 +91,12 @@ impl Output {
         self.colour
     }
 
+    /// Whether it is a terminal, where what was printed can be drawn anew.
+    #[must_use]
+    pub const fn terminal(&self) -> bool {
+        self.terminal
+    }
+
     /// Prints a text as it is.
     pub fn text(&mut self, text: &str) -> Result<(), CliError> {
         Ok(self.to.write_all(text.as_bytes())?)

@@ -4,6 +4,7 @@
 //! followed, no proxy of the environment is used, and the connection goes to an address that was checked.
 
 mod address;
+mod aliases;
 mod client;
 mod error;
 mod network;
@@ -16,6 +17,7 @@ mod text;
 use std::time::Duration;
 
 pub use address::AddressRules;
+pub use aliases::Aliases;
 pub use client::{Answer, Client, Peer};
 pub use error::HttpError;
 pub use network::{Names, Network, Peers};

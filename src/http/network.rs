@@ -71,7 +71,7 @@ impl Network {
 
 /// The system's resolver, the hosts file included.
 #[derive(Debug)]
-struct System;
+pub(super) struct System;
 
 impl Names for System {
     fn addresses(&self, host: &str) -> BoxFuture<'static, Vec<IpAddr>> {

@@ -1,8 +1,9 @@
 //! The process from its start to its graceful stop.
 
 use std::{
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use ipnet::IpNet;
@@ -15,7 +16,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::life::{Life, live};
 use crate::{
     clock::Clock,
-    http::{self, AddressRules, Network},
+    http::{self, AddressRules, Aliases, Network},
     web,
 };
 
@@ -30,6 +31,8 @@ pub struct Options {
     pub leader_election: bool,
     /// Addresses that members may have although they lead back into this machine.
     pub allow_addresses: Vec<IpNet>,
+    /// Addresses of names that the system's resolver is not asked for.
+    pub host_aliases: Vec<(String, IpAddr)>,
     /// Where `/healthz`, `/readyz` and `/metrics` are answered.
     pub listen: SocketAddr,
 }
@@ -77,6 +80,7 @@ pub enum HubError {
 pub async fn run(options: Options) -> Result<(), HubError> {
     let config = configuration(options.kubeconfig.as_deref()).await?;
     let rules = AddressRules::new(options.allow_addresses, own_addresses(&config).await);
+    let names = Arc::new(Aliases::new(options.host_aliases));
     let client = Client::try_from(config).map_err(|error| HubError::Client(Box::new(error)))?;
     let address = options.listen;
     let listener = web::listen(address).await.map_err(|error| HubError::Listen { address, error })?;
@@ -91,7 +95,7 @@ pub async fn run(options: Options) -> Result<(), HubError> {
     let clock = Clock::default();
     let life = Life {
         client,
-        network: Network::new(rules),
+        network: Network::new(rules).with_names(names),
         name: name_of_life(&clock),
         clock,
         namespace: options.namespace,
@@ -121,7 +125,7 @@ async fn from_file(path: &Path) -> Result<Config, HubError> {
 }
 
 /// The addresses of the hub's own API server, where no member may lead.
-async fn own_addresses(config: &Config) -> Vec<std::net::IpAddr> {
+async fn own_addresses(config: &Config) -> Vec<IpAddr> {
     let Some(host) = config.cluster_url.host() else { return Vec::new() };
     let host = host.trim_start_matches('[').trim_end_matches(']');
     match tokio::time::timeout(http::DEADLINE, tokio::net::lookup_host((host, 0))).await {

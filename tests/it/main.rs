@@ -9,6 +9,7 @@ mod bad_rollouts;
 mod command;
 mod core;
 mod crds;
+mod demo;
 mod examples;
 mod install;
 mod rules;

@@ -1,4 +1,4 @@
-//! `make demo`: a promotion through 5, 25, 50, 100 %, then one that fails at 25 % and is rolled back. It only applies YAML,
+//! `make lab`: a promotion through 5, 25, 50, 100 %, then one that fails at 25 % and is rolled back. It only applies YAML,
 //! sends requests and reads.
 
 use crate::{

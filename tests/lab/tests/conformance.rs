@@ -5,7 +5,7 @@ use crate::{
     runner::{Scene, Test},
 };
 use anyhow::Result;
-use cutover::sandbox::api::ApiServer;
+use cutover::{clock::Clock, sandbox::api::ApiServer};
 use std::sync::Arc;
 
 pub const TESTS: &[Test] = &[Test { name: "conformance", exclusive: false, run: |scene| Box::pin(conformance(scene)) }];
@@ -15,7 +15,7 @@ const SEEDS: [u64; 3] = [1, 2, 3];
 const REQUESTS: usize = 120;
 
 async fn conformance(scene: Scene) -> Result<()> {
-    let sandbox = ApiServer::new(Arc::new(cutover::clock::now), 1);
+    let sandbox = ApiServer::new(Arc::new(|| Clock::default().now()), 1);
     let mut pair = Pair::new(scene.hub.client.clone(), sandbox.client(), &scene.namespace).await?;
     let by_hand = conformance::by_hand(&mut pair).await?;
     for seed in SEEDS {

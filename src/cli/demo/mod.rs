@@ -1,0 +1,111 @@
+//! `cutover demo`: a promotion and a rollback on this machine, with real HTTP traffic and the real hub.
+
+mod breakage;
+mod declared;
+mod event;
+mod folder;
+mod hub;
+mod objects;
+mod pace;
+mod rollout;
+mod screen;
+mod shares;
+mod story;
+mod teller;
+mod world;
+
+use std::{pin::pin, time::Instant};
+
+use tokio::sync::mpsc;
+
+use self::{breakage::Break, declared::Plan, event::Event, pace::Pace, story::Story, teller::Teller, world::World};
+use super::{CliError, Exit, Format, Output};
+use crate::http;
+
+/// Show on this machine how traffic moves to a new cluster, and back when it fails.
+///
+/// Starts an API server in memory, member clusters that answer and count, a proxy that obeys the routes, clients, and the
+/// hub itself. Needs no cluster, no root and no network beyond loopback; ends by itself in half a minute.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  cutover demo
+  cutover demo --break hub       kill the hub in mid-run
+  cutover demo --services 2 --members 4
+  cutover demo --keep            leave it running, to look around with kubectl and cutover
+
+Exit status: 0 every share was right and what broke was handled, 1 it was not.")]
+pub(super) struct Demo {
+    /// What goes wrong.
+    #[arg(long = "break", value_enum, default_value_t)]
+    breaks: Break,
+    /// Services that move in lockstep.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=4), value_name = "N")]
+    services: u8,
+    /// Member clusters; the last one is new.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=8), value_name = "N")]
+    members: u8,
+    /// How fast time goes, from 0.1 to 2: 0.5 takes twice as long.
+    #[arg(long, default_value = "1", value_name = "FACTOR")]
+    speed: Pace,
+    /// Leave everything running at the end, until ^C.
+    #[arg(long)]
+    keep: bool,
+    /// `json` prints one line per event.
+    #[arg(long, short, value_enum, default_value_t)]
+    output: Format,
+}
+
+impl Demo {
+    pub(super) fn run(self, out: &mut Output) -> Result<Exit, CliError> {
+        http::install_crypto();
+        let runtime = tokio::runtime::Runtime::new()?;
+        let ended = runtime.block_on(self.play(out));
+        runtime.shutdown_background();
+        ended
+    }
+
+    /// Plays the story, unless it is interrupted. Whatever was started ends with this.
+    async fn play(&self, out: &mut Output) -> Result<Exit, CliError> {
+        let (plan, began) = (self.plan(), Instant::now());
+        let mut interrupted = pin!(interrupted());
+        let stopped = || CliError::Said("interrupted; everything it started has ended".to_owned());
+        let world = tokio::select! {
+            world = World::start(&plan) => world.map_err(CliError::said)?,
+            () = &mut interrupted => return Err(stopped()),
+        };
+        let (tell, mut told) = mpsc::unbounded_channel();
+        let story = Story { world: &world, plan: &plan, tell };
+        let mut teller = Teller::new(out, self.output, began, &world, &plan);
+        let outcome = tokio::select! {
+            (outcome, printed) = async { tokio::join!(story.tell(self.breaks), teller.follow(&mut told)) } => printed.map(|()| outcome)?,
+            () = &mut interrupted => return Err(stopped()),
+        };
+        teller.say(&Event::ended(&world, outcome.as_ref().err(), began.elapsed()))?;
+        if self.keep {
+            teller.say(&Event::kept(&world))?;
+            interrupted.await;
+        }
+        Ok(if outcome.is_ok() { Exit::Done } else { Exit::Error })
+    }
+
+    fn plan(&self) -> Plan {
+        let members = (1..=self.members).map(|number| format!("eu-{number}")).collect();
+        let names = ["storefront", "checkout", "search", "account"];
+        let services = names.iter().take(self.services.into()).map(|name| (*name).to_owned()).collect();
+        Plan { members, services, pace: self.speed, elects: self.breaks != Break::Hub }
+    }
+}
+
+/// Until this process is asked to end, or its terminal is closed.
+async fn interrupted() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let asked = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(|kind| {
+        Box::pin(async move {
+            match signal(kind) {
+                Ok(mut signals) => drop(signals.recv().await),
+                Err(_) => std::future::pending().await,
+            }
+        })
+    });
+    futures::future::select_all(asked).await;
+}

@@ -1,0 +1,263 @@
+//! The story: what the demo does, and what must come of it. It declares, promotes and breaks; all else is the hub's doing.
+
+use std::time::{Duration, Instant};
+
+use tokio::{sync::mpsc::UnboundedSender, time::sleep};
+
+use super::{
+    breakage::{Break, Ending},
+    declared::{NAMESPACE, Plan, STEPS, members},
+    event::{Event, tenths},
+    objects, rollout,
+    shares::{REQUESTS, Shares, between},
+    world::{World, WorldError},
+};
+use crate::{
+    api::{Distribution, FleetRolloutStatus, Phase, status::Run},
+    cli::view::weight,
+    sandbox::member::Behaviour,
+};
+
+/// How often things are looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Longest time that anything takes, on a machine that has much else to do.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// The step at which things break.
+const BREAKS_AT: u32 = 2;
+
+/// Why the story is not as it should be.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Wrong {
+    /// A share is not the one asked for.
+    #[error("{0}")]
+    Share(String),
+    /// Something did not happen.
+    #[error("{what} did not happen within {} s; the rollout says: {said}", PATIENCE.as_secs())]
+    Never { what: String, said: String },
+    /// The run ended in another way.
+    #[error("the run ended before {what}: {said}")]
+    Ended { what: String, said: String },
+    /// The world does not turn.
+    #[error("{0}")]
+    World(#[from] WorldError),
+}
+
+impl From<kube::Error> for Wrong {
+    fn from(error: kube::Error) -> Self {
+        Self::World(error.into())
+    }
+}
+
+impl Wrong {
+    /// With the end of the hub's log, where it may tell more.
+    pub(super) fn explain(&self, log: &str) -> String {
+        match self {
+            Self::Share(_) => self.to_string(),
+            Self::Never { .. } | Self::Ended { .. } | Self::World(_) => {
+                format!("{self}\nThe hub's log ends with:\n{log}")
+            }
+        }
+    }
+}
+
+pub(super) struct Story<'w> {
+    pub(super) world: &'w World,
+    pub(super) plan: &'w Plan,
+    /// Where events go; the story is over when it is closed.
+    pub(super) tell: UnboundedSender<Event>,
+}
+
+impl Story<'_> {
+    pub(super) async fn tell(self, breaks: Break) -> Result<(), Wrong> {
+        self.say(Event::started(self.plan));
+        let (canary, first) = (self.plan.new_member(), self.plan.first());
+        self.shares("before", canary, 0, &first).await?;
+        let target = self.plan.all_to(canary);
+        self.declare(&target).await?;
+        match breaks.ending() {
+            Ending::Hold => self.promotion(canary, Some(breaks)).await,
+            Ending::Rollback => {
+                self.promotion(canary, None).await?;
+                self.failure(self.plan.next_member(), breaks).await
+            }
+        }
+    }
+
+    async fn declare(&self, target: &Distribution) -> Result<(), Wrong> {
+        let path = format!("/apis/cutover.dev/v1alpha1/namespaces/{NAMESPACE}/fleetrollouts");
+        objects::create(&self.world.client, (path, self.plan.rollout(target))).await?;
+        Ok(())
+    }
+
+    /// All the way, with an interruption if there is one.
+    async fn promotion(&self, canary: &str, interruption: Option<Break>) -> Result<(), Wrong> {
+        self.say(Event::declared(canary));
+        for (step, expected) in (1..).zip(STEPS) {
+            let run = self.step(canary, step, expected).await?;
+            if let Some(breaks) = interruption.filter(|_| step == BREAKS_AT) {
+                self.interruption(breaks, canary, expected).await?;
+            }
+            if expected < 100 {
+                rollout::promote(&self.world.client, &run).await?;
+            }
+        }
+        let status = self.until("the end of the run", |status| status.phase == Phase::Succeeded).await?;
+        self.say(Event::Succeeded { message: status.message });
+        Ok(())
+    }
+
+    /// Something that holds the run and is over after a while; the weights stand as they were.
+    async fn interruption(&self, breaks: Break, canary: &str, expected: u32) -> Result<(), Wrong> {
+        self.befall(breaks, canary).await?;
+        if breaks == Break::Metrics {
+            let held = self.until("the hold", |status| status.phase == Phase::Held).await?;
+            self.say(Event::Held { reason: held.reason, message: held.message });
+        }
+        let asked = self.asked().await?;
+        self.shares("meanwhile", canary, expected, &asked).await?;
+        let what = match breaks {
+            Break::Hub => {
+                self.world.hub.start().await.map_err(WorldError::Io)?;
+                "The hub is started again; it goes on from what it wrote down"
+            }
+            Break::Errors | Break::Latency | Break::Member | Break::Metrics => {
+                self.repair(canary);
+                "The metrics are back"
+            }
+        };
+        self.say(Event::Repaired { what: what.to_owned() });
+        Ok(())
+    }
+
+    /// Up to 25 %, then the canary breaks and must lose its weight.
+    async fn failure(&self, canary: &str, breaks: Break) -> Result<(), Wrong> {
+        let target = self.plan.all_to(canary);
+        rollout::redeclare(&self.world.client, members(&target)).await?;
+        self.say(Event::declared(canary));
+        for (step, expected) in (1..=BREAKS_AT).zip(STEPS) {
+            let run = self.step(canary, step, expected).await?;
+            if step < BREAKS_AT {
+                rollout::promote(&self.world.client, &run).await?;
+            }
+        }
+        self.befall(breaks, canary).await?;
+        let since = Instant::now();
+        self.until_gone(canary).await?;
+        let after_seconds = tenths(since.elapsed());
+        let failed = self.until("the failure", |status| status.phase == Phase::Failed).await?;
+        let (canary, reason, message) = (canary.to_owned(), failed.reason, failed.message);
+        self.say(Event::RolledBack { canary: canary.clone(), after_seconds, reason, message });
+        let asked = self.asked().await?;
+        self.shares("after", &canary, 0, &asked).await?;
+        self.repair(&canary);
+        Ok(())
+    }
+
+    /// So that a retry finds it good, where somebody goes on by hand.
+    fn repair(&self, canary: &str) {
+        if let Some(member) = self.world.member(canary) {
+            member.behave(Behaviour::default());
+            member.show_metrics(true);
+        }
+    }
+
+    async fn befall(&self, breaks: Break, canary: &str) -> Result<(), Wrong> {
+        if breaks == Break::Hub {
+            self.world.hub.kill().await.map_err(WorldError::Io)?;
+        }
+        if let Some(member) = self.world.member(canary) {
+            breaks.befall(member);
+        }
+        self.say(Event::Broke { what: breaks.says(canary) });
+        Ok(())
+    }
+
+    /// Waits until a step is in force, and counts there. The step goes on only when it is promoted, so the weights stand.
+    async fn step(&self, canary: &str, step: u32, expected: u32) -> Result<Run, Wrong> {
+        let in_force = |status: &FleetRolloutStatus| {
+            let confirmed = status.asked.as_ref().is_some_and(|asked| asked.confirmed_at.is_some());
+            let of_canary = |run: &Run| run.step == step && weight(&run.target, canary) == 100;
+            confirmed && status.run.as_ref().is_some_and(of_canary)
+        };
+        let status = self.until(&format!("step {step}"), in_force).await?;
+        let asked = status.asked.map(|asked| asked.weights).unwrap_or_default();
+        self.shares(&format!("step {step}/{}", STEPS.len()), canary, expected, &asked).await?;
+        status.run.ok_or_else(|| Wrong::Ended { what: format!("step {step}"), said: status.message })
+    }
+
+    async fn asked(&self) -> Result<Distribution, Wrong> {
+        let status = rollout::status(&self.world.client).await?;
+        Ok(status.asked.map(|asked| asked.weights).or(status.primary).unwrap_or_default())
+    }
+
+    /// Counts requests of every service, and compares.
+    async fn shares(&self, when: &str, canary: &str, expected: u32, asked: &Distribution) -> Result<(), Wrong> {
+        let before = self.world.received();
+        let counted = self.wait_for("the requests", async || {
+            let counted = between(&before, &self.world.received());
+            Ok(counted.values().all(|members| members.values().sum::<u64>() >= REQUESTS).then_some(counted))
+        });
+        let (mut counted, mut services) = (counted.await?, Vec::new());
+        for service in &self.plan.services {
+            let applied = rollout::applied(&self.world.client, service).await?;
+            services.push(Shares::new(service, asked, &applied, &counted.remove(service).unwrap_or_default()));
+        }
+        let wrong = services.iter().find_map(|shares| shares.wrong(canary, expected));
+        let (when, canary) = (when.to_owned(), canary.to_owned());
+        self.say(Event::Shares { when, canary, expected, right: wrong.is_none(), services });
+        wrong.map_or(Ok(()), |wrong| Err(Wrong::Share(wrong)))
+    }
+
+    /// No live route gives the canary any weight.
+    async fn until_gone(&self, canary: &str) -> Result<(), Wrong> {
+        self.wait_for("the rollback", async || {
+            for service in &self.plan.services {
+                if weight(&rollout::applied(&self.world.client, service).await?, canary) > 0 {
+                    return Ok(None);
+                }
+            }
+            Ok(Some(()))
+        })
+        .await
+    }
+
+    /// The first status for which the condition holds. A run that fails first is wrong.
+    async fn until(
+        &self,
+        what: &str,
+        condition: impl Fn(&FleetRolloutStatus) -> bool,
+    ) -> Result<FleetRolloutStatus, Wrong> {
+        self.wait_for(what, async || {
+            let status = rollout::status(&self.world.client).await?;
+            if condition(&status) {
+                Ok(Some(status))
+            } else if [Phase::Failed, Phase::RolledBack].contains(&status.phase) {
+                Err(Wrong::Ended { what: what.to_owned(), said: status.message })
+            } else {
+                Ok(None)
+            }
+        })
+        .await
+    }
+
+    async fn wait_for<T>(&self, what: &str, look: impl AsyncFn() -> Result<Option<T>, Wrong>) -> Result<T, Wrong> {
+        let began = Instant::now();
+        loop {
+            if let Some(found) = look().await? {
+                return Ok(found);
+            }
+            if began.elapsed() > PATIENCE {
+                let status = rollout::status(&self.world.client).await?;
+                let said =
+                    format!("{:?}, step {}, {}: {}", status.phase, status.summary.step, status.reason, status.message);
+                return Err(Wrong::Never { what: what.to_owned(), said });
+            }
+            sleep(LOOK_EVERY).await;
+        }
+    }
+
+    fn say(&self, event: Event) {
+        // Whoever listens no longer wants to know.
+        let _ = self.tell.send(event);
+    }
+}

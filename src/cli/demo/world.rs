@@ -1,0 +1,140 @@
+//! Everything that the demo starts. It all ends with the value.
+
+use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc, time::Duration};
+
+use kube::Client;
+use tokio::{net::TcpListener, task::JoinHandle};
+
+use super::{
+    declared::{NAMESPACE, Plan, gateway, host},
+    folder::Folder,
+    hub::Hub,
+    objects,
+};
+use crate::{
+    clock::Clock,
+    sandbox::{
+        api::ApiServer,
+        load::{Load, Totals},
+        member::{self, Member},
+        proxy::Proxy,
+    },
+};
+
+/// Requests per second and service: a share of 2,000 is there within two seconds.
+pub(super) const RATE: u32 = 1100;
+/// The file in which the hub's log is.
+const LOG: &str = "hub.log";
+const KUBECONFIG: &str = "kubeconfig";
+
+/// Requests counted at the members, by service and member.
+pub(super) type Received = BTreeMap<String, BTreeMap<String, u64>>;
+
+/// Why the world does not turn.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WorldError {
+    /// No free port, no folder, no process.
+    #[error("the demo cannot start here: {0}")]
+    Io(#[from] io::Error),
+    /// The API server in memory refused an object.
+    #[error("the sandbox's API server: {0}")]
+    Kube(Box<kube::Error>),
+    /// A definition cannot be written.
+    #[error("the kinds cannot be written: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+impl From<kube::Error> for WorldError {
+    fn from(error: kube::Error) -> Self {
+        Self::Kube(Box::new(error))
+    }
+}
+
+pub(super) struct World {
+    pub(super) client: Client,
+    pub(super) members: Vec<Member>,
+    pub(super) hub: Hub,
+    load: Load,
+    services: Vec<String>,
+    folder: Folder,
+    serving: JoinHandle<()>,
+    _proxy: Proxy,
+}
+
+impl World {
+    /// Members, API server, data plane, clients, hub, in the order in which they need each other.
+    pub(super) async fn start(plan: &Plan) -> Result<Self, WorldError> {
+        let folder = Folder::new()?;
+        let mut members = Vec::new();
+        for name in &plan.members {
+            members.push(Member::start(name).await?);
+        }
+        let api = ApiServer::new(Arc::new(|| Clock::default().now()), 0);
+        let client = api.client();
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        std::fs::write(folder.file(KUBECONFIG), kubeconfig(&listener)?)?;
+        let serving = tokio::spawn(async move {
+            // It ends only with the listener, which is its own.
+            let _ = api.serve(listener).await;
+        });
+        for object in objects::kinds()?.into_iter().chain(objects::world(plan, &members)) {
+            objects::create(&client, object).await?;
+        }
+        let names = plan.members.iter().map(|name| (gateway(name), [127, 0, 0, 1].into())).collect();
+        let proxy = Proxy::start(client.clone(), names).await?;
+        let hosts: Vec<String> = plan.services.iter().map(|service| host(service)).collect();
+        while !hosts.iter().all(|host| proxy.serves(host)) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let load = Load::start(proxy.address(), hosts, RATE);
+        let aliases = plan.members.iter().flat_map(|name| [gateway(name), member::server_name(name)]);
+        let hub = Hub::new(folder.file(KUBECONFIG), folder.file(LOG), plan.elects, aliases);
+        hub.start().await?;
+        let services = plan.services.clone();
+        Ok(Self { client, members, hub, load, services, folder, serving, _proxy: proxy })
+    }
+
+    pub(super) fn member(&self, name: &str) -> Option<&Member> {
+        self.members.iter().find(|member| member.name() == name)
+    }
+
+    /// What the members counted so far.
+    pub(super) fn received(&self) -> Received {
+        let by_member = |service: &String| {
+            let counted = self.members.iter().map(|one| (one.name().to_owned(), one.received(service)));
+            (service.clone(), counted.collect())
+        };
+        self.services.iter().map(by_member).collect()
+    }
+
+    /// What clients saw so far.
+    pub(super) fn seen_by_clients(&self) -> Totals {
+        self.load.so_far()
+    }
+
+    pub(super) fn kubeconfig(&self) -> PathBuf {
+        self.folder.file(KUBECONFIG)
+    }
+
+    /// The end of the hub's log.
+    pub(super) fn hub_says(&self) -> String {
+        self.folder.last_lines(LOG, 6)
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+fn kubeconfig(listener: &TcpListener) -> io::Result<String> {
+    let server = format!("http://{}", listener.local_addr()?);
+    Ok(serde_json::json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "demo",
+        "clusters": [{"name": "demo", "cluster": {"server": server}}],
+        "contexts": [{"name": "demo", "context": {"cluster": "demo", "user": "demo", "namespace": NAMESPACE}}],
+        "users": [{"name": "demo", "user": {}}],
+    })
+    .to_string())
+}

@@ -1,0 +1,96 @@
+//! HTTP servers on loopback.
+
+use std::{convert::Infallible, io, net::SocketAddr};
+
+use futures::FutureExt;
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::{
+    body::{Bytes, Incoming},
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpListener,
+    task::{JoinHandle, JoinSet},
+};
+use tokio_rustls::TlsAcceptor;
+
+/// What servers here answer with: bodies are short.
+pub(super) type Answer = Response<Full<Bytes>>;
+
+/// A server on a port of its own. It ends with the value, and every connection with it.
+pub(super) struct Server {
+    pub(super) address: SocketAddr,
+    accepting: JoinHandle<()>,
+}
+
+impl Server {
+    /// Serves plain HTTP, or HTTPS where `tls` is given.
+    pub(super) async fn start<F, A>(tls: Option<TlsAcceptor>, answer: F) -> io::Result<Self>
+    where
+        F: Fn(Request<Incoming>) -> A + Clone + Send + Sync + 'static,
+        A: Future<Output = Answer> + Send + 'static,
+    {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        Ok(Self { address, accepting: tokio::spawn(accept(listener, tls, answer)) })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+/// The connections are this task's own, so they end when it is aborted.
+async fn accept<F, A>(listener: TcpListener, tls: Option<TlsAcceptor>, answer: F)
+where
+    F: Fn(Request<Incoming>) -> A + Clone + Send + Sync + 'static,
+    A: Future<Output = Answer> + Send + 'static,
+{
+    let mut connections = JoinSet::new();
+    loop {
+        // A process that has no file left to open may have one later.
+        let Ok((stream, _)) = listener.accept().await else { continue };
+        let (tls, answer) = (tls.clone(), answer.clone());
+        connections.spawn(async move {
+            match tls {
+                None => converse(stream, answer).await,
+                Some(tls) => {
+                    if let Ok(stream) = tls.accept(stream).await {
+                        converse(stream, answer).await;
+                    }
+                }
+            }
+        });
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+async fn converse<F, A>(stream: impl AsyncRead + AsyncWrite + Unpin, answer: F)
+where
+    F: Fn(Request<Incoming>) -> A,
+    A: Future<Output = Answer>,
+{
+    let service = service_fn(|request| answer(request).map(Ok::<_, Infallible>));
+    // A client that goes away is no news.
+    let _ = http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service).await;
+}
+
+/// An answer with a short text.
+pub(super) fn text(status: u16, text: impl Into<Bytes>) -> Answer {
+    let mut answer = Response::new(Full::new(text.into()));
+    *answer.status_mut() = http::StatusCode::from_u16(status).unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
+    answer
+}
+
+/// An answer with a JSON value.
+pub(super) fn json(status: u16, value: &serde_json::Value) -> Answer {
+    let mut answer = text(status, value.to_string());
+    answer.headers_mut().insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static("application/json"));
+    answer
+}

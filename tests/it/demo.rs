@@ -1,0 +1,223 @@
+//! `cutover demo`, as everybody runs it first: what breaks is handled, every share is right, and nothing is left behind.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    sync::{LazyLock, Mutex},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+const MIB: u64 = 1024;
+/// Four times what chance moves a share of 2,000 requests.
+const POINTS: f64 = 4.0;
+
+/// One run of the demo: its events, its exit status, and the memory that it and its hub had in mid-run, in KiB.
+struct Played {
+    events: Vec<Value>,
+    status: Option<i32>,
+    memory: u64,
+    left: Vec<PathBuf>,
+}
+
+/// All of them at once: each waits for its hub most of the time.
+static PLAYS: LazyLock<Mutex<BTreeMap<&str, JoinHandle<Played>>>> = LazyLock::new(|| {
+    let plays = ["errors", "latency", "member", "metrics", "hub"];
+    Mutex::new(plays.into_iter().map(|breaks| (breaks, thread::spawn(move || play(breaks)))).collect())
+});
+
+fn played(breaks: &str) -> Played {
+    let play = PLAYS.lock().unwrap().remove(breaks).unwrap();
+    play.join().unwrap()
+}
+
+fn start(arguments: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cutover"));
+    command.args(["demo", "-o", "json", "--speed", "2"]).args(arguments);
+    command.stdout(Stdio::piped()).spawn().unwrap()
+}
+
+fn play(breaks: &str) -> Played {
+    let mut demo = start(&["--break", breaks]);
+    let (mut events, mut memory) = (Vec::new(), 0);
+    for line in BufReader::new(demo.stdout.take().unwrap()).lines() {
+        let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        if event["when"] == "step 4/4" {
+            memory = family_memory(demo.id());
+        }
+        events.push(event);
+    }
+    Played { events, status: demo.wait().unwrap().code(), memory, left: leftovers(demo.id()) }
+}
+
+/// What a demo with this process id has left: its folder, and processes that name it.
+fn leftovers(id: u32) -> Vec<PathBuf> {
+    let folder = std::env::temp_dir().join(format!("cutover-demo-{id}"));
+    let name = folder.to_string_lossy().into_owned();
+    let names_it = |path: &PathBuf| fs::read_to_string(path.join("cmdline")).is_ok_and(|line| line.contains(&name));
+    let processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path()).filter(names_it);
+    processes.chain([folder].into_iter().filter(|folder| folder.exists())).collect()
+}
+
+/// Memory of a process and its children, in KiB; what they share of the program itself is counted once.
+fn family_memory(id: u32) -> u64 {
+    let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+    let family = children.split_whitespace().map(|child| child.parse().unwrap()).chain([id]);
+    let of = |id: u32, kind: &str| {
+        let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix(kind)).unwrap_or_default().to_owned();
+        line.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or(0_u64)
+    };
+    family.map(|id| of(id, "RssAnon:")).sum::<u64>() + of(id, "RssFile:")
+}
+
+impl Played {
+    fn named(&self, name: &str) -> Vec<&Value> {
+        self.events.iter().filter(|event| event["event"] == name).collect()
+    }
+
+    /// What every story has in common: all shares right by this test's own reckoning, and a clean end.
+    fn is_right(&self) -> Vec<(String, u64)> {
+        let Self { events, status, memory, left } = self;
+        assert_eq!(*status, Some(0), "{events:#?}");
+        assert_eq!(events.last().unwrap()["right"], true);
+        assert!(left.is_empty(), "{left:?}");
+        assert!((1..100 * MIB).contains(memory), "{memory} KiB");
+        let mut canary = Vec::new();
+        for event in self.named("shares") {
+            for service in event["services"].as_array().unwrap() {
+                assert!(service["requests"].as_u64().unwrap() >= 2000, "{event}");
+                let members = service["members"].as_array().unwrap();
+                assert_eq!(members.iter().map(|member| member["asked"].as_u64().unwrap()).sum::<u64>(), 100, "{event}");
+                for member in members {
+                    assert_eq!(member["asked"], member["applied"], "{event}");
+                    let off = member["received"].as_f64().unwrap() - member["asked"].as_f64().unwrap();
+                    assert!(off.abs() <= POINTS, "{event}");
+                    if member["member"] == event["canary"] {
+                        let name = format!("{} {}", event["canary"].as_str().unwrap(), event["when"].as_str().unwrap());
+                        canary.push((name, member["asked"].as_u64().unwrap()));
+                    }
+                }
+            }
+        }
+        canary
+    }
+
+    /// A whole promotion of eu-3, then eu-2, which breaks at 25 %, at once has nothing, and for this reason.
+    fn is_rolled_back(&self, reasons: &[&str]) {
+        let expected = [
+            ("eu-3 before", 0),
+            ("eu-3 step 1/4", 5),
+            ("eu-3 step 2/4", 25),
+            ("eu-3 step 3/4", 50),
+            ("eu-3 step 4/4", 100),
+            ("eu-2 step 1/4", 5),
+            ("eu-2 step 2/4", 25),
+            ("eu-2 after", 0),
+        ];
+        let weights = self.is_right();
+        assert_eq!(weights, expected.map(|(when, weight)| (when.to_owned(), weight)));
+        let back = self.named("rolledBack");
+        assert!(back.len() == 1 && reasons.contains(&back[0]["reason"].as_str().unwrap()), "{back:?}");
+        assert!(back[0]["afterSeconds"].as_f64().unwrap() < 20.0, "{back:?}");
+    }
+
+    /// A promotion of eu-3 that stands still at 25 % while something is broken, and then goes on.
+    fn goes_on(&self) {
+        let expected = [
+            ("eu-3 before", 0),
+            ("eu-3 step 1/4", 5),
+            ("eu-3 step 2/4", 25),
+            ("eu-3 meanwhile", 25),
+            ("eu-3 step 3/4", 50),
+            ("eu-3 step 4/4", 100),
+        ];
+        assert_eq!(self.is_right(), expected.map(|(when, weight)| (when.to_owned(), weight)));
+        assert!(self.named("rolledBack").is_empty() && self.named("repaired").len() == 1);
+        assert_eq!(self.events.last().unwrap()["failed"], 0, "no request fails for what no member did");
+    }
+}
+
+#[test]
+fn a_canary_with_errors_is_rolled_back() {
+    played("errors").is_rolled_back(&["GuardBreached", "ChecksFailed"]);
+}
+
+#[test]
+fn a_slow_canary_is_rolled_back() {
+    played("latency").is_rolled_back(&["ChecksFailed"]);
+}
+
+#[test]
+fn a_canary_that_is_gone_is_rolled_back() {
+    played("member").is_rolled_back(&["EndpointDown"]);
+}
+
+#[test]
+fn a_run_without_metrics_is_held_until_they_are_back() {
+    let played = played("metrics");
+    played.goes_on();
+    assert_eq!(played.named("held")[0]["reason"], "MetricsUnknown");
+}
+
+#[test]
+fn a_run_goes_on_with_a_hub_that_was_killed() {
+    played("hub").goes_on();
+}
+
+/// While the hub is dead somebody gives the new cluster almost everything: the demo counts, and sees it.
+#[test]
+fn a_share_that_is_wrong_is_told() {
+    let mut demo = start(&["--break", "hub"]);
+    let mut last = Value::Null;
+    for line in BufReader::new(demo.stdout.take().unwrap()).lines() {
+        last = serde_json::from_str(&line.unwrap()).unwrap();
+        if last["event"] == "broke" {
+            edit_route(demo.id());
+        }
+    }
+    assert_eq!(demo.wait().unwrap().code(), Some(1), "{last}");
+    assert_eq!(last["right"], false, "{last}");
+    assert!(last["wrong"].as_str().unwrap().contains("but received"), "{last}");
+}
+
+/// Writes other weights to the route, by way of the API server that the demo's kubeconfig names.
+fn edit_route(id: u32) {
+    let kubeconfig = fs::read(std::env::temp_dir().join(format!("cutover-demo-{id}/kubeconfig"))).unwrap();
+    let kubeconfig: Value = serde_json::from_slice(&kubeconfig).unwrap();
+    let server = kubeconfig["clusters"][0]["cluster"]["server"].as_str().unwrap().strip_prefix("http://").unwrap();
+    let path = "/apis/gateway.networking.k8s.io/v1/namespaces/shop/httproutes/storefront";
+    let patch = json!([{"op": "replace", "path": "/spec/rules/0/backendRefs/2/weight", "value": 900}]).to_string();
+    let length = patch.len();
+    let mut stream = TcpStream::connect(server).unwrap();
+    write!(
+        stream,
+        "PATCH {path} HTTP/1.1\r\nhost: {server}\r\nconnection: close\r\ncontent-type: application/json-patch+json\r\ncontent-length: {length}\r\n\r\n{patch}"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+#[test]
+fn an_interrupted_demo_leaves_nothing() {
+    let mut demo = start(&[]);
+    let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().contains("started"));
+    kill_process(Pid::from_child(&demo), Signal::INT).unwrap();
+    assert_eq!(demo.wait().unwrap().code(), Some(1));
+    let since = Instant::now();
+    // The system takes a killed process away a moment later.
+    while !leftovers(demo.id()).is_empty() {
+        assert!(since.elapsed() < Duration::from_secs(10), "{:?}", leftovers(demo.id()));
+        thread::sleep(Duration::from_millis(20));
+    }
+}
