@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    kind::text,
-    meta,
-    state::Call,
-    status::Failure,
-    write::{Brought, is_empty},
-};
+use super::{kind::text, meta, state::Call, status::Failure};
+
+/// An object that a request brought, with words about what was unknown in it.
+pub(super) struct Brought {
+    pub(super) object: Value,
+    pub(super) warnings: Vec<String>,
+}
 
 /// What bodies may be in.
 const ACCEPTED: [&str; 3] = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
@@ -75,16 +75,15 @@ fn strict(call: &Call<'_>, said: &str) -> String {
     format!("{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {said}")
 }
 
-/// The options in the body of a deletion, with those of the query put over them.
+/// The options of a deletion: those in its body, or else those of the query.
 pub(super) fn delete_options(call: &Call<'_>) -> Result<Value, Failure> {
-    let mut options = if is_empty(&call.request.body) { json!({}) } else { parse(call)? };
-    if !options.is_object() {
-        return Err(Failure::bad_request("DeleteOptions must be an object"));
+    if call.request.has_body() {
+        let options = parse(call)?;
+        let wrong = || Failure::bad_request("DeleteOptions must be an object");
+        return if options.is_object() { Ok(options) } else { Err(wrong()) };
     }
-    if let Some(policy) = call.request.options.get("propagationPolicy") {
-        options["propagationPolicy"] = policy.into();
-    }
-    Ok(options)
+    let dry: &[&str] = if call.request.options.dry_run() { &["All"] } else { &[] };
+    Ok(json!({"propagationPolicy": call.request.options.get("propagationPolicy"), "dryRun": dry}))
 }
 
 fn parse(call: &Call<'_>) -> Result<Value, Failure> {
