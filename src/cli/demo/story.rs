@@ -37,6 +37,9 @@ pub(super) enum Wrong {
     /// The run ended in another way.
     #[error("the run ended before {what}: {said}")]
     Ended { what: String, said: String },
+    /// The hub process is not there any more.
+    #[error("the hub ended by itself before {0}")]
+    Hub(String),
     /// The world does not turn.
     #[error("{0}")]
     World(#[from] WorldError),
@@ -53,7 +56,7 @@ impl Wrong {
     pub(super) fn explain(&self, log: &str) -> String {
         match self {
             Self::Share(_) => self.to_string(),
-            Self::Never { .. } | Self::Ended { .. } | Self::World(_) => {
+            Self::Never { .. } | Self::Ended { .. } | Self::Hub(_) | Self::World(_) => {
                 format!("{self}\nThe hub's log ends with:\n{log}")
             }
         }
@@ -245,6 +248,9 @@ impl Story<'_> {
         loop {
             if let Some(found) = look().await? {
                 return Ok(found);
+            }
+            if self.world.hub.has_ended().await {
+                return Err(Wrong::Hub(what.to_owned()));
             }
             if began.elapsed() > PATIENCE {
                 let status = rollout::status(&self.world.client).await?;
