@@ -17,7 +17,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
 use super::{
-    kind::{Kind, Nature, Version, text},
+    kind::{Column, Kind, Nature, Version, text},
     schema::Schema,
 };
 
@@ -37,6 +37,8 @@ pub(super) struct BuiltIn {
     pub(super) overwrites: bool,
     pub(super) created_by_put: bool,
     pub(super) returns_deleted: bool,
+    /// What `kubectl get` prints: names and paths.
+    columns: &'static [(&'static str, &'static str)],
     /// The object without what its type does not know, or words about what does not fit the type.
     pub(super) typed: fn(Value) -> serde_json::Result<Value>,
     /// Fills in what the real server does.
@@ -46,6 +48,8 @@ pub(super) struct BuiltIn {
     /// What an object is taken to have been before it was made: the real server compares typed objects.
     pub(super) blank: fn() -> Value,
 }
+
+const AGE: (&str, &str) = ("Age", ".metadata.creationTimestamp");
 
 const PLAIN: BuiltIn = BuiltIn {
     group: "",
@@ -59,6 +63,7 @@ const PLAIN: BuiltIn = BuiltIn {
     overwrites: true,
     created_by_put: false,
     returns_deleted: false,
+    columns: &[AGE],
     typed: Ok,
     complete: |_| {},
     merging: || json!({}),
@@ -75,6 +80,7 @@ static ALL: &[BuiltIn] = &[
     BuiltIn { plural: "configmaps", kind: "ConfigMap", typed: typed::<ConfigMap>, short_names: &["cm"], ..PLAIN },
     BuiltIn {
         plural: "events", kind: "Event", typed: typed::<Event>, short_names: &["ev"], created_by_put: true, complete: event,
+        columns: &[("Last Seen", ".lastTimestamp"), ("Type", ".type"), ("Reason", ".reason"), ("Object", ".involvedObject.name"), ("Message", ".message")],
         merging: || json!({"properties": {"involvedObject": {"x-kubernetes-map-type": "atomic"}}}),
         blank: || json!({"involvedObject": {}, "source": {}, "eventTime": null, "firstTimestamp": null, "lastTimestamp": null,
             "reportingComponent": "", "reportingInstance": ""}),
@@ -82,6 +88,7 @@ static ALL: &[BuiltIn] = &[
     },
     BuiltIn {
         plural: "namespaces", kind: "Namespace", typed: typed::<Namespace>, short_names: &["ns"], namespaced: false, status: true, complete: namespace,
+        columns: &[("Status", ".status.phase"), AGE],
         blank: || json!({"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}), ..PLAIN
     },
     BuiltIn {
@@ -89,6 +96,7 @@ static ALL: &[BuiltIn] = &[
     },
     BuiltIn {
         plural: "services", kind: "Service", typed: typed::<Service>, short_names: &["svc"], status: true, created_by_put: true, returns_deleted: true,
+        columns: &[("Type", ".spec.type"), ("Cluster-IP", ".spec.clusterIP"), ("External-Name", ".spec.externalName"), AGE],
         complete: service, merging: service_merging, blank: || json!({"spec": {}, "status": {"loadBalancer": {}}}), ..PLAIN
     },
     BuiltIn { plural: "serviceaccounts", kind: "ServiceAccount", typed: typed::<ServiceAccount>, short_names: &["sa"], returns_deleted: true, ..PLAIN },
@@ -98,6 +106,7 @@ static ALL: &[BuiltIn] = &[
     },
     BuiltIn {
         group: "coordination.k8s.io", plural: "leases", kind: "Lease", typed: typed::<Lease>, overwrites: false, created_by_put: true,
+        columns: &[("Holder", ".spec.holderIdentity"), AGE],
         complete: |lease| ensure(lease, "spec", &json!({})), blank: || json!({"spec": {}}), ..PLAIN
     },
     BuiltIn {
@@ -105,6 +114,7 @@ static ALL: &[BuiltIn] = &[
     },
     BuiltIn {
         group: EVENTS, plural: "events", kind: "Event", typed: typed::<NewEvent>, short_names: &["ev"], created_by_put: true, complete: new_event,
+        columns: &[("Last Seen", ".eventTime"), ("Type", ".type"), ("Reason", ".reason"), ("Object", ".regarding.name"), ("Message", ".note")],
         merging: || json!({"properties": {"regarding": {"x-kubernetes-map-type": "atomic"}}}),
         blank: || json!({"regarding": {}, "deprecatedSource": {}, "eventTime": null, "deprecatedFirstTimestamp": null,
             "deprecatedLastTimestamp": null}),
@@ -130,7 +140,7 @@ pub(super) fn kinds() -> impl Iterator<Item = Kind> {
             name: (*name).to_owned(),
             status: built_in.status,
             schema: schema.clone(),
-            columns: Vec::new(),
+            columns: built_in.columns.iter().map(column).collect(),
         };
         Kind {
             group: built_in.group.to_owned(),
@@ -145,6 +155,18 @@ pub(super) fn kinds() -> impl Iterator<Item = Kind> {
             nature: Nature::BuiltIn(built_in),
         }
     })
+}
+
+fn column((name, path): &(&str, &str)) -> Column {
+    let is_time = path.ends_with("Timestamp") || path.ends_with("Time");
+    Column {
+        name: (*name).to_owned(),
+        r#type: if is_time { "date" } else { "string" }.to_owned(),
+        format: String::new(),
+        description: String::new(),
+        priority: 0,
+        path: (*path).to_owned(),
+    }
 }
 
 fn typed<K: DeserializeOwned + Serialize>(object: Value) -> serde_json::Result<Value> {

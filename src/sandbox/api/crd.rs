@@ -1,4 +1,4 @@
-//! CustomResourceDefinitions: each makes a kind, at once.
+//! Custom resource definitions: each makes a kind, at once.
 
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use super::{
     kind::{Column, Kind, Nature, Version, text},
     meta,
     schema::Schema,
+    status::FieldError,
 };
 
 /// The kind that a definition makes.
@@ -37,6 +38,22 @@ pub(super) fn kind(definition: &Value) -> Result<Kind, String> {
         nature: Nature::Custom,
         kind,
     })
+}
+
+/// What is wrong with a definition: it is named after its resource, which is in a group of its own.
+pub(super) fn errors(definition: &Value) -> Vec<FieldError> {
+    let (group, plural) = (text(definition, "/spec/group"), text(definition, "/spec/names/plural"));
+    let name = text(definition, "/metadata/name");
+    let mut errors = Vec::new();
+    if name != format!("{plural}.{group}") {
+        let detail = "must be spec.names.plural+\".\"+spec.group";
+        errors.push(FieldError::invalid("metadata.name", &json!(name), detail));
+    }
+    if !group.contains('.') {
+        let detail = "should be a domain with at least one dot";
+        errors.push(FieldError::invalid("spec.group", &json!(group), detail));
+    }
+    errors
 }
 
 /// What the real server's controllers write into a definition's status, some moments later.

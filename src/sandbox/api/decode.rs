@@ -78,10 +78,13 @@ fn strict(call: &Call<'_>, said: &str) -> String {
 /// The options in the body of a deletion, with those of the query put over them.
 pub(super) fn delete_options(call: &Call<'_>) -> Result<Value, Failure> {
     let mut options = if is_empty(&call.request.body) { json!({}) } else { parse(call)? };
+    if !options.is_object() {
+        return Err(Failure::bad_request("DeleteOptions must be an object"));
+    }
     if let Some(policy) = call.request.options.get("propagationPolicy") {
         options["propagationPolicy"] = policy.into();
     }
-    if options.is_object() { Ok(options) } else { Err(Failure::bad_request("DeleteOptions must be an object")) }
+    Ok(options)
 }
 
 fn parse(call: &Call<'_>) -> Result<Value, Failure> {

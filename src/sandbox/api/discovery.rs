@@ -6,6 +6,7 @@ use super::{
     answer::Answer,
     builtin::EVENTS,
     kind::{Kind, Kinds, api_version},
+    openapi,
     status::Failure,
 };
 
@@ -21,6 +22,7 @@ pub(super) fn answer(kinds: &Kinds, path: &[String]) -> Option<Result<Answer, Fa
     Some(match path.as_slice() {
         ["version"] => Ok(Answer::ok(version())),
         ["healthz" | "livez" | "readyz"] => Ok(Answer::Text(http::StatusCode::OK, "ok")),
+        ["openapi", "v3", rest @ ..] => openapi::answer(kinds, rest),
         ["api"] => Ok(Answer::ok(json!({"kind": "APIVersions", "versions": ["v1"]}))),
         ["apis"] => Ok(Answer::ok(groups(kinds))),
         ["api", "v1"] => Ok(Answer::ok(resources(kinds, "", "v1"))),

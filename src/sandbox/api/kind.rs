@@ -8,6 +8,7 @@ use super::{builtin::BuiltIn, schema::Schema};
 
 /// One kind of object.
 #[derive(Debug)]
+#[expect(clippy::struct_field_names, reason = "Kubernetes calls the name of a kind its kind")]
 pub(super) struct Kind {
     /// Empty for the core group.
     pub(super) group: String,
@@ -27,7 +28,7 @@ pub(super) struct Kind {
 pub(super) enum Nature {
     /// Known from the start.
     BuiltIn(&'static BuiltIn),
-    /// Added by a CustomResourceDefinition.
+    /// Added by a custom resource definition.
     Custom,
 }
 

@@ -1,6 +1,6 @@
 //! Who wrote which field last, as far as updates and patches tell: manager, time, and the fields that were touched.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -45,10 +45,10 @@ pub(super) fn record(schema: &Value, before: &Value, object: &mut Value, writer:
     entries.retain(|entry| entry["fieldsV1"].as_object().is_some_and(|fields| !fields.is_empty()));
     entries.sort_by_key(order);
     if let Some(metadata) = object["metadata"].as_object_mut() {
-        match entries.is_empty() {
-            true => metadata.remove("managedFields"),
-            false => metadata.insert("managedFields".to_owned(), entries.into()),
-        };
+        metadata.remove("managedFields");
+        if !entries.is_empty() {
+            metadata.insert("managedFields".to_owned(), entries.into());
+        }
     }
 }
 
@@ -102,42 +102,41 @@ fn relevant(object: &Value) -> Value {
 }
 
 fn compare(schema: &Value, before: Option<&Value>, after: Option<&Value>, path: &mut Path, touched: &mut Touched) {
+    if before == after {
+        return;
+    }
     let leaf = |touched: &mut Touched| {
-        if before != after {
-            match after {
-                Some(_) => touched.set.insert(path.clone()),
-                None => touched.removed.insert(path.clone()),
-            };
-        }
+        match after {
+            Some(_) => touched.set.insert(path.clone()),
+            None => touched.removed.insert(path.clone()),
+        };
     };
     let (old, new) = (children(schema, before), children(schema, after));
     let (Some(old), Some(new)) = (old, new) else { return leaf(touched) };
     if before.is_some() != after.is_some() && !path.is_empty() {
         leaf(touched);
     }
-    let keys: BTreeSet<&String> = old.iter().chain(&new).map(|(key, ..)| key).collect();
-    for key in keys {
-        let of = |list: &[(String, &Value, Value)]| {
-            list.iter().find(|(other, ..)| other == key).map(|(_, value, schema)| ((*value).clone(), schema.clone()))
-        };
-        let (old, new) = (of(&old), of(&new));
-        let schema = new.as_ref().or(old.as_ref()).map(|(_, schema)| schema.clone()).unwrap_or_default();
-        path.push(key.clone());
-        compare(&schema, old.as_ref().map(|(value, _)| value), new.as_ref().map(|(value, _)| value), path, touched);
+    let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    for name in names {
+        let (old, new) = (old.get(name), new.get(name));
+        let schema = new.or(old).map_or(&Value::Null, |(_, schema)| *schema);
+        path.push(name.clone());
+        compare(schema, old.map(|(value, _)| *value), new.map(|(value, _)| *value), path, touched);
         path.pop();
     }
 }
 
-/// The fields that are owned one by one, with their schemas; nothing where the value is owned as a whole.
-fn children<'a>(schema: &Value, value: Option<&'a Value>) -> Option<Vec<(String, &'a Value, Value)>> {
+/// Fields by name, each with its schema.
+type Children<'a> = BTreeMap<String, (&'a Value, &'a Value)>;
+
+/// The fields that are owned one by one; nothing where the value is owned as a whole.
+fn children<'a>(schema: &'a Value, value: Option<&'a Value>) -> Option<Children<'a>> {
     match value {
-        None => Some(Vec::new()),
-        Some(Value::Object(fields)) if schema["x-kubernetes-map-type"] != "atomic" => Some(
-            fields
-                .iter()
-                .map(|(key, value)| (format!("f:{key}"), value, below(schema, key).cloned().unwrap_or_default()))
-                .collect(),
-        ),
+        None => Some(Children::new()),
+        Some(Value::Object(fields)) if schema["x-kubernetes-map-type"] != "atomic" => {
+            let of = |key: &String| below(schema, key).unwrap_or(&Value::Null);
+            Some(fields.iter().map(|(key, value)| (format!("f:{key}"), (value, of(key)))).collect())
+        }
         Some(Value::Array(items)) => items
             .iter()
             .map(|item| {
@@ -145,7 +144,7 @@ fn children<'a>(schema: &Value, value: Option<&'a Value>) -> Option<Vec<(String,
                     (identity, Some("map")) => format!("k:{identity}"),
                     (identity, _) => format!("v:{identity}"),
                 };
-                Some((name, item, schema["items"].clone()))
+                Some((name, (item, &schema["items"])))
             })
             .collect(),
         Some(_) => None,

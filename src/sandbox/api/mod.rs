@@ -11,7 +11,7 @@
 //! | `read`, `watch`, `table` | what is shown |
 //! | `write`, `patch`, `meta`, `managed_fields` | what is changed |
 //! | `kind`, `builtin`, `crd`, `schema` | the kinds, and the rules of their objects |
-//! | `discovery`, `review` | what clients ask before |
+//! | `discovery`, `openapi`, `review` | what clients ask before |
 //! | `answer`, `status`, `serve` | how it is said |
 //!
 //! There is no server-side apply (415), no admission beyond schemas, no authorization, no controller: a namespace that
@@ -25,6 +25,7 @@ mod discovery;
 mod kind;
 mod managed_fields;
 mod meta;
+mod openapi;
 mod patch;
 mod read;
 mod request;

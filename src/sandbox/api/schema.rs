@@ -101,10 +101,9 @@ fn translate(schema: &mut Value) {
     fields.retain(|key, _| {
         !key.starts_with("x-kubernetes-") && !["default", "description", "format"].contains(&key.as_str())
     });
-    if fields.remove("nullable") == Some(Value::Bool(true)) {
-        if let Some(name) = fields.get("type").cloned() {
-            fields.insert("type".to_owned(), json!([name, "null"]));
-        }
+    let nullable = fields.remove("nullable") == Some(Value::Bool(true));
+    if let Some(name) = fields.get("type").cloned().filter(|_| nullable) {
+        fields.insert("type".to_owned(), json!([name, "null"]));
     }
     for (key, value) in fields.iter_mut() {
         match (key.as_str(), value) {
@@ -235,8 +234,9 @@ fn field_error(error: &ValidationError<'_>) -> FieldError {
             FieldError::new(&path, "FieldValueNotSupported", message)
         }
         ValidationErrorKind::MaxLength { limit } => FieldError::too_long(&path, *limit),
-        ValidationErrorKind::MaxItems { limit } => FieldError::too_many(&path, size(instance), *limit),
-        ValidationErrorKind::MaxProperties { limit } => FieldError::too_many(&path, size(instance), *limit),
+        ValidationErrorKind::MaxItems { limit } | ValidationErrorKind::MaxProperties { limit } => {
+            FieldError::too_many(&path, size(instance), *limit)
+        }
         ValidationErrorKind::MinLength { limit } => body(format!("should be at least {limit} chars long")),
         ValidationErrorKind::MinItems { limit } => body(format!("should have at least {limit} items")),
         ValidationErrorKind::MinProperties { limit } => body(format!("should have at least {limit} properties")),

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    Clock, builtin, crd,
+    Clock, builtin,
     kind::{Kind, Kinds, Version, text},
     meta::Dice,
     request::{Request, Target},
@@ -65,11 +65,6 @@ impl State {
 
     pub(super) fn now(&self) -> Timestamp {
         (self.clock)()
-    }
-
-    /// Serves the kind that a definition makes.
-    pub(super) fn follow_definition(&mut self, definition: &Value) -> Result<(), String> {
-        crd::kind(definition).map(|kind| self.kinds.add(kind))
     }
 
     /// Forgets a kind, and with it its objects.
@@ -202,8 +197,7 @@ fn allowed_custom(kind: &Kind, request: &Request, target: &Target) -> Result<(),
     let door = target.subresource.is_some();
     match request.method {
         Method::GET => Ok(()),
-        Method::POST if !door => Ok(()),
-        Method::DELETE if !door => Ok(()),
+        Method::POST | Method::DELETE if !door => Ok(()),
         Method::PUT | Method::PATCH if target.name.is_some() => Ok(()),
         Method::PUT | Method::PATCH => Err(Failure::bad_request("name must be provided")),
         Method::POST => Err(Failure::verb_not_supported(kind, "create")),

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use futures::TryStreamExt;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Namespace, Service};
+use k8s_openapi::{
+    api::core::v1::{Namespace, Service},
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
 use kube::{
     Api, Client,
     api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams},
@@ -75,7 +78,7 @@ async fn a_watcher_sees_changes_and_survives_compaction() {
     let mut seen = Box::pin(watcher(api.clone(), watcher::Config::default()).applied_objects());
     let first = seen.try_next().await.unwrap().unwrap();
     assert_eq!(first.metadata.name.as_deref(), Some("a"));
-    tokio::time::sleep(std::time::Duration::from_secs(3600)).await;
+    tokio::time::sleep(std::time::Duration::from_hours(1)).await;
     server.compact();
     api.create(&PostParams::default(), &request("b")).await.unwrap();
     loop {
@@ -124,4 +127,52 @@ async fn kinds_that_are_known_from_the_start() {
     let nowhere: Api<Service> = Api::namespaced(client, "nowhere");
     let missing = nowhere.create(&PostParams::default(), &service).await.unwrap_err();
     assert!(matches!(missing, kube::Error::Api(status) if status.code == 404));
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_a_definition_go_its_objects_and_their_watches() {
+    let (_, client) = with_definitions().await;
+    let api: Api<RolloutRequest> = Api::namespaced(client.clone(), "default");
+    api.create(&PostParams::default(), &request("a")).await.unwrap();
+    let watch = api.watch(&WatchParams::default(), "0").await.unwrap();
+    let definitions: Api<CustomResourceDefinition> = Api::all(client);
+    definitions.delete("rolloutrequests.cutover.dev", &DeleteParams::default()).await.unwrap();
+    let seen = watch.try_collect::<Vec<_>>().await.unwrap();
+    assert!(matches!(seen.as_slice(), [WatchEvent::Added(_), WatchEvent::Deleted(_)]), "{seen:?}");
+    let gone = api.list(&ListParams::default()).await.unwrap_err();
+    assert!(matches!(gone, kube::Error::Api(status) if status.code == 404));
+}
+
+#[tokio::test]
+async fn bodies_that_make_no_sense_are_refused() {
+    let (_, client) = with_definitions().await;
+    let things = "/apis/cutover.dev/v1alpha1/namespaces/default/rolloutrequests";
+    let services = "/api/v1/namespaces/default/services";
+    let cases = [
+        ("POST", things, r#"{"apiVersion":"cutover.dev/v1alpha1","kind":"RolloutRequest","metadata":[],"spec":7}"#),
+        ("POST", things, r#"{"apiVersion":"cutover.dev/v1alpha1","kind":"RolloutRequest","metadata":{"labels":7}}"#),
+        ("POST", services, r#"{"metadata":{"name":"a"},"spec":[]}"#),
+        ("POST", services, r#"{"metadata":{"name":"a"},"spec":{"ports":7}}"#),
+        ("POST", "/api/v1/namespaces", r#"{"metadata":{"name":"a","labels":[]}}"#),
+        ("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", r#"{"metadata":{"name":"a"},"spec":{}}"#),
+        ("DELETE", things, "[]"),
+        ("PUT", "/api/v1/namespaces/default", "7"),
+    ];
+    for (method, path, body) in cases {
+        let request = http::Request::builder().method(method).uri(path).body(body.as_bytes().to_vec()).unwrap();
+        let refused = client.request::<Value>(request).await.unwrap_err();
+        assert!(matches!(&refused, kube::Error::Api(status) if (400..500).contains(&status.code)), "{body}: {refused}");
+    }
+}
+
+#[tokio::test]
+async fn it_answers_on_a_socket() {
+    let _another_test_was_faster = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let serving = tokio::spawn(server().serve(listener));
+    let page = reqwest::get(format!("http://{address}/api/v1/namespaces/default")).await.unwrap();
+    let namespace: Value = serde_json::from_str(&page.text().await.unwrap()).unwrap();
+    assert_eq!(namespace["status"]["phase"], "Active");
+    serving.abort();
 }

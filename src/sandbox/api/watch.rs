@@ -20,7 +20,7 @@ use super::{
 };
 
 /// How often an idle watch that allows it is told the revision; the real server does so about once a minute.
-const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 /// How long a watch lasts that does not say so; the real server takes half an hour to an hour.
 const LASTS: u64 = 1800;
 
@@ -106,7 +106,7 @@ impl Watch {
         let Some(call) = self.subject.call() else { return };
         let there = state.store.list(&call.range());
         let told = there.iter().filter(|(_, object)| self.subject.matches(Some(object)));
-        let told: Vec<Value> = told.map(|(_, object)| event("ADDED", shown(&call, object, state))).collect();
+        let told: Vec<Value> = told.map(|(_, object)| event("ADDED", &shown(&call, object, state))).collect();
         self.ready.extend(told);
         if mark_the_end {
             let mut end = self.bookmark();
@@ -170,12 +170,12 @@ impl Watch {
             (self.subject.matches(change.before.as_ref()), self.subject.matches(change.after.as_ref()));
         match (before, after) {
             (false, false) => None,
-            (false, true) => Some(event("ADDED", shown(call, change.after.as_ref()?, state))),
-            (true, true) => Some(event("MODIFIED", shown(call, change.after.as_ref()?, state))),
+            (false, true) => Some(event("ADDED", &shown(call, change.after.as_ref()?, state))),
+            (true, true) => Some(event("MODIFIED", &shown(call, change.after.as_ref()?, state))),
             (true, false) => {
                 let mut last = change.before.as_deref()?.clone();
                 last["metadata"]["resourceVersion"] = change.revision.to_string().into();
-                Some(event("DELETED", shown(call, &last, state)))
+                Some(event("DELETED", &shown(call, &last, state)))
             }
         }
     }
@@ -184,11 +184,11 @@ impl Watch {
         let api_version = self.subject.call().map(|call| call.api_version());
         let metadata = json!({"resourceVersion": self.revision.to_string()});
         let object = json!({"apiVersion": api_version, "kind": self.subject.kind.kind, "metadata": metadata});
-        event("BOOKMARK", object)
+        event("BOOKMARK", &object)
     }
 }
 
-fn event(kind: &str, object: Value) -> Value {
+fn event(kind: &str, object: &Value) -> Value {
     json!({"type": kind, "object": object})
 }
 

@@ -315,7 +315,10 @@ fn complete(state: &State, call: &Call<'_>, object: &mut Value) {
     }
 }
 
-fn check(call: &Call<'_>, object: &Value, old: Option<&Value>, errors: Vec<FieldError>) -> Result<(), Failure> {
+fn check(call: &Call<'_>, object: &Value, old: Option<&Value>, mut errors: Vec<FieldError>) -> Result<(), Failure> {
+    if is_definition(call) {
+        errors.extend(crd::errors(object));
+    }
     let errors = call.version.schema.check(object, old, errors);
 
     let name = text(object, "/metadata/name");
@@ -339,16 +342,15 @@ fn is_definition(call: &Call<'_>) -> bool {
 
 /// Stores an object, unless the request only asks what would be, and shows it.
 fn commit(state: &mut State, call: &Call<'_>, name: &str, object: Value) -> Result<Value, Failure> {
-    if is_definition(call) {
-        crd::kind(&object).map_err(|words| Failure::bad_request(&words))?;
-    }
+    let kind = is_definition(call).then(|| crd::kind(&object)).transpose();
+    let kind = kind.map_err(|words| Failure::bad_request(&words))?;
     if call.request.options.dry_run() {
         return Ok(object);
     }
     let (at, key) = (state.now(), call.key(name));
     let stored = state.store.commit(key, Some(call.to_stored(object)), call.author(), at);
-    if is_definition(call) {
-        state.follow_definition(&stored).map_err(|words| Failure::bad_request(&words))?;
+    if let Some(kind) = kind {
+        state.kinds.add(kind);
     }
     Ok(call.show(&stored))
 }

@@ -37,7 +37,7 @@ fn case(dice: &mut Dice) -> Case {
         _ if kind == "things" => Case::new("MERGE", &format!("{one}/status"), dice.pick(STATUSES)),
         _ => Case::new("MERGE", &one, "{\"metadata\":{\"finalizers\":null}}"),
     };
-    case.agent = dice.pick(&["conformance/1", "other/2"]).to_owned();
+    dice.pick(&["conformance/1", "other/2"]).clone_into(&mut case.agent);
     if dice.below(8) == 0 && !case.path.contains('?') && !case.body.is_empty() {
         case.path.push_str("?dryRun=All");
     }

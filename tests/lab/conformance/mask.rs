@@ -32,10 +32,10 @@ impl Mask {
                 for (key, value) in fields.iter_mut() {
                     match key.as_str() {
                         "resourceVersion" if is_object && value.is_string() => {
-                            *value = name("rv", &mut self.versions, value)
+                            *value = name("rv", &mut self.versions, value);
                         }
                         "resourceVersion" | "continue" if value.as_str().is_some_and(|text| !text.is_empty()) => {
-                            *value = "…".into()
+                            *value = "…".into();
                         }
                         "managedFields" => {
                             self.walk(value, key);

@@ -45,9 +45,10 @@ pub struct Pair {
 impl Pair {
     /// Brings the sandbox to where the real server is: a namespace, the kinds of the cases and of cutover.
     pub async fn new(real: Client, sandbox: Client, namespace: &str) -> Result<Self> {
-        let (mut real, mut sandbox) = (Side::new(real, namespace), Side::new(sandbox, namespace));
-        let namespace = serde_json::json!({"metadata": {"name": namespace}});
-        sandbox.must(&Case::new("POST", "/api/v1/namespaces", &namespace.to_string())).await?;
+        let (mut real, mut sandbox) = (Side::new(real), Side::new(sandbox));
+        namespace.clone_into(&mut real.namespace);
+        sandbox.enter(namespace).await?;
+
         for definition in kinds::definitions()? {
             kinds::install(&mut real, &definition).await?;
             kinds::install(&mut sandbox, &definition).await?;
@@ -92,6 +93,10 @@ pub async fn by_hand(pair: &mut Pair) -> Result<usize> {
 
 /// As many requests as asked, made from a seed.
 pub async fn generated(pair: &mut Pair, seed: u64, requests: usize) -> Result<()> {
+    // What other cases left behind would be listed too.
+    let namespace = format!("conformance-{seed}");
+    pair.real.enter(&namespace).await?;
+    pair.sandbox.enter(&namespace).await?;
     pair.begin_group();
     let mut wrong = Vec::new();
     for case in generate::cases(seed, requests) {

@@ -4,7 +4,7 @@ use super::{case::Case, kinds, mask::Mask};
 use anyhow::{Context, Result, ensure};
 use http::{Request, header};
 use kube::{Client, client::Body};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{fmt, time::Duration};
 
 /// An answer without what is different each time.
@@ -23,7 +23,7 @@ impl fmt::Display for Answer {
 
 pub struct Side {
     client: Client,
-    namespace: String,
+    pub namespace: String,
     mask: Mask,
     /// `@rv`, `@uid`, `@rv1`, `@continue`.
     last: Remembered,
@@ -38,8 +38,16 @@ struct Remembered {
 }
 
 impl Side {
-    pub fn new(client: Client, namespace: &str) -> Self {
-        Self { client, namespace: namespace.to_owned(), mask: Mask::default(), last: Remembered::default() }
+    pub fn new(client: Client) -> Self {
+        Self { client, namespace: String::new(), mask: Mask::default(), last: Remembered::default() }
+    }
+
+    /// Makes a namespace and asks in it from now on.
+    pub async fn enter(&mut self, namespace: &str) -> Result<()> {
+        let object = json!({"metadata": {"name": namespace}});
+        self.must(&Case::new("POST", "/api/v1/namespaces", &object.to_string())).await?;
+        namespace.clone_into(&mut self.namespace);
+        Ok(())
     }
 
     pub fn forget(&mut self) {
