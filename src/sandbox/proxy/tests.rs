@@ -120,7 +120,7 @@ async fn a_backend_that_is_not_there_is_told_and_answered_with_500() {
 async fn load_is_bounded_however_slow_the_answers_are() {
     let stage = Stage::begin().await;
     for member in &stage.members {
-        member.behave(crate::sandbox::member::Behaviour { fail_every: None, delay: Duration::from_secs(60) });
+        member.behave(crate::sandbox::member::Behaviour { fail_every: None, delay: Duration::from_mins(1) });
     }
     let _load = Load::start(stage.proxy.address(), vec!["shop.test".to_owned()], 2000);
     eventually("all that may be under way", async || stage.received().iter().sum::<u64>() >= 128).await;
