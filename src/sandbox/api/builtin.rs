@@ -14,10 +14,12 @@ use k8s_openapi::{
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
-    kind::{Column, Kind, Nature, Version, text},
+    completion::{self, ensure},
+    crd, events,
+    kind::{Column, Kind, Nature, Version},
     schema::Schema,
 };
 
@@ -79,7 +81,7 @@ pub(super) const EVENTS: &str = "events.k8s.io";
 static ALL: &[BuiltIn] = &[
     BuiltIn { plural: "configmaps", kind: "ConfigMap", typed: typed::<ConfigMap>, short_names: &["cm"], ..PLAIN },
     BuiltIn {
-        plural: "events", kind: "Event", typed: typed::<Event>, short_names: &["ev"], created_by_put: true, complete: event,
+        plural: "events", kind: "Event", typed: typed::<Event>, short_names: &["ev"], created_by_put: true, complete: events::event,
         columns: &[("Last Seen", ".lastTimestamp"), ("Type", ".type"), ("Reason", ".reason"), ("Object", ".involvedObject.name"), ("Message", ".message")],
         merging: || json!({"properties": {"involvedObject": {"x-kubernetes-map-type": "atomic"}}}),
         blank: || json!({"involvedObject": {}, "source": {}, "eventTime": null, "firstTimestamp": null, "lastTimestamp": null,
@@ -87,22 +89,22 @@ static ALL: &[BuiltIn] = &[
         ..PLAIN
     },
     BuiltIn {
-        plural: "namespaces", kind: "Namespace", typed: typed::<Namespace>, short_names: &["ns"], namespaced: false, status: true, complete: namespace,
+        plural: "namespaces", kind: "Namespace", typed: typed::<Namespace>, short_names: &["ns"], namespaced: false, status: true, complete: completion::namespace,
         columns: &[("Status", ".status.phase"), AGE],
         blank: || json!({"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}), ..PLAIN
     },
     BuiltIn {
-        plural: "secrets", kind: "Secret", typed: typed::<Secret>, complete: secret, ..PLAIN
+        plural: "secrets", kind: "Secret", typed: typed::<Secret>, complete: completion::secret, ..PLAIN
     },
     BuiltIn {
         plural: "services", kind: "Service", typed: typed::<Service>, short_names: &["svc"], status: true, created_by_put: true, returns_deleted: true,
         columns: &[("Type", ".spec.type"), ("Cluster-IP", ".spec.clusterIP"), ("External-Name", ".spec.externalName"), AGE],
-        complete: service, merging: service_merging, blank: || json!({"spec": {}, "status": {"loadBalancer": {}}}), ..PLAIN
+        complete: completion::service, merging: service_merging, blank: || json!({"spec": {}, "status": {"loadBalancer": {}}}), ..PLAIN
     },
     BuiltIn { plural: "serviceaccounts", kind: "ServiceAccount", typed: typed::<ServiceAccount>, short_names: &["sa"], returns_deleted: true, ..PLAIN },
     BuiltIn {
         group: "apiextensions.k8s.io", plural: "customresourcedefinitions", kind: "CustomResourceDefinition", typed: typed::<CustomResourceDefinition>, short_names: &["crd", "crds"],
-        namespaced: false, status: true, generation: true, overwrites: false, ..PLAIN
+        namespaced: false, status: true, generation: true, overwrites: false, complete: crd::complete, ..PLAIN
     },
     BuiltIn {
         group: "coordination.k8s.io", plural: "leases", kind: "Lease", typed: typed::<Lease>, overwrites: false, created_by_put: true,
@@ -110,10 +112,10 @@ static ALL: &[BuiltIn] = &[
         complete: |lease| ensure(lease, "spec", &json!({})), blank: || json!({"spec": {}}), ..PLAIN
     },
     BuiltIn {
-        group: "discovery.k8s.io", plural: "endpointslices", kind: "EndpointSlice", typed: typed::<EndpointSlice>, generation: true, complete: endpoint_slice, ..PLAIN
+        group: "discovery.k8s.io", plural: "endpointslices", kind: "EndpointSlice", typed: typed::<EndpointSlice>, generation: true, complete: completion::endpoint_slice, ..PLAIN
     },
     BuiltIn {
-        group: EVENTS, plural: "events", kind: "Event", typed: typed::<NewEvent>, short_names: &["ev"], created_by_put: true, complete: new_event,
+        group: EVENTS, plural: "events", kind: "Event", typed: typed::<NewEvent>, short_names: &["ev"], created_by_put: true, complete: events::new_event,
         columns: &[("Last Seen", ".eventTime"), ("Type", ".type"), ("Reason", ".reason"), ("Object", ".regarding.name"), ("Message", ".note")],
         merging: || json!({"properties": {"regarding": {"x-kubernetes-map-type": "atomic"}}}),
         blank: || json!({"regarding": {}, "deprecatedSource": {}, "eventTime": null, "deprecatedFirstTimestamp": null,
@@ -182,147 +184,7 @@ pub(super) fn with_metadata(mut schema: Value) -> Value {
     schema
 }
 
-fn ensure(object: &mut Value, key: &str, value: &Value) {
-    if let Some(fields) = object.as_object_mut() {
-        let field = fields.entry(key).or_insert(Value::Null);
-        if field.is_null() {
-            *field = value.clone();
-        }
-    }
-}
-
-fn event(event: &mut Value) {
-    for (key, value) in [
-        ("involvedObject", json!({})),
-        ("source", json!({})),
-        ("reportingComponent", json!("")),
-        ("reportingInstance", json!("")),
-    ] {
-        ensure(event, key, &value);
-    }
-    for key in ["eventTime", "firstTimestamp", "lastTimestamp"] {
-        ensure(event, key, &Value::Null);
-    }
-}
-
-fn new_event(event: &mut Value) {
-    for (key, value) in [("regarding", json!({})), ("deprecatedSource", json!({}))] {
-        ensure(event, key, &value);
-    }
-    for key in ["eventTime", "deprecatedFirstTimestamp", "deprecatedLastTimestamp"] {
-        ensure(event, key, &Value::Null);
-    }
-}
-
-fn namespace(namespace: &mut Value) {
-    let name = text(namespace, "/metadata/name").to_owned();
-    namespace["metadata"]["labels"]["kubernetes.io/metadata.name"] = name.into();
-    ensure(namespace, "spec", &json!({"finalizers": ["kubernetes"]}));
-    ensure(namespace, "status", &json!({"phase": "Active"}));
-}
-
-fn secret(secret: &mut Value) {
-    ensure(secret, "type", &json!("Opaque"));
-    let plain = secret.as_object_mut().and_then(|fields| fields.remove("stringData"));
-    for (key, value) in plain.as_ref().and_then(Value::as_object).into_iter().flatten() {
-        let bytes = value.as_str().unwrap_or_default().as_bytes().to_vec();
-        secret["data"][key] = json!(k8s_openapi::ByteString(bytes));
-    }
-}
-
-fn service(service: &mut Value) {
-    ensure(service, "spec", &json!({}));
-    ensure(service, "status", &json!({"loadBalancer": {}}));
-    let spec = &mut service["spec"];
-    ensure(spec, "type", &json!("ClusterIP"));
-    ensure(spec, "sessionAffinity", &json!("None"));
-    for port in spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
-        ensure(port, "protocol", &json!("TCP"));
-        let number = port["port"].clone();
-        ensure(port, "targetPort", &number);
-    }
-    if text(spec, "/type") != "ExternalName" {
-        ensure(spec, "internalTrafficPolicy", &json!("Cluster"));
-    }
-}
-
-/// Gives a Service its address, counted up from one on. What the real server takes at random is not compared.
-pub(super) fn address(service: &mut Value, count: usize) {
-    let spec = &mut service["spec"];
-    if text(spec, "/type") == "ExternalName" {
-        return;
-    }
-    ensure(spec, "ipFamilies", &json!(["IPv4"]));
-    ensure(spec, "ipFamilyPolicy", &json!("SingleStack"));
-    if text(spec, "/clusterIP").is_empty() {
-        let address = format!("10.96.{}.{}", count / 250 % 256, count % 250 + 1);
-        spec["clusterIPs"] = json!([address]);
-        spec["clusterIP"] = address.into();
-    }
-}
-
-/// A Service keeps its address, whether an update repeats it or not.
-pub(super) fn keep_address(service: &mut Value, old: &Value) {
-    let same_type = text(service, "/spec/type") == text(old, "/spec/type");
-    for key in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
-        if let (true, Some(address)) = (same_type, old["spec"].get(key)) {
-            ensure(&mut service["spec"], key, address);
-        }
-    }
-}
-
 fn service_merging() -> Value {
     let ports = json!({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port", "protocol"]});
     json!({"properties": {"spec": {"properties": {"ports": ports, "selector": {"x-kubernetes-map-type": "atomic"}}}}})
-}
-
-fn endpoint_slice(slice: &mut Value) {
-    ensure(slice, "endpoints", &Value::Null);
-    ensure(slice, "ports", &Value::Null);
-    for endpoint in slice["endpoints"].as_array_mut().into_iter().flatten() {
-        ensure(endpoint, "conditions", &json!({}));
-    }
-    for port in slice["ports"].as_array_mut().into_iter().flatten() {
-        ensure(port, "name", &json!(""));
-        ensure(port, "protocol", &json!("TCP"));
-    }
-}
-
-/// Fields of an event: as the core group names them, and as events.k8s.io does.
-const EVENT_FIELDS: [(&str, &str); 7] = [
-    ("involvedObject", "regarding"),
-    ("message", "note"),
-    ("reportingComponent", "reportingController"),
-    ("source", "deprecatedSource"),
-    ("firstTimestamp", "deprecatedFirstTimestamp"),
-    ("lastTimestamp", "deprecatedLastTimestamp"),
-    ("count", "deprecatedCount"),
-];
-
-/// An event of events.k8s.io, as it is stored.
-pub(super) fn event_to_core(event: &mut Value) {
-    rename(event, |core, new| (new, core));
-    for key in ["reportingComponent", "reportingInstance"] {
-        ensure(event, key, &json!(""));
-    }
-}
-
-/// A stored event, as events.k8s.io shows it.
-pub(super) fn event_from_core(event: &mut Value) {
-    rename(event, |core, new| (core, new));
-    if let Some(fields) = event.as_object_mut() {
-        fields.retain(|key, value| {
-            !(["reportingController", "reportingInstance"].contains(&key.as_str()) && value == "")
-        });
-    }
-}
-
-fn rename(event: &mut Value, way: impl Fn(&'static str, &'static str) -> (&'static str, &'static str)) {
-    let Some(fields) = event.as_object_mut() else { return };
-    let renamed: Map<String, Value> = EVENT_FIELDS
-        .into_iter()
-        .map(|(core, new)| way(core, new))
-        .filter_map(|(from, to)| Some((to.to_owned(), fields.remove(from)?)))
-        .collect();
-    fields.extend(renamed);
 }

@@ -56,31 +56,35 @@ pub(super) fn errors(definition: &Value) -> Vec<FieldError> {
     errors
 }
 
+/// Fills in what a definition may leave out.
+pub(super) fn complete(definition: &mut Value) {
+    let kind = text(definition, "/spec/names/kind").to_owned();
+    let Some(spec) = definition.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    spec.entry("conversion").or_insert_with(|| json!({"strategy": "None"}));
+    if let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) {
+        names.entry("singular").or_insert_with(|| kind.to_lowercase().into());
+        names.entry("listKind").or_insert_with(|| format!("{kind}List").into());
+    }
+}
+
 /// What the real server's controllers write into a definition's status, some moments later.
 pub(super) fn establish(definition: &mut Value, at: Timestamp) {
-    let mut names = definition["spec"]["names"].clone();
-    let kind = text(&names, "/kind").to_owned();
-    for (key, value) in [("singular", kind.to_lowercase()), ("listKind", format!("{kind}List"))] {
-        if names[key].is_null() {
-            names[key] = value.into();
-        }
-    }
-    definition["spec"]["names"] = names.clone();
-    if definition["spec"]["conversion"].is_null() {
-        definition["spec"]["conversion"] = json!({"strategy": "None"});
-    }
-    let versions = definition["spec"]["versions"].as_array().into_iter().flatten();
+    let spec = &definition["spec"];
+    let versions = spec["versions"].as_array().into_iter().flatten();
     let stored: Vec<&Value> =
         versions.filter(|version| version["storage"] == true).map(|version| &version["name"]).collect();
-    let condition = |kind: &str, reason: &str, message: &str| json!({"type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": meta::time(at)});
-    definition["status"] = json!({
-        "acceptedNames": names,
-        "conditions": [
-            condition("NamesAccepted", "NoConflicts", "no conflicts found"),
-            condition("Established", "InitialNamesAccepted", "the initial names have been accepted"),
-        ],
-        "storedVersions": stored,
-    });
+    let accepted = [
+        condition("NamesAccepted", "NoConflicts", "no conflicts found", at),
+        condition("Established", "InitialNamesAccepted", "the initial names have been accepted", at),
+    ];
+    // Accepted once, accepted for good.
+    let before = definition.pointer("/status/conditions").filter(|before| before.is_array());
+    let conditions = before.cloned().unwrap_or_else(|| json!(accepted));
+    definition["status"] = json!({"acceptedNames": spec["names"], "conditions": conditions, "storedVersions": stored});
+}
+
+fn condition(kind: &str, reason: &str, message: &str, at: Timestamp) -> Value {
+    json!({"type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": meta::time(at)})
 }
 
 fn version(version: &Value) -> Result<Version, String> {

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    kind::text,
-    meta,
-    state::Call,
-    status::Failure,
-    write::{Brought, is_empty},
-};
+use super::{kind::text, meta, state::Call, status::Failure};
+
+/// An object that a request brought, with words about what was unknown in it.
+pub(super) struct Brought {
+    pub(super) object: Value,
+    pub(super) warnings: Vec<String>,
+}
 
 /// What bodies may be in.
 const ACCEPTED: [&str; 3] = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
@@ -77,7 +77,7 @@ fn strict(call: &Call<'_>, said: &str) -> String {
 
 /// The options in the body of a deletion, with those of the query put over them.
 pub(super) fn delete_options(call: &Call<'_>) -> Result<Value, Failure> {
-    let mut options = if is_empty(&call.request.body) { json!({}) } else { parse(call)? };
+    let mut options = if call.request.body.iter().all(u8::is_ascii_whitespace) { json!({}) } else { parse(call)? };
     if !options.is_object() {
         return Err(Failure::bad_request("DeleteOptions must be an object"));
     }

@@ -9,19 +9,26 @@
 //! | `request`, `selectors`, `decode` | what is asked |
 //! | `state`, `store` | what is known: kinds, objects, every change |
 //! | `read`, `watch`, `table` | what is shown |
-//! | `write`, `patch`, `meta`, `managed_fields` | what is changed |
-//! | `kind`, `builtin`, `crd`, `schema` | the kinds, and the rules of their objects |
+//! | `admit`, `write`, `delete`, `commit` | what is changed |
+//! | `patch`, `meta`, `managed_fields` | … and how |
+//! | `kind`, `builtin`, `completion`, `events` | the kinds that are known from the start |
+//! | `crd`, `schema`, `violation` | the kinds that definitions add, and their rules |
 //! | `discovery`, `openapi`, `review` | what clients ask before |
 //! | `answer`, `status`, `serve` | how it is said |
 //!
 //! There is no server-side apply (415), no admission beyond schemas, no authorization, no controller: a namespace that
 //! is deleted stays `Terminating`, and what is owned stays when its owner goes.
 
+mod admit;
 mod answer;
 mod builtin;
+mod commit;
+mod completion;
 mod crd;
 mod decode;
+mod delete;
 mod discovery;
+mod events;
 mod kind;
 mod managed_fields;
 mod meta;
@@ -39,6 +46,7 @@ mod store;
 mod table;
 #[cfg(test)]
 mod tests;
+mod violation;
 mod watch;
 mod write;
 

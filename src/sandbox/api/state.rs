@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    Clock, builtin,
+    Clock, builtin, events,
     kind::{Kind, Kinds, Version, text},
     meta::Dice,
     request::{Request, Target},
@@ -119,7 +119,7 @@ impl Call<'_> {
     pub(super) fn show(&self, stored: &Value) -> Value {
         let mut object = stored.clone();
         if self.kind.group == builtin::EVENTS {
-            builtin::event_from_core(&mut object);
+            events::from_core(&mut object);
         }
         object["apiVersion"] = self.api_version().into();
         object["kind"] = self.kind.kind.clone().into();
@@ -139,7 +139,7 @@ impl Call<'_> {
     /// An object as it is stored, whatever the version that it came in.
     pub(super) fn to_stored(&self, mut object: Value) -> Value {
         if self.kind.group == builtin::EVENTS {
-            builtin::event_to_core(&mut object);
+            events::to_core(&mut object);
         }
         object
     }

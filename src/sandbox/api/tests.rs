@@ -120,7 +120,7 @@ async fn kinds_that_are_known_from_the_start() {
     let service =
         serde_json::from_value(json!({"metadata": {"name": "a"}, "spec": {"ports": [{"port": 80}]}})).unwrap();
     let made = services.create(&PostParams::default(), &service).await.unwrap();
-    assert_eq!(made.spec.unwrap().cluster_ip.as_deref(), Some("10.96.0.1"));
+    assert_eq!(made.spec.unwrap().cluster_ip.as_deref(), Some("10.96.0.3"));
     let system = Api::<Namespace>::all(client.clone()).get("kube-system").await.unwrap();
     assert!(system.metadata.uid.is_some());
     assert_eq!(client.apiserver_version().await.unwrap().minor, "34");

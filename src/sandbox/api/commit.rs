@@ -1,0 +1,44 @@
+//! Where a write ends: the store, and what follows from a definition.
+
+use serde_json::Value;
+
+use super::{
+    builtin, crd,
+    state::{Call, State},
+    status::Failure,
+};
+
+pub(super) fn is_definition(call: &Call<'_>) -> bool {
+    (call.kind.group.as_str(), call.kind.plural.as_str()) == builtin::DEFINITIONS
+}
+
+/// Stores an object, unless the request only asks what would be, and shows it.
+pub(super) fn commit(state: &mut State, call: &Call<'_>, name: &str, mut object: Value) -> Result<Value, Failure> {
+    if is_definition(call) {
+        crd::establish(&mut object, state.now());
+    }
+    let kind = is_definition(call).then(|| crd::kind(&object)).transpose();
+    let kind = kind.map_err(|words| Failure::bad_request(&words))?;
+    if call.request.options.dry_run() {
+        return Ok(object);
+    }
+    let (at, key) = (state.now(), call.key(name));
+    let stored = state.store.commit(key, Some(call.to_stored(object)), call.author(), at);
+    if let Some(kind) = kind {
+        state.kinds.add(kind);
+    }
+    Ok(call.show(&stored))
+}
+
+/// Takes an object away, unless the request only asks what would be, and shows what it was at last.
+pub(super) fn remove(state: &mut State, call: &Call<'_>, name: &str) -> Option<Value> {
+    if call.request.options.dry_run() {
+        return None;
+    }
+    let at = state.now();
+    let gone = state.store.commit(call.key(name), None, call.author(), at);
+    if is_definition(call) {
+        state.forget_definition(&gone, &call.author());
+    }
+    Some(call.show(&gone))
+}
