@@ -33,6 +33,14 @@ pub(super) enum Part {
 }
 
 impl Part {
+    pub(super) fn of(run: &Run, member: &str) -> Self {
+        match weight(&run.target, member).cmp(&weight(&run.way_back, member)) {
+            std::cmp::Ordering::Greater => Self::Canary,
+            std::cmp::Ordering::Less => Self::Leaving,
+            std::cmp::Ordering::Equal => Self::Stays,
+        }
+    }
+
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Canary => "canary",
@@ -107,12 +115,7 @@ impl View {
 
     /// A member's part in the live run.
     pub(super) fn part(&self, member: &str) -> Option<Part> {
-        let run = self.live()?;
-        Some(match weight(&run.target, member).cmp(&weight(&run.way_back, member)) {
-            std::cmp::Ordering::Greater => Part::Canary,
-            std::cmp::Ordering::Less => Part::Leaving,
-            std::cmp::Ordering::Equal => Part::Stays,
-        })
+        self.live().map(|run| Part::of(run, member))
     }
 
     /// The members that gain weight in the live run.

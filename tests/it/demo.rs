@@ -41,7 +41,7 @@ fn played(breaks: &str) -> Played {
 fn start(arguments: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cutover"));
     command.args(["demo", "-o", "json", "--speed", "2"]).args(arguments);
-    command.stdout(Stdio::piped()).spawn().unwrap()
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 fn play(breaks: &str) -> Played {
@@ -54,7 +54,10 @@ fn play(breaks: &str) -> Played {
         }
         events.push(event);
     }
-    Played { events, status: demo.wait().unwrap().code(), memory, left: leftovers(demo.id()) }
+    let id = demo.id();
+    let ended = demo.wait_with_output().unwrap();
+    assert!(ended.stderr.is_empty(), "{}", String::from_utf8_lossy(&ended.stderr));
+    Played { events, status: ended.status.code(), memory, left: leftovers(id) }
 }
 
 /// What a demo with this process id has left: its folder, and processes that name it.
@@ -193,13 +196,13 @@ fn edit_route(id: u32) {
     let kubeconfig = fs::read(std::env::temp_dir().join(format!("cutover-demo-{id}/kubeconfig"))).unwrap();
     let kubeconfig: Value = serde_json::from_slice(&kubeconfig).unwrap();
     let server = kubeconfig["clusters"][0]["cluster"]["server"].as_str().unwrap().strip_prefix("http://").unwrap();
-    let path = "/apis/gateway.networking.k8s.io/v1/namespaces/shop/httproutes/storefront";
+    let route = "/apis/gateway.networking.k8s.io/v1/namespaces/shop/httproutes/storefront";
     let patch = json!([{"op": "replace", "path": "/spec/rules/0/backendRefs/2/weight", "value": 900}]).to_string();
     let length = patch.len();
     let mut stream = TcpStream::connect(server).unwrap();
     write!(
         stream,
-        "PATCH {path} HTTP/1.1\r\nhost: {server}\r\nconnection: close\r\ncontent-type: application/json-patch+json\r\ncontent-length: {length}\r\n\r\n{patch}"
+        "PATCH {route} HTTP/1.1\r\nhost: {server}\r\nconnection: close\r\ncontent-type: application/json-patch+json\r\ncontent-length: {length}\r\n\r\n{patch}"
     )
     .unwrap();
     let mut answer = String::new();
@@ -213,11 +216,14 @@ fn an_interrupted_demo_leaves_nothing() {
     let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines();
     assert!(lines.next().unwrap().unwrap().contains("started"));
     kill_process(Pid::from_child(&demo), Signal::INT).unwrap();
-    assert_eq!(demo.wait().unwrap().code(), Some(1));
+    let id = demo.id();
+    let ended = demo.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(1));
+    assert_eq!(String::from_utf8_lossy(&ended.stderr), "cutover: interrupted; everything it started has ended\n");
     let since = Instant::now();
     // The system takes a killed process away a moment later.
-    while !leftovers(demo.id()).is_empty() {
-        assert!(since.elapsed() < Duration::from_secs(10), "{:?}", leftovers(demo.id()));
+    while !leftovers(id).is_empty() {
+        assert!(since.elapsed() < Duration::from_secs(10), "{:?}", leftovers(id));
         thread::sleep(Duration::from_millis(20));
     }
 }

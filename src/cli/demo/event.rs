@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::{
     declared::{NAMESPACE, Plan, ROLLOUT, STEPS, carrying},
     shares::{MemberShare, Shares},
-    story::Wrong,
     world::{RATE, World},
+    wrong::Wrong,
 };
 use crate::api::Reason;
 
@@ -116,9 +116,9 @@ impl Event {
                 "  kubectl get fleetrollouts,memberclusters,httproutes -A".to_owned(),
                 format!("  cutover get {rollout} -n {namespace} --watch    # and: why"),
                 format!(
-                    "  kubectl edit fr {rollout} -n {namespace}       # other weights: a new run, at the same pace"
+                    "  cutover retry {rollout} -n {namespace}          # after a rollback; then promote, pause or abort"
                 ),
-                format!("  cutover promote {rollout} -n {namespace}       # and: retry, pause, resume, abort"),
+                format!("  kubectl edit fr {rollout} -n {namespace}        # other weights: a new run"),
             ],
         }
     }

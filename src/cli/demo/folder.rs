@@ -12,7 +12,8 @@ impl Folder {
     /// When it cannot be made, or somebody else made it first.
     pub(super) fn new() -> io::Result<Self> {
         let path = std::env::temp_dir().join(format!("cutover-demo-{}", std::process::id()));
-        fs::create_dir(&path)?;
+        let explain = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        fs::create_dir(&path).map_err(explain)?;
         Ok(Self(path))
     }
 

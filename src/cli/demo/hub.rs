@@ -43,9 +43,15 @@ impl Hub {
 
     /// SIGKILL.
     pub(super) async fn kill(&self) -> io::Result<()> {
-        match self.process.lock().await.as_mut() {
-            Some(process) => process.kill().await,
+        match self.process.lock().await.take() {
+            Some(mut process) => process.kill().await,
             None => Ok(()),
         }
+    }
+
+    /// It has ended although nobody killed it.
+    pub(super) async fn has_ended(&self) -> bool {
+        let mut process = self.process.lock().await;
+        process.as_mut().is_some_and(|process| process.try_wait().is_ok_and(|status| status.is_some()))
     }
 }

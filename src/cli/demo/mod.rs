@@ -13,6 +13,7 @@ mod shares;
 mod story;
 mod teller;
 mod world;
+mod wrong;
 
 use std::{pin::pin, time::Instant};
 

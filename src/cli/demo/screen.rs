@@ -12,10 +12,10 @@ use super::{
     world::{Received, World},
 };
 use crate::{
-    api::{FleetRolloutStatus, status::Run},
+    api::FleetRolloutStatus,
     cli::{
         text::{cut, escape},
-        view::weight,
+        view::Part,
     },
 };
 
@@ -83,22 +83,14 @@ fn rows(shares: &Shares, status: &FleetRolloutStatus, width: usize, colour: bool
     let row = |(index, one): (usize, &MemberShare)| {
         let MemberShare { member, asked, applied, received } = one;
         let run = status.run.as_ref().filter(|run| run.outcome.is_none());
-        let part = run.map_or("", |run| part(run, member));
+        let part = run.map(|run| Part::of(run, member));
         let branch = if index == last { "└─" } else { "├─" };
-        let name = cut(&format!("│  {branch} {member}  {part}"), 22);
+        let name = cut(&format!("│  {branch} {member}  {}", part.map_or("", Part::word)), 22);
         let bar = bar(*received, width.saturating_sub(FIXED));
-        let bar = if colour && part == "canary" { format!("\u{1b}[36m{bar}\u{1b}[0m") } else { bar };
+        let bar = if colour && part == Some(Part::Canary) { format!("\u{1b}[36m{bar}\u{1b}[0m") } else { bar };
         format!("{name:<22}{asked:>7}{applied:>9}{received:>10.1}  {bar}")
     };
     shares.members.iter().enumerate().map(row).collect()
-}
-
-fn part(run: &Run, member: &str) -> &'static str {
-    match weight(&run.target, member).cmp(&weight(&run.way_back, member)) {
-        std::cmp::Ordering::Greater => "canary",
-        std::cmp::Ordering::Less => "leaving",
-        std::cmp::Ordering::Equal => "",
-    }
 }
 
 /// What the rollout says of itself.

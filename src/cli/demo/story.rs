@@ -11,6 +11,7 @@ use super::{
     objects, rollout,
     shares::{REQUESTS, Shares, between},
     world::{World, WorldError},
+    wrong::{PATIENCE, Wrong},
 };
 use crate::{
     api::{Distribution, FleetRolloutStatus, Phase, status::Run},
@@ -20,45 +21,8 @@ use crate::{
 
 /// How often things are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Longest time that anything takes, on a machine that has much else to do.
-const PATIENCE: Duration = Duration::from_mins(1);
 /// The step at which things break.
 const BREAKS_AT: u32 = 2;
-
-/// Why the story is not as it should be.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Wrong {
-    /// A share is not the one asked for.
-    #[error("{0}")]
-    Share(String),
-    /// Something did not happen.
-    #[error("{what} did not happen within {} s; the rollout says: {said}", PATIENCE.as_secs())]
-    Never { what: String, said: String },
-    /// The run ended in another way.
-    #[error("the run ended before {what}: {said}")]
-    Ended { what: String, said: String },
-    /// The world does not turn.
-    #[error("{0}")]
-    World(#[from] WorldError),
-}
-
-impl From<kube::Error> for Wrong {
-    fn from(error: kube::Error) -> Self {
-        Self::World(error.into())
-    }
-}
-
-impl Wrong {
-    /// With the end of the hub's log, where it may tell more.
-    pub(super) fn explain(&self, log: &str) -> String {
-        match self {
-            Self::Share(_) => self.to_string(),
-            Self::Never { .. } | Self::Ended { .. } | Self::World(_) => {
-                format!("{self}\nThe hub's log ends with:\n{log}")
-            }
-        }
-    }
-}
 
 pub(super) struct Story<'w> {
     pub(super) world: &'w World,
@@ -193,7 +157,7 @@ impl Story<'_> {
     /// Counts requests of every service, and compares.
     async fn shares(&self, when: &str, canary: &str, expected: u32, asked: &Distribution) -> Result<(), Wrong> {
         let before = self.world.received();
-        let counted = self.wait_for("the requests", async || {
+        let counted = self.wait_for("the count of the requests", async || {
             let counted = between(&before, &self.world.received());
             Ok(counted.values().all(|members| members.values().sum::<u64>() >= REQUESTS).then_some(counted))
         });
@@ -245,6 +209,9 @@ impl Story<'_> {
         loop {
             if let Some(found) = look().await? {
                 return Ok(found);
+            }
+            if self.world.hub.has_ended().await {
+                return Err(Wrong::Hub(what.to_owned()));
             }
             if began.elapsed() > PATIENCE {
                 let status = rollout::status(&self.world.client).await?;

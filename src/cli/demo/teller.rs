@@ -94,9 +94,10 @@ fn size() -> (usize, usize) {
         .map_or((80, 24), |(width, height)| (usize::from(width.0).clamp(40, text::WIDTH), usize::from(height.0)))
 }
 
-/// As many lines as can be drawn anew: what has left the screen at its top cannot. The last two stay.
+/// As many lines as can be drawn anew: what has left the screen at its top cannot, and some terminals keep a whole screen
+/// that is cleared. The last two stay.
 fn fitting(mut lines: Vec<String>, height: usize) -> Vec<String> {
-    let most = height.saturating_sub(1).max(4);
+    let most = height.saturating_sub(2).max(4);
     if lines.len() > most {
         lines.splice(most - 3..lines.len() - 2, ["│  …".to_owned()]);
     }
@@ -116,8 +117,8 @@ mod tests {
     #[test]
     fn a_picture_is_never_higher_than_the_terminal() {
         let lines: Vec<String> = (1..=9).map(|line: u8| line.to_string()).collect();
-        assert_eq!(fitting(lines.clone(), 10), lines);
-        assert_eq!(fitting(lines, 7), ["1", "2", "3", "│  …", "8", "9"]);
+        assert_eq!(fitting(lines.clone(), 11), lines);
+        assert_eq!(fitting(lines, 8), ["1", "2", "3", "│  …", "8", "9"]);
     }
 
     #[test]

@@ -42,9 +42,9 @@ fn what_cutover_asks_is_answered() {
         (r#"sum(increase(http_requests_total{service="storefront"}[1m]))"#, "{}=600"),
         (r#"sum(rate(http_requests_total{service!="storefront"}[1m]))"#, "{}=5"),
         (r#"sum(increase(http_requests_total{code!~"2.."}[1m]))"#, "{}=12"),
-        (r#"sum by (le) (increase(latency_bucket[1m]))"#, r#"{"le":"+Inf"}=600 {"le":"0.1"}=540"#),
+        (r"sum by (le) (increase(latency_bucket[1m]))", r#"{"le":"+Inf"}=600 {"le":"0.1"}=540"#),
         (
-            r#"sum without (code) (increase(http_requests_total[1m]))"#,
+            r"sum without (code) (increase(http_requests_total[1m]))",
             r#"{"service":"checkout"}=300 {"service":"storefront"}=600"#,
         ),
         (r#"sum(increase(http_requests_total{service="nobody"}[1m]))"#, ""),

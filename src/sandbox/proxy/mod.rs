@@ -163,3 +163,6 @@ async fn program(plane: Arc<Plane>, cluster: kube::Client, names: Names) {
 pub(crate) fn resource() -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk("gateway.networking.k8s.io", "v1", "HTTPRoute"))
 }
+
+#[cfg(test)]
+mod tests;
