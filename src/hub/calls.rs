@@ -5,10 +5,11 @@ use std::{fmt::Debug, sync::Arc};
 
 use kube::{
     Api, Client, Resource, ResourceExt,
-    api::{DeleteParams, PostParams, Preconditions},
+    api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions},
     core::{ApiResource, DeserializeGuard, DynamicObject, GroupVersionKind},
 };
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::json;
 
 use super::{
     cache::{Cache, Key},
@@ -92,11 +93,14 @@ impl Calls {
         Ok(written)
     }
 
-    /// Writes a rollout's metadata over the version that was read; without its last finalizer it is gone.
-    pub(super) async fn mark(&self, rollout: &FleetRollout) -> Result<FleetRollout, CallError> {
+    /// Writes a rollout's finalizers over the version that was read; without its last one it is gone. The spec is not
+    /// sent: it may hold what this version of the hub does not know.
+    pub(super) async fn mark(&self, rollout: &FleetRollout, finalizers: &[String]) -> Result<FleetRollout, CallError> {
         let key = Key::of(rollout);
-        let call = self.api(&key);
-        let written = self.within_deadline(call.replace(&key.name, &params(Earnest::Real), rollout)).await?;
+        let call: Api<FleetRollout> = self.api(&key);
+        let metadata = json!({"resourceVersion": rollout.resource_version(), "finalizers": finalizers});
+        let (params, patch) = (PatchParams::apply(FIELD_MANAGER), Patch::Merge(json!({"metadata": metadata})));
+        let written = self.within_deadline(call.patch(&key.name, &params, &patch)).await?;
         if written.meta().deletion_timestamp.is_some() && written.finalizers().is_empty() {
             self.rollouts.gone(&key);
         } else {

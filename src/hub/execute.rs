@@ -1,6 +1,6 @@
 //! Does what was decided, in that order. What fails is told and tried again later; it never stops the rest.
 
-use kube::{ResourceExt, core::ObjectMeta};
+use kube::ResourceExt;
 use tokio::time::Instant;
 
 use super::{
@@ -77,9 +77,7 @@ impl Execution<'_> {
         if wanted {
             finalizers.push(FINALIZER.to_owned());
         }
-        let metadata =
-            ObjectMeta { managed_fields: None, finalizers: Some(finalizers), ..self.rollout.metadata.clone() };
-        self.rollout = self.hub.calls.mark(&FleetRollout { metadata, ..self.rollout.clone() }).await?;
+        self.rollout = self.hub.calls.mark(&self.rollout, &finalizers).await?;
         Ok(())
     }
 

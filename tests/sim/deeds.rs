@@ -314,10 +314,9 @@ fn poison(world: &World, what: &str) {
         "member" => (MEMBER_PATH, member, "memberclusters"),
         "request" => ("/apis/cutover.dev/v1alpha1/namespaces/shop/rolloutrequests", request, "rolloutrequests"),
         _ => {
-            let Some(mut rollout) = world.rollout() else { return };
-            rollout["spec"]["analysis"]["metrics"][0]["ratio"]["numerator"] = "sum(".into();
-            let spec = rollout["spec"].clone();
-            world.patch(ROLLOUT, &json!({"spec": {"analysis": spec["analysis"]}}), "user");
+            let mut analysis = world.scenario.spec()["analysis"].clone();
+            analysis["metrics"][0]["ratio"]["numerator"] = "sum(".into();
+            world.patch(ROLLOUT, &json!({"spec": {"analysis": analysis}}), "user");
             return;
         }
     };
