@@ -10,6 +10,7 @@ use kube::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::{
     cache::{Cache, Key},
@@ -18,6 +19,7 @@ use super::{
 };
 use crate::{
     api::{FIELD_MANAGER, FleetRollout, RolloutRequest},
+    mistakes::{Mistake, made},
     route::Write,
 };
 
@@ -88,7 +90,13 @@ impl Calls {
     pub(super) async fn record(&self, rollout: &FleetRollout) -> Result<FleetRollout, CallError> {
         let key = Key::of(rollout);
         let call = self.api(&key);
-        let written = self.within_deadline(call.replace_status(&key.name, &params(Earnest::Real), rollout)).await?;
+        let mut written = self.within_deadline(call.replace_status(&key.name, &params(Earnest::Real), rollout)).await;
+        if written == Err(CallError::Conflict) && made(Mistake::OverwriteStatus) {
+            let mut again = rollout.clone();
+            again.metadata.resource_version = None;
+            written = self.within_deadline(call.replace_status(&key.name, &params(Earnest::Real), &again)).await;
+        }
+        let written = written?;
         self.rollouts.wrote(DeserializeGuard(Ok(written.clone())));
         Ok(written)
     }
@@ -99,7 +107,11 @@ impl Calls {
         let key = Key::of(rollout);
         let call: Api<FleetRollout> = self.api(&key);
         let metadata = json!({"resourceVersion": rollout.resource_version(), "finalizers": finalizers});
-        let (params, patch) = (PatchParams::apply(FIELD_MANAGER), Patch::Merge(json!({"metadata": metadata})));
+        let mut patch = json!({"metadata": metadata});
+        if made(Mistake::SendSpec) {
+            patch["spec"] = json!(rollout.spec);
+        }
+        let (params, patch) = (PatchParams::apply(FIELD_MANAGER), Patch::Merge(patch));
         let written = self.within_deadline(call.patch(&key.name, &params, &patch)).await?;
         if written.meta().deletion_timestamp.is_some() && written.finalizers().is_empty() {
             self.rollouts.gone(&key);
@@ -152,7 +164,12 @@ impl Calls {
             Write::Replace(object) => {
                 let (resource, api) = self.dynamic(object);
                 let (key, params) = (Key::of(object), params(earnest));
-                let written = self.within_deadline(api.replace(&key.name, &params, object)).await;
+                let mut written = self.within_deadline(api.replace(&key.name, &params, object)).await;
+                if written == Err(CallError::Conflict) && made(Mistake::IgnoreConflict) {
+                    let mut again = object.clone();
+                    again.metadata.resource_version = None;
+                    written = self.within_deadline(api.replace(&key.name, &params, &again)).await;
+                }
                 if written == Err(CallError::Gone) {
                     self.objects.gone(&resource, &key);
                 }
@@ -196,7 +213,8 @@ impl Calls {
     }
 
     async fn within_deadline<T>(&self, call: impl Future<Output = kube::Result<T>>) -> Result<T, CallError> {
-        let deadline = self.leadership.deadline().ok_or(CallError::NotLeading)?;
+        let stale = made(Mistake::StaleLeader).then(|| Instant::now() + CALL_DEADLINE);
+        let deadline = self.leadership.deadline().or(stale).ok_or(CallError::NotLeading)?;
         match tokio::time::timeout_at(deadline, call).await {
             Ok(answer) => answer.map_err(CallError::from),
             Err(_) => Err(CallError::Late),

@@ -206,7 +206,8 @@ fn edit(world: &World, what: &str) {
                 backends.iter().find(|one| one["name"] == of(name)).and_then(|one| one["weight"].as_i64()).unwrap_or(0)
             };
             let (one, three) = (weight(backends, "eu-1"), weight(backends, "eu-3"));
-            let moved = canary.clamp(-three, one);
+            let there = backends.iter().any(|one| one["name"] == of("eu-3"));
+            let moved = if there { canary.clamp(-three, one) } else { 0 };
             for backend in backends.iter_mut() {
                 if backend["name"] == of("eu-1") {
                     backend["weight"] = (one - moved).into();
@@ -408,7 +409,7 @@ pub fn help(world: &World) {
     let phase = status["phase"].as_str().unwrap_or_default();
     let reason = status["reason"].as_str().unwrap_or_default();
     match (phase, reason) {
-        (_, "StatusBehindRoute" | "AdoptionNeedsMapping") => world.ask("Adopt"),
+        (_, "StatusBehindRoute" | "AdoptionNeedsMapping" | "RouteDrifted") => world.ask("Adopt"),
         ("Paused", _) => world.ask("Resume"),
         ("Held", _) => world.ask("Retry"),
         ("WaitingPromotion", _) => world.ask("Promote"),

@@ -58,6 +58,8 @@ pub struct Judge {
     new_target: bool,
     /// A step was made since.
     stepped: bool,
+    /// The run that was marked last when it was declared.
+    run_before: u64,
     retreat: Option<(i64, u64)>,
     asked: BTreeSet<String>,
     /// Somebody else changed a route, a status or what is declared.
@@ -86,6 +88,7 @@ impl Judge {
             generation: 0,
             new_target: false,
             stepped: false,
+            run_before: 0,
             retreat: None,
             asked: BTreeSet::new(),
             meddled: None,
@@ -198,8 +201,7 @@ impl Judge {
         let own = match change.plural.as_str() {
             "events" | "memberclusters" | "rolloutrequests" => true,
             "fleetrollouts" => {
-                let spec =
-                    |object: &Option<Arc<Value>>| object.as_ref().map(|object| object["spec"].clone());
+                let spec = |object: &Option<Arc<Value>>| object.as_ref().map(|object| object["spec"].clone());
                 change.after.is_none() || spec(&change.before) == spec(&change.after)
             }
             "services" => change.namespace == "shop" && change.name.contains("-eu-"),
@@ -292,13 +294,13 @@ impl Judge {
         }
         for (member, weight) in new {
             if *weight > at(old, member) {
-                self.judge_rise(world, change, member, at(old, member), *weight);
+                self.judge_rise(world, change, (member, at(old, member), *weight), mark);
             }
         }
     }
 
     /// I2, I4, I7: a member's weight rises.
-    fn judge_rise(&mut self, world: &World, change: &Change, member: &str, from: u32, to: u32) {
+    fn judge_rise(&mut self, world: &World, change: &Change, (member, from, to): (&str, u32, u32), mark: (u64, u64)) {
         let name = &change.name;
         let now = change.at;
         let (down, probed, proven, others_answer) = {
@@ -345,7 +347,7 @@ impl Judge {
             }
             return;
         }
-        self.stepped = true;
+        self.stepped |= mark.0 > self.run_before;
         let left = shown.until.unwrap_or(now);
         let stood = left.duration_since(shown.since).as_secs_f64();
         if stood < DWELL && !self.new_target {
@@ -399,6 +401,7 @@ impl Judge {
             if self.generation > 0 {
                 self.retreat = None;
                 (self.new_target, self.stepped) = (true, false);
+                self.run_before = self.routes.values().map(|route| route.mark.0).max().unwrap_or(0);
             }
             self.generation = generation;
         }

@@ -102,6 +102,9 @@ fn relevant(object: &Value) -> Value {
 }
 
 fn compare(schema: &Value, before: Option<&Value>, after: Option<&Value>, path: &mut Path, touched: &mut Touched) {
+    if before == after {
+        return;
+    }
     let leaf = |touched: &mut Touched| {
         if before != after {
             match after {
