@@ -26,3 +26,8 @@ lab-tests:
 # One-line mistakes in the core, each of which the search over small worlds must catch.
 mistakes:
 	tests/mistakes/run
+
+# The hub against thousands of faults on virtual time: every index of every pattern on every run. PLAN='P1 k=17 seed=3'
+# replays one plan with its history, SEEDS=7..20 goes on with fresh seeds.
+sim:
+	@PLAN="$(PLAN)" SEEDS="$(SEEDS)" ALL=1 cargo test --quiet --test sim

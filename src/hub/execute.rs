@@ -1,6 +1,6 @@
 //! Does what was decided, in that order. What fails is told and tried again later; it never stops the rest.
 
-use kube::{ResourceExt, core::ObjectMeta};
+use kube::ResourceExt;
 use tokio::time::Instant;
 
 use super::{
@@ -16,6 +16,7 @@ use crate::{
         DeletionPolicy, Distribution, FINALIZER, FleetRollout, Route, request::RolloutRequestStatus, status::Answer,
     },
     backend,
+    mistakes::{Mistake, made},
     rollout::{
         Action, RouteKey,
         input::{Mark, Problem, RouteSeen},
@@ -55,6 +56,7 @@ impl Execution<'_> {
 
     async fn one(&mut self, action: &Action) -> Result<(), CallError> {
         match action {
+            Action::AddFinalizer if made(Mistake::ForgetFinalizer) => Ok(()),
             Action::AddFinalizer => self.finalizer(true).await,
             Action::RemoveFinalizer => self.finalizer(false).await,
             Action::WriteBackend { service, member } => self.write_backend(service, member).await,
@@ -77,9 +79,7 @@ impl Execution<'_> {
         if wanted {
             finalizers.push(FINALIZER.to_owned());
         }
-        let metadata =
-            ObjectMeta { managed_fields: None, finalizers: Some(finalizers), ..self.rollout.metadata.clone() };
-        self.rollout = self.hub.calls.mark(&FleetRollout { metadata, ..self.rollout.clone() }).await?;
+        self.rollout = self.hub.calls.mark(&self.rollout, &finalizers).await?;
         Ok(())
     }
 
@@ -112,8 +112,22 @@ impl Execution<'_> {
                 Entry::Missing(writes) => return self.write(&writes, earnest).await,
             }
         }
+        let weights = &self.stepped(key, weights);
         let writes = route::render(&context, route, found, weights, &mark).map_err(|error| unable(&error))?;
         self.write(&writes, earnest).await
+    }
+
+    /// The weights that were decided, and nothing that is read and added to.
+    fn stepped(&self, key: &RouteKey, weights: &Distribution) -> Distribution {
+        let (Some(RouteSeen::Live(live)), true) = (self.sight.seen.routes.get(key), made(Mistake::ReadPlusStep)) else {
+            return weights.clone();
+        };
+        let status = &self.subject.status;
+        let before = status.routes.iter().find(|route| route.service == key.service && route.route == key.route);
+        let before = before.map(|route| route.applied.clone()).unwrap_or_default();
+        let of = |from: &Distribution, name: &String| from.get(name).copied().unwrap_or(0);
+        let sum = |name: &String| (of(&live.weights, name) + of(weights, name)).saturating_sub(of(&before, name));
+        weights.keys().map(|name| (name.clone(), sum(name))).collect()
     }
 
     /// A rollback waits for nothing.

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     api::{FINALIZER, FleetRollout, FleetRolloutStatus},
     clock,
+    mistakes::{Mistake, made},
     rollout::{self, Action, Decision, Input},
 };
 
@@ -49,6 +50,10 @@ pub(super) async fn pass(
     let decision = decide(hub, rollout, &subject, &sight, memory, wake);
     let (ready, blocked) = due_now(&decision.actions, memory);
 
+    if made(Mistake::ActBeforeRecord) {
+        let execution = Execution { hub, subject: &subject, sight: &sight, rollout: rollout.clone() };
+        execution.all(&ready, memory).await;
+    }
     let Some(stored) = persist(hub, rollout, &decision.status, &ready).await? else { return Ok(Ended::Stale) };
     memory.measuring.consumed();
     let execution = Execution { hub, subject: &subject, sight: &sight, rollout: stored.clone() };

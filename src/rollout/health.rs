@@ -5,6 +5,7 @@ use super::{
     input::{BackendSeen, EndpointSeen, MemberSeen, Problem},
     pass::{Pass, canaries},
 };
+use crate::mistakes::{Mistake, made};
 use crate::{
     api::{Reason, ServiceSpec, status::Run},
     rollout::decision::Action,
@@ -113,6 +114,7 @@ pub(super) fn backends_not_ready(pass: &mut Pass<'_>, members: &[String]) -> Opt
         }
         let problem = match seen {
             BackendSeen::Ready => continue,
+            BackendSeen::Outdated(_) if made(Mistake::RouteBeforeBackend) => continue,
             BackendSeen::Outdated(failed) => {
                 pass.actions.push(Action::WriteBackend { service: service.clone(), member: member.clone() });
                 let of = format!("the backend of {member} for {service}");

@@ -12,6 +12,7 @@ use crate::api::{
     Distribution, Duration, FleetRolloutStatus, Phase, Reason,
     status::{Asked, Retreat, Run, Stop, Transition, Verdict},
 };
+use crate::mistakes::{Mistake, made};
 
 /// Transitions, answers and the like that a status keeps.
 pub(super) const KEPT: usize = 16;
@@ -177,7 +178,7 @@ impl<'a> Pass<'a> {
     /// `None` when no member that can serve is left.
     pub(super) fn projected(&self, intended: &Distribution) -> Option<Distribution> {
         let Some(run) = self.run() else { return Some(intended.clone()) };
-        let dead = run.dead.iter().cloned().collect();
+        let dead = run.dead.iter().filter(|_| !made(Mistake::FeedTheDead)).cloned().collect();
         let passed =
             run.check.as_ref().is_some_and(|check| check.verdict == Verdict::Pass) && run.baked > Duration::ZERO;
         let proven = canaries(run).into_iter().filter(|_| passed && run.retreat.is_none()).collect();
@@ -202,7 +203,7 @@ impl<'a> Pass<'a> {
     pub(super) fn confirmed(&self, live: &LiveRoute, asked: &Asked) -> bool {
         self.written(live, asked)
             && same(&live.weights, &asked.weights)
-            && matches!(live.accepted, Accepted::Unsaid | Accepted::Yes)
+            && (matches!(live.accepted, Accepted::Unsaid | Accepted::Yes) || made(Mistake::ConfirmUnseen))
     }
 
     /// The route carries the mark of the decision that asked.

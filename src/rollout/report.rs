@@ -5,11 +5,12 @@ use crate::api::{
     Phase, Reason,
     status::{Condition, ConditionStatus, Summary},
 };
+use crate::mistakes::{Mistake, made};
 
 /// Writes where the rollout stands into the status; a new hold is told.
 pub(super) fn write(pass: &mut Pass<'_>, standing: &Standing) {
     let changed = (pass.status.phase, pass.status.reason) != (standing.phase, standing.reason);
-    if changed || pass.status.since.is_none() {
+    if changed || pass.status.since.is_none() || made(Mistake::RestlessStatus) {
         pass.status.since = Some(pass.now());
         if standing.phase == Phase::Held && !told(pass, standing) {
             pass.tell(true, standing.reason, standing.message.clone());

@@ -10,6 +10,7 @@ use crate::api::{
     Distribution, Duration, Phase, Reason,
     status::{Outcome, Run, RunRecord, Stop},
 };
+use crate::mistakes::{Mistake, made};
 
 /// Moves the rollout as far as this pass may, and says where it stands.
 pub(super) fn advance(pass: &mut Pass<'_>) -> Standing {
@@ -154,7 +155,7 @@ fn retreat(pass: &mut Pass<'_>) -> Standing {
     }
     let outcome = if retreat.by_person { Outcome::RolledBack } else { Outcome::Failed };
     if let Some(run) = &pass.status.run {
-        pass.status.failed_revision = Some(run.revision.clone());
+        pass.status.failed_revision = Some(run.revision.clone()).filter(|_| !made(Mistake::RetryFailed));
     }
     end(pass, outcome, retreat.reason, &retreat.message);
     at_rest(pass)
@@ -171,6 +172,9 @@ fn step_on(pass: &mut Pass<'_>) -> Standing {
         let now = pass.now();
         if let Some(run) = pass.run_mut() {
             run.soaking_since = Some(now);
+        }
+        if made(Mistake::PrimaryAtOnce) {
+            pass.status.primary = pass.intended();
         }
         pass.tell(false, Reason::KeepingPrevious, "all steps are done; the way back stays open");
         return gates::obstacle(pass).unwrap_or_else(|| succeed(pass));

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     drive::{self, Outcome},
     plan::{Bad, Dice, PATTERNS, Plan, Run, variants},
+    wish,
 };
 
 /// The runs without faults: what the others are compared with, and how many writes, calls and events there are.
@@ -44,23 +45,23 @@ impl References {
 
 /// The ordinary plans, or those that the environment asks for.
 pub fn plans(references: &References) -> Vec<Plan> {
-    if let Ok(only) = std::env::var("ONLY") {
+    if let Some(only) = wish("ONLY") {
         let only: Vec<u8> = only.split(',').filter_map(|number| number.parse().ok()).collect();
         return ordinary(references).into_iter().filter(|plan| only.contains(&plan.pattern)).collect();
     }
-    if let Ok(seeds) = std::env::var("SEEDS") {
+    if let Some(seeds) = wish("SEEDS") {
         let (from, to) = seeds.split_once("..").unwrap_or(("0", seeds.as_str()));
         let (from, to) = (from.parse().unwrap_or(0), to.parse().unwrap_or(1));
         return (from..to).flat_map(|seed| fresh(references, seed)).collect();
     }
-    if std::env::var_os("ALL").is_some() {
+    if wish("ALL").is_some() {
         return every(references);
     }
     ordinary(references)
 }
 
 /// Every index of P1, P2 and P12 (once) on two runs, and at least twenty of each other pattern on each run.
-fn ordinary(references: &References) -> Vec<Plan> {
+pub fn ordinary(references: &References) -> Vec<Plan> {
     let mut plans = Vec::new();
     for (pattern, variants) in PATTERNS {
         for run in Run::ALL {

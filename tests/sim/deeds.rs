@@ -206,7 +206,8 @@ fn edit(world: &World, what: &str) {
                 backends.iter().find(|one| one["name"] == of(name)).and_then(|one| one["weight"].as_i64()).unwrap_or(0)
             };
             let (one, three) = (weight(backends, "eu-1"), weight(backends, "eu-3"));
-            let moved = canary.clamp(-three, one);
+            let there = backends.iter().any(|one| one["name"] == of("eu-3"));
+            let moved = if there { canary.clamp(-three, one) } else { 0 };
             for backend in backends.iter_mut() {
                 if backend["name"] == of("eu-1") {
                     backend["weight"] = (one - moved).into();
@@ -314,10 +315,9 @@ fn poison(world: &World, what: &str) {
         "member" => (MEMBER_PATH, member, "memberclusters"),
         "request" => ("/apis/cutover.dev/v1alpha1/namespaces/shop/rolloutrequests", request, "rolloutrequests"),
         _ => {
-            let Some(mut rollout) = world.rollout() else { return };
-            rollout["spec"]["analysis"]["metrics"][0]["ratio"]["numerator"] = "sum(".into();
-            let spec = rollout["spec"].clone();
-            world.patch(ROLLOUT, &json!({"spec": {"analysis": spec["analysis"]}}), "user");
+            let mut analysis = world.scenario.spec()["analysis"].clone();
+            analysis["metrics"][0]["ratio"]["numerator"] = "sum(".into();
+            world.patch(ROLLOUT, &json!({"spec": {"analysis": analysis}}), "user");
             return;
         }
     };
@@ -409,7 +409,7 @@ pub fn help(world: &World) {
     let phase = status["phase"].as_str().unwrap_or_default();
     let reason = status["reason"].as_str().unwrap_or_default();
     match (phase, reason) {
-        (_, "StatusBehindRoute" | "AdoptionNeedsMapping") => world.ask("Adopt"),
+        (_, "StatusBehindRoute" | "AdoptionNeedsMapping" | "RouteDrifted") => world.ask("Adopt"),
         ("Paused", _) => world.ask("Resume"),
         ("Held", _) => world.ask("Retry"),
         ("WaitingPromotion", _) => world.ask("Promote"),

@@ -326,7 +326,7 @@ impl Faults {
         }
         match (self.plan.pattern, self.plan.variant()) {
             (4, "hold-watch") => Told::Later(self.thaw.clone(), event),
-            (4, "drop-event") => Told::As(Vec::new()),
+            (4, "drop-event") => Told::Cut(Some(error(410, "Expired"))),
             (14, "gone") => Told::Cut(Some(error(410, "Expired"))),
             (14, "bookmark") => {
                 let version = serde_json::from_slice::<Value>(&event).unwrap_or_default();

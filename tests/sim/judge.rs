@@ -1,7 +1,10 @@
 //! The judge: looks at every change as it is committed, and at what the members really counted; never at what the hub
 //! says of itself, but to see that it is true.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use cutover::sandbox::api::{Change, Verb};
 use jiff::Timestamp;
@@ -47,8 +50,16 @@ pub struct Judge {
     shown: Option<Shown>,
     /// The highest weight that each member showed everywhere since the last declaration.
     reached: Weights,
+    /// The rollout as it is stored.
+    pub rollout: Option<Arc<Value>>,
     status: Value,
     generation: i64,
+    /// A target was declared, and no step was made towards it yet.
+    new_target: bool,
+    /// A step was made since.
+    stepped: bool,
+    /// The run that was marked last when it was declared.
+    run_before: u64,
     retreat: Option<(i64, u64)>,
     asked: BTreeSet<String>,
     /// Somebody else changed a route, a status or what is declared.
@@ -72,8 +83,12 @@ impl Judge {
             good: scenario.start.clone(),
             shown: None,
             reached: scenario.start.clone(),
+            rollout: None,
             status: Value::Null,
             generation: 0,
+            new_target: false,
+            stepped: false,
+            run_before: 0,
             retreat: None,
             asked: BTreeSet::new(),
             meddled: None,
@@ -186,8 +201,7 @@ impl Judge {
         let own = match change.plural.as_str() {
             "events" | "memberclusters" | "rolloutrequests" => true,
             "fleetrollouts" => {
-                let spec =
-                    |object: &Option<std::sync::Arc<Value>>| object.as_ref().map(|object| object["spec"].clone());
+                let spec = |object: &Option<Arc<Value>>| object.as_ref().map(|object| object["spec"].clone());
                 change.after.is_none() || spec(&change.before) == spec(&change.after)
             }
             "services" => change.namespace == "shop" && change.name.contains("-eu-"),
@@ -199,7 +213,14 @@ impl Judge {
             _ => false,
         };
         if !own {
-            self.broken.push(format!("I6: the hub changed what is not its own: {}/{}", change.plural, change.name));
+            let spec = |object: &Option<Arc<Value>>| object.as_ref().map(|object| object["spec"].to_string());
+            self.broken.push(format!(
+                "I6: the hub changed what is not its own: {}/{}: {:?} became {:?}",
+                change.plural,
+                change.name,
+                spec(&change.before),
+                spec(&change.after)
+            ));
         }
     }
 
@@ -273,13 +294,13 @@ impl Judge {
         }
         for (member, weight) in new {
             if *weight > at(old, member) {
-                self.judge_rise(world, change, member, at(old, member), *weight);
+                self.judge_rise(world, change, (member, at(old, member), *weight), mark);
             }
         }
     }
 
     /// I2, I4, I7: a member's weight rises.
-    fn judge_rise(&mut self, world: &World, change: &Change, member: &str, from: u32, to: u32) {
+    fn judge_rise(&mut self, world: &World, change: &Change, (member, from, to): (&str, u32, u32), mark: (u64, u64)) {
         let name = &change.name;
         let now = change.at;
         let (down, probed, proven, others_answer) = {
@@ -326,9 +347,10 @@ impl Judge {
             }
             return;
         }
+        self.stepped |= mark.0 > self.run_before;
         let left = shown.until.unwrap_or(now);
         let stood = left.duration_since(shown.since).as_secs_f64();
-        if stood < DWELL {
+        if stood < DWELL && !self.new_target {
             self.break_rule(world, format!("I7: {name} gives {member} {to} after {stood:.1} s at {:?}", shown.weights));
         }
         let evidence = proven.is_some_and(|(_, about)| about >= shown.since);
@@ -364,16 +386,22 @@ impl Judge {
             let reached = self.reached.entry(member.clone()).or_default();
             *reached = (*reached).max(*weight);
         }
+        if self.stepped && self.shown.as_ref().is_some_and(|shown| shown.weights != weights) {
+            self.new_target = false;
+        }
         self.shown = Some(Shown { weights, since: now, until: None });
     }
 
     fn see_rollout(&mut self, world: &World, change: &Change, by_hub: bool) {
+        self.rollout.clone_from(&change.after);
         let Some(after) = &change.after else { return };
         let status = after["status"].clone();
         let generation = after["metadata"]["generation"].as_i64().unwrap_or_default();
         if generation != self.generation {
             if self.generation > 0 {
                 self.retreat = None;
+                (self.new_target, self.stepped) = (true, false);
+                self.run_before = self.routes.values().map(|route| route.mark.0).max().unwrap_or(0);
             }
             self.generation = generation;
         }

@@ -9,6 +9,7 @@ mod deeds;
 mod drive;
 mod faults;
 mod fleet;
+mod hunt;
 mod judge;
 mod life;
 mod plan;
@@ -35,14 +36,23 @@ const THREADS: usize = 2;
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
         life::PANICS.with(|panics| panics.set(panics.get() + 1));
-        if std::env::var_os("PLAN").is_some() {
+        if wish("PLAN").is_some() {
             eprintln!("{panic}");
         }
     }));
-    match std::env::var("PLAN") {
-        Ok(line) => replay(&line),
-        Err(_) => all(),
+    if let Some(line) = wish("PLAN") {
+        return replay(&line);
     }
+    match (wish("HUNT"), wish("MISTAKES")) {
+        (Some(_), _) => hunt::one(),
+        (None, Some(_)) => hunt::all(),
+        (None, None) => all(),
+    }
+}
+
+/// What the environment asks for; make passes what it was not given as nothing.
+pub fn wish(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// One plan, with everything that happened.

@@ -117,6 +117,11 @@ impl Scenario {
                 world.create(ROUTES, &self.route(route, service));
             }
         }
+        for service in self.routes.values() {
+            for member in self.start.keys() {
+                world.create("/api/v1/namespaces/shop/services", &backend(service, member));
+            }
+        }
         if with_kinds {
             self.declare(world);
         }
@@ -231,6 +236,14 @@ pub fn member(name: &str) -> Value {
             "prometheus": {"url": {"address": format!("https://prometheus.{name}.example.com")}},
         },
     })
+}
+
+/// A backend that was made by hand before there was a hub.
+fn backend(service: &str, member: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Service",
+           "metadata": {"name": format!("{service}-{member}"), "namespace": "shop"},
+           "spec": {"type": "ExternalName", "externalName": format!("{member}.example.com"),
+                    "ports": [{"name": "http", "port": 80}]}})
 }
 
 pub fn secret(world: &World, name: &str) {

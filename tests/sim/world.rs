@@ -137,8 +137,8 @@ impl World {
     }
 
     /// The rollout that the run is about.
-    pub fn rollout(&self) -> Option<Value> {
-        self.object(ROLLOUT)
+    pub fn rollout(&self) -> Option<Arc<Value>> {
+        self.judge().rollout.clone()
     }
 
     /// A person asks something of the present run.
