@@ -12,14 +12,20 @@ pub(super) fn is_definition(call: &Call<'_>) -> bool {
     (call.kind.group.as_str(), call.kind.plural.as_str()) == builtin::DEFINITIONS
 }
 
-/// Stores an object, unless the request only asks what would be, and shows it.
-pub(super) fn commit(state: &mut State, call: &Call<'_>, name: &str, mut object: Value) -> Result<Value, Failure> {
+/// Stores an object, unless `dry` says that it is only asked what would be, and shows it.
+pub(super) fn commit(
+    state: &mut State,
+    call: &Call<'_>,
+    name: &str,
+    mut object: Value,
+    dry: bool,
+) -> Result<Value, Failure> {
     if is_definition(call) {
         crd::establish(&mut object, state.now());
     }
     let kind = is_definition(call).then(|| crd::kind(&object)).transpose();
     let kind = kind.map_err(|words| Failure::bad_request(&words))?;
-    if call.request.options.dry_run() {
+    if dry {
         return Ok(object);
     }
     let (at, key) = (state.now(), call.key(name));
@@ -30,15 +36,12 @@ pub(super) fn commit(state: &mut State, call: &Call<'_>, name: &str, mut object:
     Ok(call.show(&stored))
 }
 
-/// Takes an object away, unless the request only asks what would be, and shows what it was at last.
-pub(super) fn remove(state: &mut State, call: &Call<'_>, name: &str) -> Option<Value> {
-    if call.request.options.dry_run() {
-        return None;
-    }
+/// Takes an object away, and shows what it was at last.
+pub(super) fn remove(state: &mut State, call: &Call<'_>, name: &str) -> Value {
     let at = state.now();
     let gone = state.store.commit(call.key(name), None, call.author(), at);
     if is_definition(call) {
         state.forget_definition(&gone, &call.author());
     }
-    Some(call.show(&gone))
+    call.show(&gone)
 }

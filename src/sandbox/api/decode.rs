@@ -75,16 +75,15 @@ fn strict(call: &Call<'_>, said: &str) -> String {
     format!("{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {said}")
 }
 
-/// The options in the body of a deletion, with those of the query put over them.
+/// The options of a deletion: those in its body, or else those of the query.
 pub(super) fn delete_options(call: &Call<'_>) -> Result<Value, Failure> {
-    let mut options = if call.request.body.iter().all(u8::is_ascii_whitespace) { json!({}) } else { parse(call)? };
-    if !options.is_object() {
-        return Err(Failure::bad_request("DeleteOptions must be an object"));
+    if call.request.has_body() {
+        let options = parse(call)?;
+        let wrong = || Failure::bad_request("DeleteOptions must be an object");
+        return if options.is_object() { Ok(options) } else { Err(wrong()) };
     }
-    if let Some(policy) = call.request.options.get("propagationPolicy") {
-        options["propagationPolicy"] = policy.into();
-    }
-    Ok(options)
+    let dry: &[&str] = if call.request.options.dry_run() { &["All"] } else { &[] };
+    Ok(json!({"propagationPolicy": call.request.options.get("propagationPolicy"), "dryRun": dry}))
 }
 
 fn parse(call: &Call<'_>) -> Result<Value, Failure> {

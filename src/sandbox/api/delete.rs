@@ -35,8 +35,7 @@ pub(super) fn delete(state: &mut State, call: &Call<'_>) -> Result<Answer, Failu
         );
         return Err(Failure::precondition(call.kind, call.name(), &why));
     }
-    let dry = call.request.options.dry_run() || options["dryRun"] == json!(["All"]);
-    take_away(state, call, old, dry, finalizer(&options))
+    take_away(state, call, old, &options)
 }
 
 /// The finalizer that a propagation policy asks for.
@@ -48,15 +47,10 @@ fn finalizer(options: &Value) -> Option<&'static str> {
     }
 }
 
-fn take_away(
-    state: &mut State,
-    call: &Call<'_>,
-    mut object: Value,
-    dry: bool,
-    finalizer: Option<&str>,
-) -> Result<Answer, Failure> {
+fn take_away(state: &mut State, call: &Call<'_>, mut object: Value, options: &Value) -> Result<Answer, Failure> {
+    let dry = options["dryRun"] == json!(["All"]);
     let name = text(&object, "/metadata/name").to_owned();
-    if let (Some(finalizer), false) = (finalizer, meta::is_deleted(&object)) {
+    if let (Some(finalizer), false) = (finalizer(options), meta::is_deleted(&object)) {
         let mut all: Vec<&str> = meta::finalizers(&object);
         all.push(finalizer);
         object["metadata"]["finalizers"] = json!(all);
@@ -64,7 +58,7 @@ fn take_away(
     if meta::finalizers(&object).is_empty() && !is_held(call, &object) {
         let uid = text(&object, "/metadata/uid").to_owned();
         let status = status::deleted(call.kind, &name, &uid);
-        let gone = if dry { object } else { remove(state, call, &name).unwrap_or(object) };
+        let gone = if dry { object } else { remove(state, call, &name) };
         return Ok(Answer::json(StatusCode::OK, if call.kind.returns_deleted() { gone } else { status }));
     }
     if meta::is_deleted(&object) {
@@ -75,10 +69,7 @@ fn take_away(
         object["status"]["phase"] = "Terminating".into();
         put(&mut object["metadata"], "deletionGracePeriodSeconds", None);
     }
-    if dry {
-        return Ok(Answer::json(StatusCode::OK, object));
-    }
-    let stored = commit(state, call, &name, object)?;
+    let stored = commit(state, call, &name, object, dry)?;
     Ok(Answer::json(StatusCode::OK, stored))
 }
 
@@ -92,13 +83,12 @@ pub(super) fn delete_all(state: &mut State, call: &Call<'_>) -> Result<Answer, F
     let (labels, fields) = (call.request.options.labels()?, call.request.options.fields()?);
     let listed = state.store.list(&call.range());
     let chosen = listed.iter().filter(|(_, object)| labels.matches(object) && fields.matches(object));
-    let dry = call.request.options.dry_run();
     let mut items = Vec::new();
     for (_, stored) in chosen {
         let object = call.show(stored);
         items.push(call.item(&object));
 
-        take_away(state, call, object, dry, finalizer(&options))?;
+        take_away(state, call, object, &options)?;
     }
     let metadata = json!({"resourceVersion": state.store.revision().to_string()});
     let list = json!({"apiVersion": call.api_version(), "kind": call.kind.list, "metadata": metadata, "items": items});

@@ -58,6 +58,10 @@ impl Request {
         }
     }
 
+    pub(super) fn has_body(&self) -> bool {
+        !self.body.iter().all(u8::is_ascii_whitespace)
+    }
+
     /// Who writes: the field manager, or else the first word of the user agent.
     pub(super) fn manager(&self) -> String {
         let agent = self.agent.split('/').next().unwrap_or_default();

@@ -159,7 +159,11 @@ pub(super) fn resolve(kinds: &Kinds, request: &Request, target: &Target) -> Resu
         return Err(if known_group { Failure::no_resource() } else { Failure::NO_PATH });
     };
     let status = kind.version(&target.version).is_some_and(|version| version.status);
-    let placed = target.namespace.is_none() || kind.namespaced;
+    // In all namespaces together objects can be listed, and no more.
+    let everywhere = kind.namespaced && target.namespace.is_none();
+    let lists = request.method == Method::GET || !kind.is_custom();
+    let placed =
+        if everywhere { target.name.is_none() && lists } else { kind.namespaced == target.namespace.is_some() };
     let door = match target.subresource.as_deref() {
         None => true,
         Some(door) => door == "status" && status,

@@ -61,7 +61,7 @@ fn create(state: &mut State, call: &Call<'_>, mut object: Value) -> Result<Answe
     if is_service(call) {
         completion::address(&mut object, state.store.revision());
     }
-    let stored = commit(state, call, &name, object)?;
+    let stored = commit(state, call, &name, object, call.request.options.dry_run())?;
     Ok(Answer::json(StatusCode::CREATED, stored))
 }
 
@@ -108,13 +108,15 @@ fn update(state: &mut State, call: &Call<'_>, old: &Value, mut object: Value) ->
     record(state, call, old, &mut object);
     let name = call.name().to_owned();
     if meta::is_deleted(&object) && meta::finalizers(&object).is_empty() && !is_held(call, &object) {
-        remove(state, call, &name);
+        if !call.request.options.dry_run() {
+            remove(state, call, &name);
+        }
         return Ok(Answer::json(StatusCode::OK, object));
     }
     if object == *old {
         return Ok(Answer::json(StatusCode::OK, object));
     }
-    let stored = commit(state, call, &name, object)?;
+    let stored = commit(state, call, &name, object, call.request.options.dry_run())?;
     Ok(Answer::json(StatusCode::OK, stored))
 }
 
