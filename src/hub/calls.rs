@@ -91,7 +91,7 @@ impl Calls {
         let key = Key::of(rollout);
         let call = self.api(&key);
         let mut written = self.within_deadline(call.replace_status(&key.name, &params(Earnest::Real), rollout)).await;
-        if written == Err(CallError::Conflict) && made(Mistake::OverwriteStatus) {
+        if matches!(written, Err(CallError::Conflict)) && made(Mistake::OverwriteStatus) {
             let mut again = rollout.clone();
             again.metadata.resource_version = None;
             written = self.within_deadline(call.replace_status(&key.name, &params(Earnest::Real), &again)).await;
@@ -165,7 +165,7 @@ impl Calls {
                 let (resource, api) = self.dynamic(object);
                 let (key, params) = (Key::of(object), params(earnest));
                 let mut written = self.within_deadline(api.replace(&key.name, &params, object)).await;
-                if written == Err(CallError::Conflict) && made(Mistake::IgnoreConflict) {
+                if matches!(written, Err(CallError::Conflict)) && made(Mistake::IgnoreConflict) {
                     let mut again = object.clone();
                     again.metadata.resource_version = None;
                     written = self.within_deadline(api.replace(&key.name, &params, &again)).await;
