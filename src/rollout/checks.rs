@@ -12,7 +12,7 @@ use super::{
     plan::longest_window,
 };
 use crate::api::{
-    Analysis, Duration, Reason,
+    Duration, Reason,
     analysis::UnknownAction,
     status::{Asked, Check, Run, Verdict},
     strategy::OnFailure,
@@ -100,7 +100,7 @@ fn is_about_present_weights(pass: &Pass<'_>, measured: &Measured) -> bool {
     newer && asked.is_some_and(|asked| asked.sequence == measured.sequence)
 }
 
-fn wake_for_next(pass: &mut Pass<'_>) {
+pub(super) fn wake_for_next(pass: &mut Pass<'_>) {
     let input = pass.input;
     let (Some(run), Some(asked)) = (pass.run(), &pass.status.asked) else { return };
     let judged = run.retreat.is_none() && run.step > 0;
