@@ -1,5 +1,8 @@
 # The only commands a newcomer needs.
-.PHONY: demo test lint lab lab-tests mistakes
+.PHONY: demo test lint lab lab-tests mistakes sim sim-mistakes
+
+# A little optimisation makes thousands of plans take minutes.
+SIM = CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo test --quiet --test sim
 
 # A promotion and a rollback on this machine, with real traffic; needs nothing but Rust and a C compiler.
 demo:
@@ -8,6 +11,7 @@ demo:
 # Everything that must hold.
 test: lint
 	cargo test --lib --test it
+	$(SIM)
 	cargo test --test lab
 	tests/mistakes/run
 
@@ -27,7 +31,11 @@ lab-tests:
 mistakes:
 	tests/mistakes/run
 
-# The hub against thousands of faults on virtual time: every index of every pattern on every run. PLAN='P1 k=17 seed=3'
-# replays one plan with its history, SEEDS=7..20 goes on with fresh seeds.
+# The hub against faults on virtual time: every index of every pattern on every run. PLAN='P1 k=17 seed=3' replays one plan
+# with its history, SEEDS=7..20 goes on with fresh seeds.
 sim:
-	@PLAN="$(PLAN)" SEEDS="$(SEEDS)" ALL=1 cargo test --quiet --test sim
+	@PLAN="$(PLAN)" SEEDS="$(SEEDS)" ALL=1 $(SIM)
+
+# Mistakes in the hub, each of which an ordinary plan of the simulator must catch.
+sim-mistakes:
+	@MISTAKES=1 $(SIM) --features mistakes

@@ -178,7 +178,7 @@ impl Calls {
                 let (resource, api) = self.dynamic(object);
                 let (key, params) = (Key::of(object), params(earnest));
                 let mut written = self.within_deadline(api.replace(&key.name, &params, object)).await;
-                if written == Err(CallError::Conflict) && made(Mistake::IgnoreConflict) {
+                if matches!(written, Err(CallError::Conflict)) && made(Mistake::IgnoreConflict) {
                     let mut again = object.clone();
                     again.metadata.resource_version = None;
                     written = self.within_deadline(api.replace(&key.name, &params, &again)).await;

@@ -12,7 +12,7 @@ use super::{
     plan::longest_window,
 };
 use crate::api::{
-    Analysis, Duration, Reason,
+    Duration, Reason,
     analysis::UnknownAction,
     status::{Asked, Check, Run, Verdict},
     strategy::OnFailure,
@@ -28,7 +28,7 @@ const RECORD_UNCHANGED_EVERY: Duration = Duration::from_secs(600);
 pub fn due(input: &Input<'_>) -> Option<Wanted> {
     let run = live(input)?;
     let asked = input.status.asked.as_ref()?;
-    if next_check(run, asked, &input.spec.analysis, input.measured_at)? > input.now {
+    if next_check(input, run, asked)? > input.now {
         return None;
     }
     let analysis = &input.spec.analysis;
@@ -59,11 +59,14 @@ fn live<'a>(input: &Input<'a>) -> Option<&'a Run> {
     input.status.run.as_ref().filter(judged).filter(|_| ours && !input.deleting && !input.spec.suspend)
 }
 
-/// When the next round is due; `None` while the weights are not confirmed.
-fn next_check(run: &Run, asked: &Asked, analysis: &Analysis, measured_at: Option<Timestamp>) -> Option<Timestamp> {
+/// When the next round is due; `None` while the weights are not confirmed. A round of the future is none: the clock was
+/// set back, and nothing would be measured until that time has come.
+fn next_check(input: &Input<'_>, run: &Run, asked: &Asked) -> Option<Timestamp> {
+    let analysis = &input.spec.analysis;
     let settled = later(asked.confirmed_at?, analysis.settle);
     let first = later(later(settled, analysis.lag), SHORTEST);
-    let last = run.check.as_ref().map(|check| check.at).max(measured_at);
+    let past = |at: &Timestamp| *at <= input.now;
+    let last = run.check.as_ref().map(|check| check.at).filter(past).max(input.measured_at.filter(past));
     Some(last.map_or(first, |last| first.max(later(last, analysis.interval))))
 }
 
@@ -97,11 +100,11 @@ fn is_about_present_weights(pass: &Pass<'_>, measured: &Measured) -> bool {
     newer && asked.is_some_and(|asked| asked.sequence == measured.sequence)
 }
 
-fn wake_for_next(pass: &mut Pass<'_>) {
+pub(super) fn wake_for_next(pass: &mut Pass<'_>) {
     let input = pass.input;
     let (Some(run), Some(asked)) = (pass.run(), &pass.status.asked) else { return };
     let judged = run.retreat.is_none() && run.step > 0;
-    let next = next_check(run, asked, &input.spec.analysis, input.measured_at).filter(|_| judged);
+    let next = next_check(input, run, asked).filter(|_| judged);
     if let Some(at) = next {
         pass.wake_at(at);
     }

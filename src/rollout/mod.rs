@@ -63,6 +63,7 @@ fn flow(pass: &mut Pass<'_>) -> Standing {
     if let Some(problem) = sight::ownership(pass) {
         return requests::refuse_all(pass, Standing::held(problem));
     }
+    sight::forget_the_future(pass);
     sight::take_over(pass);
     if let Some(problem) = sight::first_sight(pass) {
         return requests::refuse_all(pass, Standing::initializing(problem));

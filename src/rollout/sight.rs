@@ -50,6 +50,24 @@ fn takes_over(pass: &Pass<'_>) -> bool {
     pass.run().is_some() && pass.status.leader.as_deref() != Some(pass.input.leader)
 }
 
+/// The clock was set back: what is recorded of the future counts as of now, or nothing would happen until then.
+pub(super) fn forget_the_future(pass: &mut Pass<'_>) {
+    let now = pass.now();
+    let settled = later(now, pass.input.spec.analysis.settle);
+    if let Some(asked) = &mut pass.status.asked {
+        asked.at = asked.at.min(now);
+        asked.confirmed_at = asked.confirmed_at.map(|at| at.min(now));
+    }
+    let Some(run) = pass.run_mut() else { return };
+    run.baked_until = run.baked_until.map(|at| at.min(settled));
+    run.waiting_since = run.waiting_since.map(|at| at.min(now));
+    run.soaking_since = run.soaking_since.map(|at| at.min(now));
+    if let Some(check) = &mut run.check {
+        (check.at, check.since) = (check.at.min(now), check.since.min(now));
+        check.passed_at = check.passed_at.map(|at| at.min(now));
+    }
+}
+
 /// Another life of the hub acts now: every route of a live run gets a new mark before anything else, so that a write
 /// that the former leader still holds back meets a route that has changed.
 pub(super) fn take_over(pass: &mut Pass<'_>) {

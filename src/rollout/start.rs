@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{
+    distribution::weight,
     input::{Problem, RouteSeen},
-    pass::{Pass, in_words},
+    pass::{Pass, above, in_words},
     plan::{PlanProblem, plan},
     revision::{revision, same},
     sight,
@@ -29,8 +30,9 @@ pub(super) fn begin(
         return Err(problem);
     }
     routes_show(pass, &start)?;
-    let steps =
+    let mut steps =
         steps(pass, &start, &target).map_err(|problem| Problem::new(Reason::InvalidSpec, problem.to_string()))?;
+    prove_first(&mut steps, &start, &way_back, spec.strategy.bake);
     let number = pass.status.run.as_ref().map_or(1, |run| run.number + 1);
     pass.status.leader = Some(pass.input.leader.to_owned());
     let message = format!("run {number} begins: {} -> {}", in_words(&start), in_words(&target));
@@ -79,6 +81,16 @@ fn steps(pass: &Pass<'_>, start: &Distribution, target: &Distribution) -> Result
     let bake = last.and_then(|step| step.bake).unwrap_or(spec.strategy.bake);
     let wait = last.and_then(|step| step.wait);
     Ok(vec![PlannedStep { stage: String::new(), progress: Progress::ALL, weights: target.clone(), bake, wait }])
+}
+
+/// A canary that carries weight already, for an earlier target, is proven where it stands before it gets more.
+fn prove_first(steps: &mut Vec<PlannedStep>, start: &Distribution, way_back: &Distribution, bake: Duration) {
+    let Some(first) = steps.first() else { return };
+    let raised = |name: &String| weight(&first.weights, name) > weight(start, name);
+    if above(start, way_back).iter().any(raised) {
+        let (stage, progress) = (first.stage.clone(), first.progress);
+        steps.insert(0, PlannedStep { stage, progress, weights: start.clone(), bake, wait: None });
+    }
 }
 
 /// Every live route must show where the run begins.

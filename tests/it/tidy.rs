@@ -121,9 +121,9 @@ fn folders_know_only_what_lies_below_them() {
     only_knows("src/metric", &["api", "rollout", "metric", "member", "http", "mistakes"]);
     only_knows("src/validate", &["api", "rollout", "route", "backend", "metric", "yaml", "validate"]);
     only_knows("src/http", &["http"]);
-    only_knows("src/sandbox", &["api", "clock", "http", "sandbox"]);
+    only_knows("src/sandbox", &["api", "clock", "http", "metric", "sandbox"]);
     only_knows("src/sandbox/api", &["api", "sandbox"]);
-    only_knows("src/sandbox/prometheus", &[]);
+    only_knows("src/sandbox/prometheus", &["metric"]);
 }
 
 /// The hub never depends on the world that it is tried in.

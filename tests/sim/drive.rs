@@ -105,10 +105,10 @@ impl Drive {
         world.tick(now);
         self.deaths(now);
         self.sleepers(now);
-        self.clocks(now);
-        self.leases(now);
         world.scenario.people(&world);
         deeds::meanwhile(&world);
+        self.clocks(now);
+        self.leases(now);
         self.check_life();
     }
 
@@ -146,8 +146,11 @@ impl Drive {
         }
     }
 
-    /// P15: the clock of the machine jumps, stands or slews.
+    /// P15: the clock of the machine jumps, stands or slews. P7: one that was wrong from the start is corrected.
     fn clocks(&mut self, now: Timestamp) {
+        if self.world.plan.pattern == 7 && self.world.faults().relieved == Some(now) {
+            self.lives.iter().for_each(|life| life.clock.set_wrong(SignedDuration::ZERO));
+        }
         if self.world.plan.pattern != 15 {
             return;
         }

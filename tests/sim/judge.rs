@@ -335,10 +335,9 @@ impl Judge {
         if self.meddled.is_some() || to <= at(&self.reached, member) {
             return;
         }
-        let Some(shown) = self.shown.clone() else {
-            self.break_rule(world, format!("I2: {name} gives {member} {to} before all routes showed one distribution"));
-            return;
-        };
+        // Before all routes showed one distribution, each shows the one at which it began.
+        let begun = Shown { weights: self.start.clone(), since: now, until: None };
+        let shown = self.shown.clone().unwrap_or(begun);
         let first = nonzero(&shown.weights) == nonzero(&self.start) || nonzero(&shown.weights) == nonzero(&self.good);
         if first {
             let fresh = probed.is_some_and(|at| now.duration_since(at) < seconds(60.0));
@@ -357,8 +356,8 @@ impl Judge {
         if at(&shown.weights, member) > 0 && !evidence {
             self.break_rule(world, format!("I2: {name} gives {member} {to} without a good measurement at {from}"));
         }
-        let promoted = self.wanted.contains_key("partner") && to > 20 && self.start.len() == 2;
-        if promoted && world.scenario.run == crate::plan::Run::Promotion && !self.asked.contains("Promote") {
+        let waits = self.generation == 1 && to > 20;
+        if waits && world.scenario.run == crate::plan::Run::Promotion && !self.asked.contains("Promote") {
             self.break_rule(world, format!("{name} gives {member} {to}, and nobody promoted"));
         }
     }

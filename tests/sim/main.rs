@@ -33,6 +33,9 @@ use plan::Plan;
 /// Plans that run at a time; the machines of the project have two cores.
 const THREADS: usize = 2;
 
+/// Every so many plans one is made twice, and both histories must be the same, byte for byte.
+const AGAIN: usize = 100;
+
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
         life::PANICS.with(|panics| panics.set(panics.get() + 1));
@@ -83,8 +86,14 @@ fn all() -> ExitCode {
     std::thread::scope(|threads| {
         for _ in 0..THREADS {
             threads.spawn(|| {
-                while let Some(plan) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let mut outcome = drive::run(*plan, references.get(plan.run, plan.seed));
+                loop {
+                    let place = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(plan) = plans.get(place) else { break };
+                    let reference = references.get(plan.run, plan.seed);
+                    let mut outcome = drive::run(*plan, reference);
+                    if place % AGAIN == 0 && drive::run(*plan, reference).story != outcome.story {
+                        outcome.broken.push("the same plan had another history the second time".to_owned());
+                    }
                     if outcome.broken.is_empty() {
                         outcome.story.clear();
                     } else {

@@ -373,6 +373,14 @@ fn a_clock_that_jumps_ahead_does_not_shorten_the_bake() {
 }
 
 #[test]
+fn a_clock_that_is_set_back_stops_no_check() {
+    let mut world = at_first_step();
+    world.after(86_400).run_for(10);
+    world.after(-86_400).run_for(200);
+    assert_eq!(world.live()["eu-3"], 100, "{}", world.status.message);
+}
+
+#[test]
 fn the_deadline_counts_only_time_in_which_nothing_but_checks_stood_in_the_way() {
     let mut world = with_strategy(
         "{bake: 60s, progressDeadline: 100s, steps: [{progress: 25%, wait: Promotion}, {progress: 50%}, {progress: 100%}]}",
@@ -595,6 +603,17 @@ fn a_new_target_does_not_keep_a_step_that_nobody_confirms() {
     assert_eq!(world.live(), of(&[("eu-1", 50), ("eu-3", 50)]));
     world.declare(&[("eu-2", 100)]).run_for(80);
     assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]), "{}", world.status.message);
+}
+
+#[test]
+fn a_new_target_gives_a_canary_no_more_before_it_is_proven_where_it_stands() {
+    let mut world = at_first_step();
+    world.metrics = Metrics::CanarySilent;
+    world.declare(&[("eu-2", 10), ("eu-3", 90)]).run_for(60);
+    assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]), "{}", world.status.message);
+    world.metrics = Metrics::Good;
+    world.run_for(60);
+    assert!(world.live()["eu-3"] > 25, "{:?}", world.live());
 }
 
 #[test]
