@@ -203,7 +203,7 @@ impl Scenario {
             Some(rollout) => {
                 let phase = rollout["status"]["phase"].as_str().unwrap_or_default().to_owned();
                 let observed = rollout["status"]["observedGeneration"] == rollout["metadata"]["generation"];
-                observed && ["Succeeded", "Failed", "RolledBack"].contains(&phase.as_str())
+                observed && ["Initialized", "Succeeded", "Failed", "RolledBack"].contains(&phase.as_str())
             }
         }
     }
