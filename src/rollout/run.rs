@@ -1,7 +1,7 @@
 //! A run once it has begun: its steps, another target on the way, the way back, and its end.
 
 use super::{
-    edits, gates,
+    checks, edits, gates,
     pass::{Pass, Standing, above, canaries, in_words, intended, keep_newest},
     revision::{declared, revision, same},
     start::begin,

@@ -86,7 +86,7 @@ pub fn meanwhile(world: &World) {
     let every = |period: f64| (passed / period).fract() * period < 0.25;
     match (world.plan.pattern, world.plan.variant()) {
         (9, "flapping") => {
-            let wrong = (passed / 7.0) as u64 % 2 == 0;
+            let wrong = ((passed / 7.0) as u64).is_multiple_of(2);
             world.fleet().member("eu-3").metrics = wrong.then_some(Metrics::Door(Wrong::Refused));
         }
         (11, _) if every(3.0) => reapply(world),
@@ -353,13 +353,13 @@ fn change_members(world: &World, what: &str) {
             let secret = scenario::secret_of("eu-3", "another-s3cret-of-a-member");
             world.patch(&format!("{SECRETS}/eu-3"), &json!({"stringData": secret["stringData"]}), "user");
         }
-        _ => world.fleet().member("eu-3").cluster = "cluster-eu-1".to_owned(),
+        _ => "cluster-eu-1".clone_into(&mut world.fleet().member("eu-3").cluster),
     }
 }
 
 /// People bring back what they took away.
 fn repair(world: &World) {
-    world.fleet().member("eu-3").cluster = "cluster-eu-3".to_owned();
+    "cluster-eu-3".clone_into(&mut world.fleet().member("eu-3").cluster);
     if world.object(&format!("{CRDS}/memberclusters.cutover.dev")).is_none() {
         scenario::kinds(world);
     }

@@ -227,7 +227,7 @@ impl Drive {
                 return false;
             }
             let quiet = !self.world.faults().active() && self.reborn_at.is_none() && !self.lives.is_empty();
-            if !quiet || !self.world.scenario.is_over(&self.world) {
+            if !quiet || !crate::scenario::is_over(&self.world) {
                 over_since = None;
                 self.help();
                 continue;
@@ -316,6 +316,12 @@ impl Drive {
             Some("Succeeded") => nonzero(&declared),
             Some(_) | None if good.is_empty() => start,
             Some(_) | None => good,
+        };
+        // Without a fault nothing may turn out otherwise than it was meant.
+        let wanted = if world.plan == Plan::clean(world.plan.run, world.plan.seed) {
+            nonzero(&world.scenario.end)
+        } else {
+            wanted
         };
         let removed = world.plan.pattern == 17 && world.plan.variant() == "ours-removed";
         for (route, weights) in live.iter().filter(|_| !gone && !removed) {

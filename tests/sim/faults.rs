@@ -526,10 +526,7 @@ impl Layer {
                     }
                     Told::Cut(last) => {
                         ready.extend(last);
-                        return match ready.pop_front() {
-                            Some(event) => Some((Ok(event), (layer, events, call, ready, kept, true))),
-                            None => None,
-                        };
+                        return ready.pop_front().map(|event| (Ok(event), (layer, events, call, ready, kept, true)));
                     }
                 }
             }

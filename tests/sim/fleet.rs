@@ -282,7 +282,9 @@ fn spoil(body: &mut Value, wrong: Metrics, at: Timestamp) {
         }
         Metrics::Stale => {
             if let Some(results) = body["data"]["result"].as_array_mut() {
-                results.iter_mut().for_each(|result| result["value"][0] = (time - 3600).into());
+                for result in results.iter_mut() {
+                    result["value"][0] = (time - 3600).into();
+                }
             }
         }
         Metrics::Warnings => body["warnings"] = json!(["a store did not answer: partial response"]),

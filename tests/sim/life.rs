@@ -32,7 +32,6 @@ pub struct Life {
     pub index: usize,
     /// What the hub takes for the time of day.
     pub clock: Clock,
-    pub born: Timestamp,
     truth: Clock,
     halt: Arc<Notify>,
     ended: Arc<AtomicBool>,
@@ -66,7 +65,7 @@ impl Life {
             over.store(true, Ordering::Relaxed);
         });
         drop(inside);
-        Self { index, clock, born, truth, halt, ended, runtime }
+        Self { index, clock, truth, halt, ended, runtime }
     }
 
     /// Lives on until the true time is this, or until it ends in between.

@@ -3,6 +3,18 @@
 //! `cargo test --test sim` makes the ordinary plans. `PLAN='P1 k=17 seed=3'` replays one and prints its history,
 //! `ALL=1` enumerates every index of every pattern on every run, and `SEEDS=7..20` goes on with fresh seeds.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
+// Patterns are tables, where equal rows may stand apart; seeds and indices are small.
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::match_same_arms,
+    clippy::similar_names,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss
+)]
+
 mod catalogue;
 mod data_plane;
 mod deeds;
@@ -54,6 +66,7 @@ fn main() -> ExitCode {
 }
 
 /// What the environment asks for; make passes what it was not given as nothing.
+#[must_use]
 pub fn wish(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }

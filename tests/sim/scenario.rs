@@ -195,18 +195,15 @@ impl Scenario {
             }
         }
     }
+}
 
-    /// It came to rest, in whatever way.
-    pub fn is_over(&self, world: &World) -> bool {
-        match world.rollout() {
-            None => true,
-            Some(rollout) => {
-                let phase = rollout["status"]["phase"].as_str().unwrap_or_default().to_owned();
-                let observed = rollout["status"]["observedGeneration"] == rollout["metadata"]["generation"];
-                observed && ["Succeeded", "Failed", "RolledBack"].contains(&phase.as_str())
-            }
-        }
-    }
+/// It came to rest, in whatever way.
+pub fn is_over(world: &World) -> bool {
+    world.rollout().is_none_or(|rollout| {
+        let phase = rollout["status"]["phase"].as_str().unwrap_or_default();
+        let observed = rollout["status"]["observedGeneration"] == rollout["metadata"]["generation"];
+        observed && ["Initialized", "Succeeded", "Failed", "RolledBack"].contains(&phase)
+    })
 }
 
 pub const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -284,7 +281,7 @@ static HTTP_ROUTE: LazyLock<Value> = LazyLock::new(|| {
     })
 });
 
-/// The definition of HTTPRoutes.
+/// The definition of `HTTPRoutes`.
 pub fn route_kind() -> &'static Value {
     &HTTP_ROUTE
 }

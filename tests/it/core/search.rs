@@ -11,7 +11,9 @@ use std::{
 };
 
 use cutover::{
-    api::{Distribution, FleetRolloutStatus, Phase, Reason, Verb, request::RequestState, status::Outcome},
+    api::{
+        Distribution, FleetRolloutStatus, Phase, Reason, Verb, request::RequestState, status::Outcome, strategy::Wait,
+    },
     rollout::{Decision, same},
 };
 use jiff::Timestamp;
@@ -436,7 +438,9 @@ impl Checked<'_> {
 
     fn waits(&self) -> bool {
         let (Some(before), Some(after)) = (&self.before.status.run, &self.after.status.run) else { return true };
-        let passed_the_wait = before.number == after.number && before.step == 1 && after.step == 2;
+        let left = before.step.checked_sub(1).and_then(|index| before.plan.get(index as usize));
+        let waits = left.is_some_and(|step| step.wait == Some(Wait::Promotion));
+        let passed_the_wait = before.number == after.number && after.step > before.step && waits;
         let opened_now = applied(self.before, self.after).contains(&(Verb::Promote, after.number));
         !passed_the_wait || opened_now || self.witness.promoted == Some(after.number)
     }
