@@ -359,6 +359,10 @@ fn change_members(world: &World, what: &str) {
 
 /// People bring back what they took away.
 fn repair(world: &World) {
+    // The namespace controller's part: nobody can ask for anything in a namespace that goes.
+    if matches!((world.plan.pattern, world.plan.variant()), (16, "namespace") | (17, "terminating")) {
+        world.delete(ROLLOUT);
+    }
     "cluster-eu-3".clone_into(&mut world.fleet().member("eu-3").cluster);
     if world.object(&format!("{CRDS}/memberclusters.cutover.dev")).is_none() {
         scenario::kinds(world);

@@ -121,7 +121,7 @@ impl Drive {
             if self.world.plan.pattern == 5 {
                 let mut faults = self.world.faults();
                 let back = 1 + self.world.plan.seed % 6;
-                let revision = self.world.server.history().last().map_or(1, |change| change.revision);
+                let revision = self.world.server.history(0).last().map_or(1, |change| change.revision);
                 faults.frozen = Some(revision.saturating_sub(back).max(1));
             }
         }

@@ -51,9 +51,7 @@ const AGAIN: usize = 100;
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
         life::PANICS.with(|panics| panics.set(panics.get() + 1));
-        if wish("PLAN").is_some() {
-            eprintln!("{panic}");
-        }
+        eprintln!("{panic}");
     }));
     if let Some(line) = wish("PLAN") {
         return replay(&line);

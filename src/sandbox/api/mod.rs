@@ -96,10 +96,10 @@ impl ApiServer {
         kube::Client::new(self.clone(), "default")
     }
 
-    /// Every committed change, in order.
+    /// Every committed change but the first `seen` ones, in order.
     #[must_use]
-    pub fn history(&self) -> Vec<Arc<Change>> {
-        self.lock().store.history().to_vec()
+    pub fn history(&self, seen: usize) -> Vec<Arc<Change>> {
+        self.lock().store.history().get(seen..).unwrap_or_default().to_vec()
     }
 
     /// Forgets the past: a watch or a list at an earlier revision gets 410 Gone from now on. `history` keeps it.

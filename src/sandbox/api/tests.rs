@@ -55,8 +55,12 @@ async fn objects_live_and_die() {
     assert!(matches!(stale, kube::Error::Api(status) if status.code == 409 && status.reason == "Conflict"));
     api.delete("a", &DeleteParams::default()).await.unwrap();
     assert!(api.get_opt("a").await.unwrap().is_none());
-    let verbs: Vec<Verb> =
-        server.history().iter().filter(|change| change.plural == "rolloutrequests").map(|change| change.verb).collect();
+    let verbs: Vec<Verb> = server
+        .history(0)
+        .iter()
+        .filter(|change| change.plural == "rolloutrequests")
+        .map(|change| change.verb)
+        .collect();
     assert_eq!(verbs, [Verb::Create, Verb::Update, Verb::Delete]);
 }
 
@@ -108,7 +112,7 @@ async fn the_same_requests_give_the_same_history() {
         let (server, client) = with_definitions().await;
         let api: Api<RolloutRequest> = Api::namespaced(client, "default");
         api.create(&PostParams::default(), &request("a")).await.unwrap();
-        format!("{:?}", server.history())
+        format!("{:?}", server.history(0))
     };
     assert_eq!(run().await, run().await);
 }
