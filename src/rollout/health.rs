@@ -101,6 +101,11 @@ fn unanswered(pass: &Pass<'_>, service: &ServiceSpec, member: &str) -> Option<Pr
     match (seen.successes, seen.failures) {
         (0, 0) => Some(Problem::new(Reason::Rehearsing, format!("{of} has not been probed yet"))),
         (0, _) => Some(Problem::new(Reason::MemberNotReady, format!("{of} does not answer"))),
+        // What was dead gets no weight before it is back: a step of nothing would prove nothing, for ever.
+        (good, _) if pass.run().is_some_and(|run| run.dead.iter().any(|dead| dead == member)) => {
+            let message = format!("{of} was down and has answered {good} of {PROBES} probes in a row since");
+            Some(Problem::new(Reason::MemberNotReady, message))
+        }
         _ => None,
     }
 }

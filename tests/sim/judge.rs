@@ -299,6 +299,13 @@ impl Judge {
         }
     }
 
+    /// A primary member carries what another one, which is down, cannot.
+    fn stands_in(&self, world: &World, member: &str) -> bool {
+        let fleet = world.fleet();
+        let mut down = fleet.members.iter().filter(|(_, found)| found.down_since.is_some());
+        at(&self.good, member) > 0 && down.any(|(other, _)| other != member && at(&self.good, other) > 0)
+    }
+
     /// I2, I4, I7: a member's weight rises.
     fn judge_rise(&mut self, world: &World, change: &Change, (member, from, to): (&str, u32, u32), mark: (u64, u64)) {
         let name = &change.name;
@@ -323,7 +330,7 @@ impl Judge {
         if surely_dead && others_answer && live && quiet {
             self.break_rule(world, format!("I2: {name} gives {member}, which is dead, {to} instead of {from}"));
         }
-        if to <= at(&self.good, member) {
+        if to <= at(&self.good, member) || self.stands_in(world, member) {
             return;
         }
         if let Some((generation, run)) = self.retreat

@@ -32,7 +32,8 @@ pub(super) enum Against {
 
 pub(super) fn read_ratio(samples: &[&Sampled]) -> Reading {
     let pairs: Vec<(f64, f64)> = samples.iter().filter_map(|sampled| ratio_of(&sampled.sample)).collect();
-    let denominator = pairs.iter().map(|pair| pair.1).sum();
+    // A sum of nothing is -0, which people would read.
+    let denominator = pairs.iter().map(|pair| pair.1).sum::<f64>() + 0.0;
     let value = merge::ratio(&pairs).map_or(Value::Nothing, Value::Exactly);
     Reading { value, samples: Some(denominator) }
 }

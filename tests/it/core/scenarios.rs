@@ -201,6 +201,24 @@ fn a_canary_whose_endpoint_does_not_answer_is_rolled_back_within_three_probes() 
 }
 
 #[test]
+fn a_member_that_was_down_before_the_first_step_gets_weight_when_it_is_back_for_good() {
+    let mut world = plain();
+    world.down.insert("eu-3".to_owned());
+    world.run_for(20);
+    shows(&world, Phase::Held, Reason::MemberNotReady);
+    world.down.clear();
+    world.after(1).probe();
+    world.pass();
+    shows(&world, Phase::Held, Reason::MemberNotReady);
+    assert_eq!(
+        world.status.message,
+        "the endpoint of eu-3 for shop was down and has answered 1 of 3 probes in a row since"
+    );
+    world.run_for(5);
+    assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]));
+}
+
+#[test]
 fn endpoints_that_nobody_reaches_are_the_hubs_trouble() {
     let mut world = at_first_step();
     world.down.extend(["eu-1".to_owned(), "eu-3".to_owned()]);
