@@ -1,9 +1,10 @@
 //! One life of the hub: its parts from the first call to the last.
 
-use std::{future::pending, sync::Arc, time::Duration};
+use std::{fmt::Debug, future::pending, sync::Arc, time::Duration};
 
 use k8s_openapi::api::core::v1::Namespace;
-use kube::{Api, Client, ResourceExt, runtime::watcher};
+use kube::{Api, Client, Resource, ResourceExt, runtime::watcher};
+use serde::de::DeserializeOwned;
 use tokio::{
     net::TcpListener,
     sync::{oneshot, watch as channel},
@@ -11,8 +12,9 @@ use tokio::{
 };
 
 use super::{
-    Hub, HubError,
+    Guarded, Hub, HubError,
     backoff::wait_after,
+    cache::Cache,
     controller, custody,
     lease::{CALL_DEADLINE, Election, Leadership},
     supervise, watch,
@@ -132,22 +134,8 @@ fn serve(hub: &Arc<Hub>, listener: Option<TcpListener>) -> JoinHandle<std::io::R
 
 /// Begins the watches that last as long as the process.
 fn watch_all(hub: &Arc<Hub>, client: &Client, namespace: &str) {
-    let (watching, rollouts) = (hub.clone(), Api::all(client.clone()));
-    tokio::spawn(async move {
-        let config = watcher::Config::default;
-        let fill = || {
-            watch::fill(rollouts.clone(), config(), watching.rollouts.clone(), |_| {}, |change| watching.news(change))
-        };
-        supervise::forever("rollouts", &watching.metrics, fill).await;
-    });
-    let (watching, requests) = (hub.clone(), Api::all(client.clone()));
-    tokio::spawn(async move {
-        let config = watcher::Config::default;
-        let fill = || {
-            watch::fill(requests.clone(), config(), watching.requests.clone(), |_| {}, |change| watching.news(change))
-        };
-        supervise::forever("requests", &watching.metrics, fill).await;
-    });
+    declared("rollouts", hub, client, &hub.rollouts);
+    declared("requests", hub, client, &hub.requests);
     let leading = channel::Sender::new(false);
     let (watching, client, namespace, receiver) =
         (hub.clone(), client.clone(), namespace.to_owned(), leading.subscribe());
@@ -162,6 +150,19 @@ fn watch_all(hub: &Arc<Hub>, client: &Client, namespace: &str) {
     });
     tokio::spawn(members_wake(hub.clone()));
     tokio::spawn(announce_leadership(hub.clone(), leading));
+}
+
+/// Keeps a cache of what people declare.
+fn declared<K>(name: &'static str, hub: &Arc<Hub>, client: &Client, cache: &Arc<Cache<Guarded<K>>>)
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+{
+    let (hub, cache, all) = (hub.clone(), cache.clone(), Api::all(client.clone()));
+    tokio::spawn(async move {
+        let config = watcher::Config::default;
+        let fill = || watch::fill(all.clone(), config(), cache.clone(), |_| {}, |change| hub.news(change));
+        supervise::forever(name, &hub.metrics, fill).await;
+    });
 }
 
 /// A member that changed may concern every rollout.

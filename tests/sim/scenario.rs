@@ -219,8 +219,8 @@ pub fn members(gaining: &[(&str, u32)]) -> Value {
 }
 
 pub fn kinds(world: &World) {
-    for definition in definitions().expect("the definitions are JSON") {
-        world.create(CRDS, &definition);
+    for definition in &*KINDS {
+        world.create(CRDS, definition);
     }
 }
 
@@ -258,6 +258,9 @@ pub fn secret_of(name: &str, token: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "cutover-system"},
            "stringData": {"kubeconfig": config.to_string()}})
 }
+
+/// Made once: schemas are built from types, which takes longer than a plan's first minute.
+static KINDS: LazyLock<Vec<Value>> = LazyLock::new(|| definitions().expect("the definitions are JSON"));
 
 /// Trusted by nobody; a kubeconfig must have one.
 static AUTHORITY: LazyLock<String> = LazyLock::new(|| {

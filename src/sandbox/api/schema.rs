@@ -1,5 +1,7 @@
 //! The rules that a definition gives its objects: which fields there are, their defaults, bounds and CEL rules.
 
+use std::borrow::Cow;
+
 use jsonschema::Draft;
 use kube::core::cel::{self, CompiledSchema};
 use serde_json::{Map, Value, json};
@@ -14,14 +16,27 @@ use super::{
 pub(super) struct Schema {
     source: Value,
     shape: Option<jsonschema::Validator>,
+    rules: Option<Rules>,
+}
+
+/// CEL rules, each with the field that it is about, so that what a write leaves as it was is not evaluated again.
+#[derive(Debug)]
+struct Rules {
+    here: Option<Here>,
+    fields: Vec<(String, Rules)>,
+}
+
+/// The rules of one place, and the fields that they read; none named is all.
+#[derive(Debug)]
+struct Here {
     rules: CompiledSchema,
-    has_rules: bool,
+    reads: Option<Vec<String>>,
 }
 
 impl Schema {
     /// Kinds that are known from the start say no more than how their lists and maps are merged.
     pub(super) fn merging(source: Value) -> Self {
-        Self { rules: cel::compile_schema(&json!({})), shape: None, has_rules: false, source }
+        Self { rules: None, shape: None, source }
     }
 
     /// The schema of a definition's version.
@@ -33,8 +48,7 @@ impl Schema {
         translate(&mut plain);
         let options = jsonschema::options().with_draft(Draft::Draft4);
         let shape = options.build(&plain).map_err(|error| error.to_string())?;
-        let has_rules = source.to_string().contains("\"x-kubernetes-validations\"");
-        Ok(Self { rules: cel::compile_schema(&source), shape: Some(shape), has_rules, source })
+        Ok(Self { rules: Rules::of(&source), shape: Some(shape), source })
     }
 
     pub(super) const fn source(&self) -> &Value {
@@ -62,11 +76,9 @@ impl Schema {
         let Some(shape) = &self.shape else { return errors };
         errors.extend(shape.iter_errors(object).flat_map(|error| field_errors(&error)));
         repeated(&self.source, object, "", &mut errors);
-        if !self.has_rules {
-            return errors;
-        }
+        let Some(rules) = &self.rules else { return errors };
         if !errors.iter().any(FieldError::is_blocking) {
-            errors.extend(self.broken_rules(object, old));
+            errors.extend(rules.errors(object, old));
             return errors;
         }
         let unchecked = "some validation rules were not checked because the object was invalid; \
@@ -74,10 +86,25 @@ impl Schema {
         errors.push(FieldError::invalid("", &Value::Null, unchecked));
         errors
     }
+}
 
-    fn broken_rules(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
-        let outcome = cel::Validator::new().validate_compiled(&self.rules, object, old);
-        let mut broken = outcome.err().map(cel::ValidationErrors::into_vec).unwrap_or_default();
+impl Rules {
+    /// The rules of a schema, if it has any.
+    fn of(schema: &Value) -> Option<Self> {
+        if !has_rules(schema) {
+            return None;
+        }
+        let properties = schema["properties"].as_object().into_iter().flatten();
+        let fields = properties.filter_map(|(key, field)| Some((key.clone(), Self::of(field)?))).collect();
+        let mut rest = schema.clone();
+        let properties = rest.get_mut("properties").and_then(Value::as_object_mut);
+        properties.into_iter().flat_map(Map::values_mut).for_each(take_rules_out);
+        Some(Self { here: has_rules(&rest).then(|| Here::of(rest)), fields })
+    }
+
+    fn errors(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+        let mut broken = Vec::new();
+        self.collect("", object, old, &mut broken);
         // The rules are walked in the order of a hash map.
         broken.sort_by(|a, b| (&a.field_path, &a.rule).cmp(&(&b.field_path, &b.rule)));
         let said = |error: &cel::ValidationError| {
@@ -85,6 +112,79 @@ impl Schema {
             FieldError::invalid(&error.field_path, &shown, &error.message)
         };
         broken.iter().map(said).collect()
+    }
+
+    /// What was admitted and stays as it was, stays: the real server goes on from that too (ratcheting).
+    fn collect(&self, path: &str, value: &Value, old: Option<&Value>, broken: &mut Vec<cel::ValidationError>) {
+        if old == Some(value) {
+            return;
+        }
+        let here = self.here.iter().flat_map(|here| here.broken(value, old));
+        broken.extend(here.map(|mut error| {
+            error.field_path = below_path(path, &error.field_path);
+            error
+        }));
+        for (key, rules) in &self.fields {
+            if let Some(field) = value.get(key) {
+                rules.collect(&child(path, key), field, old.and_then(|old| old.get(key)), broken);
+            }
+        }
+    }
+}
+
+impl Here {
+    fn of(mut schema: Value) -> Self {
+        let texts = schema[RULES].to_string();
+        let whole = texts.to_lowercase().replace("self.", "").contains("self");
+        let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+        let reads = properties.filter(|_| !whole).map(|properties| {
+            properties.retain(|key, _| texts.contains(&format!("elf.{key}")));
+            properties.keys().cloned().collect()
+        });
+        Self { rules: cel::compile_schema(&schema), reads }
+    }
+
+    fn broken(&self, value: &Value, old: Option<&Value>) -> Vec<cel::ValidationError> {
+        let (value, old) = (self.seen(value), old.map(|old| self.seen(old)));
+        let outcome = cel::Validator::new().validate_compiled(&self.rules, &value, old.as_deref());
+        outcome.err().map(cel::ValidationErrors::into_vec).unwrap_or_default()
+    }
+
+    /// As much of a value as the rules read: to show them a whole object takes longer than all else of a write.
+    fn seen<'a>(&self, value: &'a Value) -> Cow<'a, Value> {
+        let (Some(reads), Some(fields)) = (&self.reads, value.as_object()) else { return Cow::Borrowed(value) };
+        let seen = reads.iter().filter_map(|key| Some((key.clone(), fields.get(key)?.clone())));
+        Cow::Owned(Value::Object(seen.collect()))
+    }
+}
+
+const RULES: &str = "x-kubernetes-validations";
+
+fn has_rules(schema: &Value) -> bool {
+    match schema {
+        Value::Object(fields) => fields.contains_key(RULES) || fields.values().any(has_rules),
+        Value::Array(items) => items.iter().any(has_rules),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+fn take_rules_out(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.remove(RULES);
+            fields.values_mut().for_each(take_rules_out);
+        }
+        Value::Array(items) => items.iter_mut().for_each(take_rules_out),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// A path within a field, seen from the object.
+fn below_path(path: &str, within: &str) -> String {
+    match within.chars().next() {
+        None => path.to_owned(),
+        Some('[') => format!("{path}{within}"),
+        Some(_) => child(path, within),
     }
 }
 
