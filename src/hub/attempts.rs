@@ -53,7 +53,7 @@ impl Attempts {
             Err(CallError::Conflict | CallError::Gone) => {
                 attempt.backoff.succeeded(now);
                 attempt.conflicts += 1;
-                attempt.failed = (attempt.conflicts >= CONTENDED).then(|| contended(attempt.conflicts));
+                attempt.failed = (attempt.conflicts >= CONTENDED).then(contended);
             }
             Err(CallError::NotLeading) => {}
             Err(error @ (CallError::Late | CallError::Refused(_) | CallError::Failed(_))) => {
@@ -91,9 +91,10 @@ impl Attempts {
     }
 }
 
-fn contended(conflicts: u32) -> String {
+/// The same words at every try: what is told becomes the status, which is written when it changes.
+fn contended() -> String {
     format!(
-        "Contended: {conflicts} tries in a row met a newer version; find who else writes it in metadata.managedFields"
+        "Contended: {CONTENDED} tries or more in a row met a newer version; find who else writes it in metadata.managedFields"
     )
 }
 
@@ -148,8 +149,11 @@ mod tests {
             attempts.ended(&write("a"), &Err(CallError::Conflict), now);
             assert_eq!(attempts.blocked_until(&write("a"), now), Some(now + Duration::from_secs(1)));
         }
-        let told = "Contended: 5 tries in a row met a newer version; find who else writes it in metadata.managedFields";
-        assert_eq!(attempts.failure(&About::of(&write("a"))).as_deref(), Some(told));
+        let told = "Contended: 5 tries or more in a row met a newer version; find who else writes it in metadata.managedFields";
+        for _ in 0..3 {
+            assert_eq!(attempts.failure(&About::of(&write("a"))).as_deref(), Some(told));
+            attempts.ended(&write("a"), &Err(CallError::Conflict), now);
+        }
         attempts.ended(&write("a"), &Ok(()), now);
         assert_eq!(attempts.failure(&About::of(&write("a"))), None);
     }

@@ -368,7 +368,7 @@ fn repair(world: &World) {
         scenario::kinds(world);
     }
     let kinds = world.object(CRDS).is_some();
-    for name in ["eu-1", "eu-2", "eu-3"].into_iter().filter(|_| kinds) {
+    for name in world.scenario.members().iter().filter(|_| kinds) {
         if world.object(&format!("{SECRETS}/{name}")).is_none() {
             scenario::secret(world, name);
         }
@@ -413,6 +413,10 @@ pub fn help(world: &World) {
     let phase = status["phase"].as_str().unwrap_or_default();
     let reason = status["reason"].as_str().unwrap_or_default();
     match (phase, reason) {
+        (_, "MemberNotDeclared") => {
+            world.judge().declared_anew();
+            world.patch(ROLLOUT, &json!({"spec": {"members": world.scenario.spec()["members"]}}), "user");
+        }
         (_, "StatusBehindRoute" | "AdoptionNeedsMapping" | "RouteDrifted") => world.ask("Adopt"),
         ("Paused", _) => world.ask("Resume"),
         ("Held", _) => world.ask("Retry"),

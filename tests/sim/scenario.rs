@@ -93,6 +93,11 @@ impl Scenario {
         })
     }
 
+    /// The members that are registered.
+    pub fn members(&self) -> &'static [&'static str] {
+        &MEMBERS[..if self.run == Run::Retarget { 4 } else { 3 }]
+    }
+
     /// Installs kinds and objects. What the rollout is about comes last.
     pub fn install(&self, world: &World, with_kinds: bool, with_routes: bool) {
         for namespace in ["cutover-system", "shop", "other"] {
@@ -106,7 +111,7 @@ impl Scenario {
             kinds(world);
         }
         self.bystanders(world, with_routes);
-        for name in MEMBERS.iter().take(if self.run == Run::Retarget { 4 } else { 3 }) {
+        for name in self.members() {
             secret(world, name);
             if with_kinds {
                 world.create(MEMBER_PATH, &member(name));
