@@ -1,5 +1,5 @@
 # The only commands a newcomer needs.
-.PHONY: demo test lint lab lab-tests mistakes sim sim-mistakes
+.PHONY: demo test lint lab lab-tests mistakes sim sim-figures sim-mistakes sim-hunt
 
 # A little optimisation makes thousands of plans take minutes.
 SIM = CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo test --quiet --test sim
@@ -11,7 +11,8 @@ demo:
 # Everything that must hold.
 test: lint
 	cargo test --lib --test it
-	SEEDS=0..1 $(SIM)
+	$(SIM)
+	MISTAKES=1 $(SIM) --features mistakes
 	cargo test --test lab
 	tests/mistakes/run
 
@@ -36,6 +37,14 @@ mistakes:
 sim:
 	@PLAN="$(PLAN)" SEEDS="$(SEEDS)" ALL=1 $(SIM)
 
-# Mistakes in the hub, each of which an ordinary plan of the simulator must catch.
+# The ordinary plans, and their figures into docs/reliability.md.
+sim-figures:
+	@FIGURES=1 $(SIM)
+
+# Mistakes in the hub, each of which the plan must catch that docs/reliability.md names.
 sim-mistakes:
 	@MISTAKES=1 $(SIM) --features mistakes
+
+# A plan for each of these mistakes.
+sim-hunt:
+	@MISTAKES=hunt $(SIM) --features mistakes

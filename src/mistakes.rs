@@ -10,9 +10,9 @@ pub enum Mistake {
     ReadPlusStep,
     /// Reads again and writes the old decision where an object has changed.
     IgnoreConflict,
-    /// Writes its status over the one of a new leader.
+    /// Writes its status over the one of a new leader, and does not ask whether it still leads.
     OverwriteStatus,
-    /// Acts without asking whether it still leads.
+    /// Acts without asking whether it still leads, and writes over what the new leader wrote.
     StaleLeader,
     /// Takes a check that knows nothing as a pass.
     UnknownAsPass,

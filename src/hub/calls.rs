@@ -178,7 +178,8 @@ impl Calls {
                 let (resource, api) = self.dynamic(object);
                 let (key, params) = (Key::of(object), params(earnest));
                 let mut written = self.within_deadline(api.replace(&key.name, &params, object)).await;
-                if matches!(written, Err(CallError::Conflict)) && made(Mistake::IgnoreConflict) {
+                let over = made(Mistake::IgnoreConflict) || made(Mistake::StaleLeader);
+                if matches!(written, Err(CallError::Conflict)) && over {
                     let mut again = object.clone();
                     again.metadata.resource_version = None;
                     written = self.within_deadline(api.replace(&key.name, &params, &again)).await;
@@ -230,7 +231,8 @@ impl Calls {
     }
 
     async fn within_deadline<T>(&self, call: impl Future<Output = kube::Result<T>>) -> Result<T, CallError> {
-        let stale = made(Mistake::StaleLeader).then(|| Instant::now() + CALL_DEADLINE);
+        let stale =
+            (made(Mistake::StaleLeader) || made(Mistake::OverwriteStatus)).then(|| Instant::now() + CALL_DEADLINE);
         let deadline = self.leadership.deadline().or(stale).ok_or(CallError::NotLeading)?;
         match tokio::time::timeout_at(deadline, call).await {
             Ok(answer) => answer.map_err(CallError::from),

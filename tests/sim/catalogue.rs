@@ -22,8 +22,9 @@ impl References {
         self.0.get(&(run, seed % 2))
     }
 
-    pub fn broken(&self) -> bool {
-        self.0.values().any(|outcome| !outcome.broken.is_empty())
+    /// One that is broken without any fault.
+    pub fn broken(&self) -> Option<&Outcome> {
+        self.0.values().find(|outcome| !outcome.broken.is_empty())
     }
 
     pub fn all(self) -> Vec<Outcome> {
@@ -41,6 +42,11 @@ impl References {
             _ => reference.writes,
         }
     }
+}
+
+/// The environment asks for no others.
+pub fn is_ordinary() -> bool {
+    ["ONLY", "SEEDS", "ALL"].iter().all(|name| wish(name).is_none())
 }
 
 /// The ordinary plans, or those that the environment asks for.

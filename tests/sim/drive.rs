@@ -21,6 +21,7 @@ const BOUND: f64 = 900.0;
 const QUIET: f64 = 600.0;
 
 /// What became of a plan.
+#[derive(Clone)]
 pub struct Outcome {
     pub plan: Plan,
     pub broken: Vec<String>,

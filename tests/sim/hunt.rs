@@ -1,8 +1,11 @@
-//! Proves that the simulator finds bugs: a hub with a mistake must fail a plan of the ordinary set.
+//! Proves that the simulator finds bugs: a hub with a mistake must fail the plan that docs/reliability.md names for it.
 
 use std::{
     process::{Command, ExitCode},
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use cutover::mistakes::Mistake;
@@ -10,64 +13,93 @@ use cutover::mistakes::Mistake;
 use crate::{
     catalogue::{self, References},
     drive::{self, Outcome},
-    plan::{Dice, Run},
+    page,
+    plan::{Dice, Plan, Run},
     world::lock,
 };
 
 /// Plans that are tried before a mistake counts as missed.
-const PATIENCE: usize = 600;
+const PATIENCE: usize = 1500;
 
-/// A process for each mistake, two at a time.
-pub fn all() -> ExitCode {
-    let (next, lines) = (AtomicUsize::new(0), std::sync::Mutex::new(Vec::new()));
+/// The invariant and the plan of a catch, and what was said.
+struct Catch {
+    plan: String,
+    rule: String,
+    said: String,
+}
+
+/// A process for each mistake, two at a time: its plan must fail. `hunting` looks for a plan instead.
+pub fn all(hunting: bool) -> ExitCode {
+    let (next, caught) = (AtomicUsize::new(0), Mutex::new(0));
     std::thread::scope(|threads| {
         for _ in 0..2 {
             threads.spawn(|| {
                 while let Some(mistake) = Mistake::ALL.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let found = hunted(*mistake);
-                    println!("{mistake:<18?} {}", found.clone().unwrap_or_else(|| "MISSED".to_owned()));
-                    lock(&lines).push(found.is_some());
+                    let name = format!("{mistake:?}");
+                    let outcome = if hunting { hunted(&name) } else { kept(&name) };
+                    *lock(&caught) += usize::from(outcome.is_ok());
+                    println!("{name:<18} {}", outcome.unwrap_or_else(|missed| format!("MISSED: {missed}")));
                 }
             });
         }
     });
-    let lines = lock(&lines);
-    let caught = lines.iter().filter(|caught| **caught).count();
-    println!("mistakes: {caught} caught, {} missed", lines.len() - caught);
-    if caught == lines.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let (caught, all) = (*lock(&caught), Mistake::ALL.len());
+    println!("mistakes: {caught} caught, {} missed", all - caught);
+    if caught == all { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn hunted(mistake: Mistake) -> Option<String> {
-    let program = std::env::current_exe().ok()?;
-    let mut command = Command::new(program);
-    command.env_remove("MISTAKES").env("HUNT", "1").env("MISTAKE", format!("{mistake:?}"));
-    let output = command.output().ok()?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    said.lines().find_map(|line| line.strip_prefix("caught ").map(str::to_owned))
-}
-
-/// Plans of the ordinary set in a shuffled order, until one fails.
-pub fn one() -> ExitCode {
-    let references = References::of(&Run::ALL);
-    if references.broken() {
-        let broken = references.all().into_iter().find(|outcome| !outcome.broken.is_empty());
-        return broken.map_or(ExitCode::FAILURE, |outcome| caught(&outcome));
+/// The plan of the page must fail, by the invariant that the page names.
+fn kept(mistake: &str) -> Result<String, String> {
+    let (plan, rule) =
+        page::catch(mistake).ok_or("docs/reliability.md has no row for it: make sim-hunt finds a plan")?;
+    let catch = run(mistake, &plan).ok_or_else(|| format!("{plan} passes"))?;
+    if catch.rule == rule {
+        Ok(format!("{plan} | {rule}"))
+    } else {
+        Err(format!("{plan} | {}, not {rule}", catch.said))
     }
-    let mut plans = catalogue::ordinary(&references);
+}
+
+fn hunted(mistake: &str) -> Result<String, String> {
+    let catch = run(mistake, "any").ok_or_else(|| format!("{PATIENCE} plans pass"))?;
+    Ok(format!("{} | {} | {}", catch.plan, catch.rule, catch.said))
+}
+
+/// A process that makes the mistake.
+fn run(mistake: &str, plan: &str) -> Option<Catch> {
+    let mut command = Command::new(std::env::current_exe().ok()?);
+    command.env_remove("MISTAKES").env("HUNT", plan).env("MISTAKE", mistake);
+    let said = String::from_utf8_lossy(&command.output().ok()?.stdout).into_owned();
+    let line = said.lines().find_map(|line| line.strip_prefix("caught "))?;
+    let (plan, broken) = line.split_once(" | ")?;
+    let (rule, said) = broken.split_once(':')?;
+    Some(Catch { plan: plan.to_owned(), rule: rule.to_owned(), said: said.chars().take(200).collect() })
+}
+
+/// One plan, or those of the ordinary set in a shuffled order, until one fails.
+pub fn one(wanted: &str) -> ExitCode {
+    if let Ok(plan) = wanted.parse::<Plan>() {
+        let references = References::of(&[plan.run]);
+        return caught(references.broken().cloned().or_else(|| broken(plan, &references)));
+    }
+    let references = References::of(&Run::ALL);
+    if let Some(outcome) = references.broken() {
+        return caught(Some(outcome.clone()));
+    }
+    let mut plans = catalogue::plans(&references);
     let mut dice = Dice(7);
     for place in (1..plans.len()).rev() {
         plans.swap(place, dice.below(place + 1));
     }
-    for plan in plans.into_iter().take(PATIENCE) {
-        let outcome = drive::run(plan, references.get(plan.run, plan.seed));
-        if !outcome.broken.is_empty() {
-            return caught(&outcome);
-        }
-    }
-    ExitCode::FAILURE
+    caught(plans.into_iter().take(PATIENCE).find_map(|plan| broken(plan, &references)))
 }
 
-fn caught(outcome: &Outcome) -> ExitCode {
+fn broken(plan: Plan, references: &References) -> Option<Outcome> {
+    Some(drive::run(plan, references.get(plan.run, plan.seed))).filter(|outcome| !outcome.broken.is_empty())
+}
+
+fn caught(outcome: Option<Outcome>) -> ExitCode {
+    let Some(outcome) = outcome else { return ExitCode::FAILURE };
     println!("caught {} | {}", outcome.plan, outcome.broken.first().cloned().unwrap_or_default());
     ExitCode::SUCCESS
 }

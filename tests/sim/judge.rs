@@ -62,6 +62,8 @@ pub struct Judge {
     run_before: u64,
     retreat: Option<(i64, u64)>,
     asked: BTreeSet<String>,
+    /// Routes on which somebody lowered a canary, as they left them, until the hub has recorded that it saw it.
+    lowered: BTreeMap<String, Weights>,
     /// Somebody else changed a route, a status or what is declared.
     pub meddled: Option<Timestamp>,
     /// A status may be older than what was done: a backup was restored.
@@ -69,6 +71,11 @@ pub struct Judge {
     pub written: BTreeMap<String, usize>,
     last_hub_write: Option<Timestamp>,
     backends: BTreeSet<String>,
+}
+
+/// A canary gets more again than somebody's edit had left it.
+fn overrules(good: &Weights, edit: &Weights, new: &Weights, member: &str) -> bool {
+    at(new, member) > at(edit, member).max(at(good, member))
 }
 
 impl Judge {
@@ -91,6 +98,7 @@ impl Judge {
             run_before: 0,
             retreat: None,
             asked: BTreeSet::new(),
+            lowered: BTreeMap::new(),
             meddled: None,
             restored: false,
             written: BTreeMap::new(),
@@ -253,6 +261,7 @@ impl Judge {
             self.judge_write(world, change, &old, &new, before.as_ref(), mark);
         } else if change.author.manager != "data-plane" && self.generation > 0 {
             self.meddled = Some(change.at);
+            self.remember_edit(&change.name, &old, &new);
         }
         if nonzero(&old) != nonzero(&new) {
             self.end_shown(change.at);
@@ -260,6 +269,19 @@ impl Judge {
         let accepted = accepted(after);
         self.routes.insert(change.name.clone(), Route { weights: new, accepted, mark });
         self.look_at_all(change.at);
+    }
+
+    /// An edit that only lowers canaries is obeyed.
+    fn remember_edit(&mut self, route: &str, old: &Weights, new: &Weights) {
+        let run = &self.status["run"];
+        let moving = run["step"].as_u64() > Some(0) && run.get("outcome").is_none() && run.get("retreat").is_none();
+        let is_canary = |member: &&String| at(old, member) > at(&self.good, member);
+        let lowers = old.keys().filter(is_canary).any(|member| at(new, member) < at(old, member));
+        let raises =
+            new.keys().any(|member| at(new, member) > at(old, member) && at(&self.good, member) < at(new, member));
+        if moving && lowers && !raises {
+            self.lowered.insert(route.to_owned(), new.clone());
+        }
     }
 
     fn judge_write(
@@ -291,6 +313,13 @@ impl Judge {
         let taken_away = world.judge_excuses_missing_backends();
         if !unnamed.is_empty() && !taken_away && nonzero(old) != nonzero(new) {
             self.break_rule(world, format!("I16: {name} sends traffic to {unnamed:?}, which does not exist"));
+        }
+        if self
+            .lowered
+            .remove(name)
+            .is_some_and(|edit| new.keys().any(|member| overrules(&self.good, &edit, new, member)))
+        {
+            self.break_rule(world, format!("I6: {name}: an edit that lowers a canary was overwritten unseen"));
         }
         for (member, weight) in new {
             if *weight > at(old, member) {
@@ -433,6 +462,10 @@ impl Judge {
         let run = |status: &Value| status["run"]["number"].as_u64().unwrap_or_default();
         if run(status) < run(&self.status) && !self.restored {
             self.break_rule(world, "I15: the number of the run went back".to_owned());
+        }
+        let seen = status["run"]["pause"]["reason"] == "PausedByForeignEdit" || status["run"].get("retreat").is_some();
+        if seen || run(status) != run(&self.status) {
+            self.lowered.clear();
         }
         self.judge_confirmation(world, change, status);
         self.judge_primary(world, change, status);

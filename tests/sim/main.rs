@@ -24,12 +24,12 @@ mod fleet;
 mod hunt;
 mod judge;
 mod life;
+mod page;
 mod plan;
 mod scenario;
 mod world;
 
 use std::{
-    collections::BTreeMap,
     process::ExitCode,
     sync::{
         Mutex,
@@ -61,8 +61,8 @@ fn main() -> ExitCode {
         return replay(&line);
     }
     match (wish("HUNT"), wish("MISTAKES")) {
-        (Some(_), _) => hunt::one(),
-        (None, Some(_)) => hunt::all(),
+        (Some(plan), _) => hunt::one(&plan),
+        (None, Some(how)) => hunt::all(how == "hunt"),
         (None, None) => all(),
     }
 }
@@ -92,7 +92,7 @@ fn replay(line: &str) -> ExitCode {
 fn all() -> ExitCode {
     let began = Instant::now();
     let references = References::of(&plan::Run::ALL);
-    if references.broken() {
+    if references.broken().is_some() {
         return report(&references.all());
     }
     let plans = catalogue::plans(&references);
@@ -121,23 +121,15 @@ fn all() -> ExitCode {
     });
     let mut outcomes = world::lock(&outcomes).drain(..).collect::<Vec<Outcome>>();
     outcomes.sort_by_key(|outcome| outcome.plan);
-    table(&outcomes);
+    let figures = page::figures(&outcomes);
+    print!("{figures}");
     println!("sim: {:.0} s", began.elapsed().as_secs_f64());
-    report(&outcomes)
-}
-
-/// How many plans of each pattern ran, and how many of them met their fault.
-fn table(outcomes: &[Outcome]) {
-    let mut counts: BTreeMap<u8, (usize, usize, usize)> = BTreeMap::new();
-    for outcome in outcomes {
-        let count = counts.entry(outcome.plan.pattern).or_default();
-        count.0 += 1;
-        count.1 += usize::from(outcome.struck);
-        count.2 += usize::from(!outcome.broken.is_empty());
+    let reported = report(&outcomes);
+    if catalogue::is_ordinary() && !page::gives(&figures) {
+        println!("docs/reliability.md gives other figures: make sim-figures");
+        return ExitCode::FAILURE;
     }
-    for (pattern, (plans, struck, failed)) in counts {
-        println!("P{pattern:<3} {plans:5} plans, {struck:5} met their fault, {failed:3} failed");
-    }
+    reported
 }
 
 /// The first failure with the history around it, a line for each, and the count.

@@ -1,0 +1,57 @@
+//! docs/reliability.md: the figures that it gives, and the plans that it says catch each mistake.
+
+use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
+
+use crate::{drive::Outcome, wish};
+
+const BEGIN: &str = "<!-- figures: `make sim-figures` writes them -->\n";
+const END: &str = "<!-- end of figures -->\n";
+
+fn path() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/reliability.md")
+}
+
+fn text() -> String {
+    std::fs::read_to_string(path()).expect("docs/reliability.md")
+}
+
+/// How many plans of each pattern ran, how many of them met their fault, and how many failed.
+pub fn figures(outcomes: &[Outcome]) -> String {
+    let mut counts: BTreeMap<u8, [usize; 3]> = BTreeMap::new();
+    for outcome in outcomes {
+        let count = counts.entry(outcome.plan.pattern).or_default();
+        let one = [true, outcome.struck, !outcome.broken.is_empty()];
+        count.iter_mut().zip(one).for_each(|(count, is)| *count += usize::from(is));
+    }
+    let mut table = "| pattern | plans | met their fault | failed |\n|---|---|---|---|\n".to_owned();
+    let mut row = |name: &str, [plans, struck, failed]: [usize; 3]| {
+        let _ = writeln!(table, "| {name} | {plans} | {struck} | {failed} |");
+    };
+    for (pattern, count) in &counts {
+        row(&format!("P{pattern}"), *count);
+    }
+    let total = |place: usize| counts.values().map(|count| count[place]).sum();
+    row("all", [total(0), total(1), total(2)]);
+    table
+}
+
+/// Whether the page gives these figures; writes them there where the environment asks for it.
+pub fn gives(figures: &str) -> bool {
+    let text = text();
+    let around = text.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?)));
+    let (before, (given, after)) = around.expect("docs/reliability.md has a place for figures");
+    if wish("FIGURES").is_some() {
+        let page = format!("{before}{BEGIN}{figures}{END}{after}");
+        std::fs::write(path(), page).expect("docs/reliability.md can be written");
+        return true;
+    }
+    given == figures
+}
+
+/// The plan that catches a mistake, and the invariant by which it does.
+pub fn catch(mistake: &str) -> Option<(String, String)> {
+    let text = text();
+    let row = text.lines().find(|line| line.contains(&format!("(`{mistake}`)")))?;
+    let mut cells = row.split('|').map(|cell| cell.trim().trim_matches('`').to_owned()).skip(2);
+    Some((cells.next()?, cells.next()?))
+}
