@@ -3,6 +3,7 @@
 //! Types here never deny unknown fields: an older hub must read newer objects.
 
 pub mod analysis;
+pub mod copy;
 pub mod crd;
 pub mod duration;
 pub mod member;
@@ -16,18 +17,24 @@ pub mod strategy;
 pub mod template;
 
 pub use analysis::{Analysis, Metric};
+pub use copy::ServiceCopy;
 pub use duration::Duration;
 pub use member::{MemberCluster, MemberClusterSpec, MemberClusterStatus};
 pub use progress::Progress;
 pub use reason::Reason;
 pub use request::{RolloutRequest, RolloutRequestSpec, Verb};
-pub use rollout::{DeletionPolicy, FleetRollout, FleetRolloutSpec, MemberWeight};
+pub use rollout::{DeletionPolicy, FleetRollout, FleetRolloutSpec, MemberWeight, Mode};
 pub use service::{Backend, Route, ServiceSpec};
 pub use status::{FleetRolloutStatus, Phase};
 pub use strategy::Strategy;
 
 /// Weight of each member, by name; the weights sum to the rollout's total. Ordered, so that every answer is reproducible.
 pub type Distribution = std::collections::BTreeMap<String, u32>;
+
+/// In service mode: what carries the last Services that passed.
+pub const PRIMARY: &str = "primary";
+/// In service mode: what is being proven.
+pub const CANARY: &str = "canary";
 
 /// API group of every kind of cutover.
 pub const GROUP: &str = "cutover.dev";

@@ -68,8 +68,10 @@ reasons! {
     KeepingPrevious,
     /// The last step passed; the declared distribution is the primary.
     RunSucceeded,
-    /// A new distribution was declared while the run went on.
+    /// A new distribution was declared, or a Service changed, while the run went on.
     NewTarget,
+    /// The Services that passed are copied to the primary, and traffic goes back to it.
+    PromotingServices,
 
     // A person's doing.
     /// `spec.paused` is true.
@@ -84,7 +86,7 @@ reasons! {
     Aborted,
     /// A person asked for the rollback.
     RollbackRequested,
-    /// The old primary was declared again.
+    /// The old primary, or the Services that passed last, was declared again.
     OldTargetDeclared,
 
     // Verdicts.
@@ -148,6 +150,8 @@ reasons! {
     PrimaryDiffers,
     /// A member carries traffic but is not declared.
     MemberNotDeclared,
+    /// Service mode: the Service that says what the canary shall be does not exist.
+    ServiceNotFound,
     /// A named `MemberCluster` does not exist.
     MemberNotFound,
     /// A member does not allow rollouts of this namespace.

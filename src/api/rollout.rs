@@ -28,13 +28,15 @@ use super::{Analysis, ServiceSpec, Strategy, status::FleetRolloutStatus};
 )]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
-    validation = Rule::new("self.members.map(m, m.weight).sum() == self.weightTotal")
+    validation = Rule::new("has(self.members) == has(oldSelf.members)")
+        .message("spec.members: a rollout keeps its mode; delete it and make another one"),
+    validation = Rule::new("!has(self.members) || self.members.map(m, m.weight).sum() == self.weightTotal")
         .message("spec.members: the weights must sum to weightTotal"),
-    validation = Rule::new("!self.members.exists(m, has(m.initialWeight)) || self.members.map(m, has(m.initialWeight) ? m.initialWeight : 0).sum() == self.weightTotal")
+    validation = Rule::new("!has(self.members) || !self.members.exists(m, has(m.initialWeight)) || self.members.map(m, has(m.initialWeight) ? m.initialWeight : 0).sum() == self.weightTotal")
         .message("spec.members: the initial weights must sum to weightTotal"),
-    validation = Rule::new("self.services.all(s, self.members.all(m, size(s.name) + size(m.name) <= 62))")
-        .message("spec.services: service and member name together at most 62 characters"),
-    validation = Rule::new("!has(self.strategy.stages) || self.strategy.stages.all(s, s.members.all(n, self.members.exists(m, m.name == n)))")
+    validation = Rule::new("self.services.all(s, has(self.members) ? self.members.all(m, size(s.name) + size(m.name) <= 62) : size(s.name) <= 55)")
+        .message("spec.services: service and member name together at most 62 characters; without members the service's at most 55"),
+    validation = Rule::new("!has(self.members) || !has(self.strategy.stages) || self.strategy.stages.all(s, s.members.all(n, self.members.exists(m, m.name == n)))")
         .message("spec.strategy.stages: every member must be listed in spec.members")
 )]
 pub struct FleetRolloutSpec {
@@ -46,7 +48,9 @@ pub struct FleetRolloutSpec {
     #[serde(default = "default_total")]
     #[schemars(range(min = 1, max = 10000))]
     pub weight_total: u32,
-    /// The distribution to reach. A member that carries traffic now and shall leave is listed with weight 0.
+    /// The distribution to reach. A member that carries traffic now and shall leave is listed with weight 0. Left out:
+    /// service mode, in which a change of the Services themselves is what is proven.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 64))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".to_owned()]))]
     pub members: Vec<MemberWeight>,
@@ -55,6 +59,9 @@ pub struct FleetRolloutSpec {
     pub strategy: Strategy,
     /// What must hold on the way.
     pub analysis: Analysis,
+    /// Service mode: promote a changed Service at once, without steps and checks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skip_analysis: bool,
     /// No advance while true; checks and rollback go on.
     #[serde(default)]
     pub paused: bool,
@@ -64,6 +71,23 @@ pub struct FleetRolloutSpec {
     /// What becomes of the routes when this object is deleted.
     #[serde(default)]
     pub deletion_policy: DeletionPolicy,
+}
+
+/// What a rollout moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Traffic between members.
+    Member,
+    /// Traffic from the last Services that passed to the changed ones.
+    Service,
+}
+
+impl FleetRolloutSpec {
+    /// Whether it declares members.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        if self.members.is_empty() { Mode::Service } else { Mode::Member }
+    }
 }
 
 /// One member's place in the distribution.

@@ -1,11 +1,15 @@
 //! What the hub records of a rollout: the machine's whole state, and what people read.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Distribution, Duration, Progress, ServiceSpec, Strategy, request::RequestState, strategy::Wait};
+use super::{
+    Distribution, Duration, Progress, ServiceCopy, ServiceSpec, Strategy, request::RequestState, strategy::Wait,
+};
 
 /// The status of a fleet rollout.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
@@ -33,6 +37,9 @@ pub struct FleetRolloutStatus {
     /// The last known good distribution; absent until first sight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub primary: Option<Distribution>,
+    /// Service mode: the Services that passed last; absent until first sight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promoted: Option<Promoted>,
     /// The life of a hub process that acts on this rollout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leader: Option<String>,
@@ -87,6 +94,8 @@ pub enum Phase {
     Paused,
     /// All steps are done; the way back stays open.
     Soaking,
+    /// The Services that passed are copied to the primary, and traffic goes back to it.
+    Promoting,
     /// The declared distribution is the primary.
     Succeeded,
     /// Rolled back by a verdict.
@@ -166,9 +175,16 @@ pub struct Run {
     pub pinned: Pinned,
     /// Every step with its weights.
     pub plan: Vec<PlannedStep>,
+    /// Service mode: the Services that are being proven.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub services: BTreeMap<String, ServiceCopy>,
+    /// Service mode: since when the primary gets the Services that passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub promoting_since: Option<Timestamp>,
     /// Which cluster and endpoint each member was when the run began.
     #[serde(default)]
-    pub identities: std::collections::BTreeMap<String, String>,
+    pub identities: BTreeMap<String, String>,
     /// The present step, from 1; 0 before the first.
     #[serde(default)]
     pub step: u32,
@@ -217,6 +233,16 @@ pub struct Run {
     pub outcome: Option<Outcome>,
 }
 
+/// The Services that passed last, by name: what the primary is.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Promoted {
+    /// Their revision.
+    pub revision: String,
+    /// Each of them.
+    pub services: BTreeMap<String, ServiceCopy>,
+}
+
 /// What was declared when a run began; later edits start another run.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
@@ -244,6 +270,9 @@ pub struct PlannedStep {
     /// What is waited for after the bake.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Wait>,
+    /// Service mode: traffic goes back to the primary, which has become what passed. Nothing is left to prove.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub promotes: bool,
 }
 
 /// Something that stops advances: a pause or a hold.
@@ -311,7 +340,7 @@ pub struct Check {
     pub metrics: Vec<MetricCheck>,
     /// Share that each member received in the window, in percent, by service.
     #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
-    pub received: std::collections::BTreeMap<String, std::collections::BTreeMap<String, f64>>,
+    pub received: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
 /// The judgement of one metric of one service.

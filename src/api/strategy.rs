@@ -27,6 +27,9 @@ pub struct Strategy {
             .message("spec.strategy.steps: the last step must be 100%")
     )]
     pub steps: Vec<Step>,
+    /// Service mode: the canary's shares in short, instead of `steps`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ramp: Option<Ramp>,
     /// Time that each weight must hold with passing checks, where a step sets none of its own.
     #[serde(default = "default_bake")]
     pub bake: Duration,
@@ -39,6 +42,46 @@ pub struct Strategy {
     /// What a failure does.
     #[serde(default)]
     pub on_failure: OnFailure,
+}
+
+/// A ramp of the canary's share, in percent, and how traffic comes back to the promoted primary.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = Rule::new("has(self.stepWeight) != has(self.stepWeights)")
+        .message("a ramp has stepWeight or stepWeights, one of the two"),
+    validation = Rule::new("!has(self.maxWeight) || has(self.stepWeight)").message("maxWeight belongs to stepWeight")
+)]
+pub struct Ramp {
+    /// So much more at each step, until the share is at or past `maxWeight`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100))]
+    pub step_weight: Option<u32>,
+    /// The share at which the ramp ends; default: 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100))]
+    pub max_weight: Option<u32>,
+    /// The shares themselves, rising.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 32), inner(range(min = 1, max = 100)))]
+    pub step_weights: Vec<u32>,
+    /// So much goes back to the promoted primary at a time; left out: all at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100))]
+    pub step_weight_promotion: Option<u32>,
+}
+
+impl Ramp {
+    /// The canary's shares, one a step.
+    #[must_use]
+    pub fn shares(&self) -> Vec<Progress> {
+        let Some(step) = self.step_weight.filter(|step| *step > 0) else {
+            return self.step_weights.iter().map(|share| Progress::percent(*share)).collect();
+        };
+        let most = self.max_weight.unwrap_or(100);
+        let steps = most.div_ceil(step);
+        (1..=steps).map(|count| Progress::percent(count * step)).collect()
+    }
 }
 
 /// An ordered group of gaining members.
@@ -92,6 +135,7 @@ impl Default for Strategy {
         Self {
             stages: Vec::new(),
             steps: default_steps(),
+            ramp: None,
             bake: default_bake(),
             progress_deadline: None,
             keep_previous: None,

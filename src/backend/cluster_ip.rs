@@ -29,7 +29,7 @@ pub(super) fn check(context: &Context<'_>, member: &str, service: Option<&Dynami
 }
 
 /// What the user named may lead no closer to the hub than what the hub makes.
-fn check_target(backend: &str, service: &Value) -> Result<(), Problem> {
+pub(super) fn check_target(backend: &str, service: &Value) -> Result<(), Problem> {
     let target = text(service, "/spec/externalName");
     match refusal(target).filter(|_| text(service, "/spec/type") == "ExternalName") {
         Some(refusal @ (Refusal::Address | Refusal::HubCluster)) => {
@@ -41,7 +41,7 @@ fn check_target(backend: &str, service: &Value) -> Result<(), Problem> {
     }
 }
 
-fn check_port(backend: &str, service: &Value, wanted: u16) -> Result<(), Problem> {
+pub(super) fn check_port(backend: &str, service: &Value, wanted: u16) -> Result<(), Problem> {
     let ports = service.pointer("/spec/ports").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let is_tcp = |port: &Value| matches!(text(port, "/protocol"), "" | "TCP");
     let number = |port: &Value| port.get("port").and_then(Value::as_u64);

@@ -5,6 +5,7 @@
 //! outlive its rollout.
 
 mod cluster_ip;
+mod copy;
 mod endpoint_slice;
 mod external_name;
 mod host_name;
@@ -15,10 +16,11 @@ mod tests;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+pub use copy::source;
 pub use host_name::{Refusal, refusal};
 use k8s_openapi::api::core::v1::Service;
 use kube::core::{ApiResource, DynamicObject};
-pub use reach::{Reach, reach};
+pub use reach::{Reach, reach, reach_of};
 use serde_json::Value;
 
 use crate::api::service::Named;
@@ -86,6 +88,10 @@ pub fn targets(context: &Context<'_>, member: &str) -> Vec<Target> {
 #[must_use]
 pub fn problems(context: &Context<'_>) -> Vec<Problem> {
     let service = context.service;
+    // At rest the canary is what the primary is: the hub makes both.
+    if !context.copies.is_empty() {
+        return Vec::new();
+    }
     let mut places: BTreeMap<String, &str> = BTreeMap::new();
     let mut problems = Vec::new();
     for (member, reach) in context.endpoints {
@@ -121,6 +127,9 @@ pub fn render(
     current: &[Option<DynamicObject>],
     addresses: &[IpAddr],
 ) -> Result<Vec<Write>, Problem> {
+    if let Some(copy) = context.copies.get(member) {
+        return copy::render(context, member, copy, current.first().and_then(Option::as_ref));
+    }
     if let (Some(_), _) | (None, Backend::ClusterIp(_)) = (existing(context.service, member), &context.service.backend)
     {
         return cluster_ip::check(context, member, current.first().and_then(Option::as_ref)).map(|()| Vec::new());
@@ -213,18 +222,31 @@ fn made(
     let new = || DynamicObject::new(name, resource).within(namespace).data(Value::Object(serde_json::Map::new()));
     let mut object = before.cloned().unwrap_or_else(new);
     json_patch::merge(&mut object.data, &wanted.fields);
-    let owner = before.map_or(Owner::This, |before| Owner::of(before, context));
-    match owner {
-        Owner::This | Owner::Released => {}
-        Owner::Foreign if before.is_some_and(|before| before.data == object.data) => return Ok(object),
-        Owner::Foreign => return Err(conflict(target, "was not made by cutover and leads elsewhere", member)),
-        Owner::Other(uid) => return Err(conflict(target, &format!("belongs to the rollout with uid {uid}"), member)),
+    check_owner(context, target, member, before, &object)?;
+    if before.is_some_and(|before| Owner::of(before, context) == Owner::Foreign) {
+        return Ok(object);
     }
     owner::take(&mut object, context);
     let labels = object.metadata.labels.get_or_insert_default();
     labels.extend(wanted.labels);
     labels.insert(MEMBER_LABEL.to_owned(), member.to_owned());
     Ok(object)
+}
+
+/// What somebody else made may serve as it is, and is never changed.
+fn check_owner(
+    context: &Context<'_>,
+    target: &Target,
+    member: &str,
+    before: Option<&DynamicObject>,
+    after: &DynamicObject,
+) -> Result<(), Problem> {
+    match before.map_or(Owner::This, |before| Owner::of(before, context)) {
+        Owner::This | Owner::Released => Ok(()),
+        Owner::Foreign if before.is_some_and(|before| before.data == after.data) => Ok(()),
+        Owner::Foreign => Err(conflict(target, "was not made by cutover and leads elsewhere", member)),
+        Owner::Other(uid) => Err(conflict(target, &format!("belongs to the rollout with uid {uid}"), member)),
+    }
 }
 
 fn conflict(target: &Target, why: &str, member: &str) -> Problem {

@@ -4,7 +4,7 @@
 use super::host_name::{Refusal, refusal};
 use crate::api::member::{Endpoint, HostHeader};
 use crate::api::template::{Unfilled, fill};
-use crate::api::{MemberClusterSpec, Reason};
+use crate::api::{MemberClusterSpec, Reason, ServiceCopy, ServiceSpec};
 use crate::rollout::input::Problem;
 
 /// Where the hub's data plane reaches a member.
@@ -35,6 +35,25 @@ pub fn reach(member: &MemberClusterSpec, namespace: &str, service: &str) -> Resu
         server_name: endpoint.tls.as_ref().map(|tls| fill(&tls.server_name, "tls.serverName")).transpose()?,
         host_header: endpoint.host_header,
     })
+}
+
+/// Where a Service of service mode leads: its external name, with the TLS that its member's endpoint speaks; else the
+/// Service itself.
+#[must_use]
+pub fn reach_of(
+    copy: &ServiceCopy,
+    service: &ServiceSpec,
+    namespace: &str,
+    member: Option<&MemberClusterSpec>,
+) -> Reach {
+    let endpoint = member.and_then(|member| reach(member, namespace, &service.name).ok());
+    let host = copy.external_name().map_or_else(|| format!("{}.{namespace}.svc", service.name), str::to_owned);
+    Reach {
+        host,
+        port: service.port,
+        server_name: endpoint.as_ref().and_then(|endpoint| endpoint.server_name.clone()),
+        host_header: endpoint.map_or(HostHeader::Preserve, |endpoint| endpoint.host_header),
+    }
 }
 
 fn find<'m>(member: &'m MemberClusterSpec, namespace: &str, service: &str) -> Option<(usize, &'m Endpoint)> {

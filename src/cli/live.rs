@@ -7,8 +7,9 @@ use kube::{Api, Client, ResourceExt, core::DynamicObject};
 
 use super::{CliError, cluster::Cluster, view::View};
 use crate::{
-    api::{Route, ServiceSpec},
+    api::{Mode, Route, ServiceCopy, ServiceSpec},
     backend::{self, Reach},
+    rollout,
     route::{self, Target},
 };
 
@@ -25,6 +26,7 @@ pub(super) struct Owner {
 pub(super) struct Place {
     pub(super) service: ServiceSpec,
     endpoints: BTreeMap<String, Reach>,
+    copies: BTreeMap<String, ServiceCopy>,
 }
 
 impl Owner {
@@ -51,6 +53,7 @@ impl Owner {
             service: &place.service,
             total: self.total,
             endpoints: &place.endpoints,
+            copies: &place.copies,
         }
     }
 }
@@ -58,6 +61,9 @@ impl Owner {
 /// The services: those of the live run, else the declared ones; with the endpoints of every member that is named.
 pub(super) fn places(view: &View) -> Result<Vec<Place>, CliError> {
     let services = view.live().map_or(&view.rollout.spec.services, |run| &run.pinned.services);
+    if view.rollout.spec.mode() == Mode::Service {
+        return Ok(services.iter().map(|service| copied(view, service)).collect());
+    }
     let declared = view.rollout.spec.members.iter().map(|member| member.name.as_str());
     let names: BTreeSet<&str> = declared.chain(view.shown_members()).collect();
     let place = |service: &ServiceSpec| {
@@ -68,9 +74,21 @@ pub(super) fn places(view: &View) -> Result<Vec<Place>, CliError> {
             reach.map_err(|problem| CliError::Said(format!("membercluster {name}: {}", problem.message)))
         };
         let endpoints = names.iter().map(|name| Ok(((*name).to_owned(), reach(name)?)));
-        Ok(Place { service: service.clone(), endpoints: endpoints.collect::<Result<_, CliError>>()? })
+        let endpoints = endpoints.collect::<Result<_, CliError>>()?;
+        Ok(Place { service: service.clone(), endpoints, copies: BTreeMap::new() })
     };
     services.iter().map(place).collect()
+}
+
+/// In service mode primary and canary stand where members do.
+fn copied(view: &View, service: &ServiceSpec) -> Place {
+    let copies = rollout::copies(&service.name, &view.status);
+    let reach = |copy: &ServiceCopy| {
+        let member = copy.leads_to().and_then(|name| view.member(name));
+        backend::reach_of(copy, service, &view.namespace(), member.map(|member| &member.spec))
+    };
+    let endpoints = copies.iter().map(|(slot, copy)| (slot.clone(), reach(copy))).collect();
+    Place { service: service.clone(), endpoints, copies }
 }
 
 /// The objects of one route, in the order of its targets; what is not there is `None`.

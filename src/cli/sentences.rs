@@ -20,6 +20,7 @@ pub(super) const fn state(phase: Phase) -> &'static str {
         Phase::Held => "HELD",
         Phase::Paused => "PAUSED",
         Phase::Soaking => "SOAKING",
+        Phase::Promoting => "PROMOTING",
         Phase::Succeeded => "SUCCEEDED",
         Phase::Failed => "FAILED, rolled back",
         Phase::RolledBack => "ROLLED BACK",
@@ -128,6 +129,7 @@ fn at_rest(view: &View) -> String {
         | Phase::WaitingPromotion
         | Phase::Paused
         | Phase::Soaking
+        | Phase::Promoting
         | Phase::Succeeded => "nothing; declare another distribution to begin a run".to_owned(),
     }
 }

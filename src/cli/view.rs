@@ -158,7 +158,7 @@ impl View {
                     Exit::Held
                 }
             }
-            Phase::Progressing | Phase::Soaking | Phase::Terminating => Exit::Progressing,
+            Phase::Progressing | Phase::Soaking | Phase::Promoting | Phase::Terminating => Exit::Progressing,
         }
     }
 }

@@ -1,14 +1,14 @@
 //! A finalizer keeps every `MemberCluster` until no distribution uses it: without its endpoints neither a rollout nor its
 //! way back could be written.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use kube::{Resource, ResourceExt, core::ObjectMeta};
 
 use super::{Guarded, Hub, cache::Key, calls::CallError};
 use crate::{
     api::{
-        Distribution, FINALIZER, FleetRollout, MemberCluster, Reason,
+        Distribution, FINALIZER, FleetRollout, MemberCluster, Reason, ServiceCopy,
         status::{Condition, ConditionStatus},
     },
     member::IN_USE,
@@ -133,6 +133,14 @@ fn use_of(rollout: &Guarded<FleetRollout>, member: &str) -> Option<String> {
         let weight = declared.weight;
         return Some(format!(
             "FleetRollout {of} declares weight {weight} for {member}; declare 0 there, or delete it first"
+        ));
+    }
+    let leads =
+        |services: &BTreeMap<String, ServiceCopy>| services.values().any(|copy| copy.leads_to() == Some(member));
+    let proving = status.run.as_ref().filter(|run| run.outcome.is_none()).is_some_and(|run| leads(&run.services));
+    if proving || status.promoted.as_ref().is_some_and(|promoted| leads(&promoted.services)) {
+        return Some(format!(
+            "a Service of FleetRollout {of} leads to {member}; point it elsewhere, or delete that first"
         ));
     }
     let run = status.run.filter(|run| run.outcome.is_none());

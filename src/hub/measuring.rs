@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
-use super::{Hub, errand::Errand};
+use super::{Hub, errand::Errand, subject::Subject};
 use crate::{
     api::Analysis,
     metric,
@@ -54,14 +54,15 @@ impl Measuring {
         hub: &Hub,
         wanted: Wanted,
         analysis: &Analysis,
-        namespace: &str,
+        subject: &Subject,
         wake: &Arc<Notify>,
     ) {
         self.asked_at = Some(wanted.at);
         let (registry, metrics) = (hub.registry.clone(), hub.metrics.clone());
-        let (analysis, namespace) = (analysis.clone(), namespace.to_owned());
+        let (analysis, namespace) = (analysis.clone(), subject.namespace.clone());
+        let places = subject.clusters();
         self.errand.send("measurements", &hub.metrics, wake, async move {
-            let samples = metric::measure(&wanted, &analysis, &namespace, &registry).await;
+            let samples = metric::measure(&wanted, &analysis, &namespace, &places, &registry).await;
             let missing = samples.iter().filter(|sampled| is_missing(sampled)).count();
             metrics.measured("missing", missing);
             metrics.measured("read", samples.len() - missing);

@@ -30,6 +30,7 @@ mod probes;
 mod process;
 mod public_host;
 mod publish;
+mod slots;
 mod subject;
 mod supervise;
 mod task;

@@ -2,7 +2,11 @@
 
 use std::{collections::BTreeMap, net::IpAddr};
 
-use kube::{ResourceExt, core::DynamicObject};
+use k8s_openapi::api::core::v1::Service;
+use kube::{
+    ResourceExt,
+    core::{ApiResource, DynamicObject},
+};
 
 use super::{
     Hub,
@@ -12,11 +16,11 @@ use super::{
     subject::{Placed, Subject},
 };
 use crate::{
-    api::{FleetRollout, Reason, Route},
+    api::{FleetRollout, Mode, Reason, Route},
     backend,
     rollout::{
         Observation, RouteKey,
-        input::{BackendSeen, Problem, Request, RouteSeen},
+        input::{BackendSeen, Problem, Request, RouteSeen, SourceSeen},
     },
     route,
 };
@@ -37,17 +41,23 @@ pub(super) struct Sight {
 /// Looks at everything that the subject names.
 pub(super) fn observe(hub: &Hub, rollout: &FleetRollout, subject: &Subject, memory: &mut Memory) -> Sight {
     let mut sight = Sight::default();
+    for placed in subject.declared.iter().filter(|_| rollout.spec.mode() == Mode::Service) {
+        see_source(hub, subject, placed, &mut sight);
+    }
     for placed in &subject.services {
         for route in &placed.spec.routes {
             see_route(hub, subject, placed, route, memory, &mut sight);
         }
         for member in placed.endpoints.keys() {
             see_backend(hub, subject, placed, member, memory, &mut sight);
+            if !placed.is_probed(member) {
+                sight.seen.unprobed.insert((placed.spec.name.clone(), member.clone()));
+            }
         }
     }
     sight.seen.refused = refused(rollout, subject, memory);
     sight.seen.members.clone_from(&subject.members);
-    sight.seen.endpoints = memory.probes.endpoints();
+    sight.seen.endpoints = memory.probes.endpoints(subject);
     sight.seen.rehearsals = memory.rehearsals(&subject.status);
     sight.seen.measured = memory.measuring.arrived();
     sight
@@ -59,7 +69,7 @@ pub(super) fn warm(hub: &Hub, subject: &Subject) {
         let context = subject.context(placed);
         let routes = placed.spec.routes.iter().flat_map(|route| route::targets(&context, route));
         let backends = placed.endpoints.keys().flat_map(|member| backend::targets(&context, member));
-        for target in routes.chain(backends) {
+        for target in routes.chain(backends).chain([source(subject, placed)]) {
             hub.objects.look(&target.resource, &Key::new(target.namespace, target.name));
         }
     }
@@ -91,6 +101,25 @@ fn combinations(subject: &Subject) -> Option<Problem> {
         let context = subject.context(placed);
         placed.spec.routes.iter().find_map(|route| route::problems(&context, route).into_iter().next())
     })
+}
+
+/// The user's own Service, which says what the canary shall be.
+fn see_source(hub: &Hub, subject: &Subject, placed: &Placed, sight: &mut Sight) {
+    let name = placed.spec.name.clone();
+    let seen = match find(hub, vec![source(subject, placed)]) {
+        Err(Missing::Pending(_)) => return,
+        Err(missing) => SourceSeen::Unusable(match missing.into_backend() {
+            BackendSeen::NotReady(problem) => problem,
+            BackendSeen::Ready | BackendSeen::Outdated(_) => return,
+        }),
+        Ok(found) => backend::source(&placed.spec, found.first().and_then(Option::as_ref)),
+    };
+    sight.seen.sources.insert(name, seen);
+}
+
+fn source(subject: &Subject, placed: &Placed) -> route::Target {
+    let resource = ApiResource::erase::<Service>(&());
+    route::Target { resource, namespace: subject.namespace.clone(), name: placed.spec.name.clone() }
 }
 
 fn see_route(hub: &Hub, subject: &Subject, placed: &Placed, route: &Route, memory: &mut Memory, sight: &mut Sight) {

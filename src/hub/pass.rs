@@ -106,7 +106,7 @@ fn decide(
     if memory.measuring.is_free()
         && let Some(wanted) = rollout::due(&input)
     {
-        memory.measuring.begin(hub, wanted, &rollout.spec.analysis, &subject.namespace, wake);
+        memory.measuring.begin(hub, wanted, &rollout.spec.analysis, subject, wake);
         input.measured_at = memory.measuring.asked_at();
     }
     rollout::decide(&input)

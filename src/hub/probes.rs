@@ -4,7 +4,13 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use tokio::{sync::Notify, time::Instant};
 
-use super::{Hub, errand::Errand, observe::Sight, public_host, subject::Subject};
+use super::{
+    Hub,
+    errand::Errand,
+    observe::Sight,
+    public_host,
+    subject::{Placed, Subject},
+};
 use crate::{
     api::{Analysis, member::HostHeader},
     member::probe::{self, Probe},
@@ -15,20 +21,27 @@ use crate::{
 /// A dead canary is noticed within three rounds, however seldom metrics are checked.
 const AT_LEAST_EVERY: Duration = Duration::from_secs(5);
 
-type Round = BTreeMap<(String, String), Result<(), String>>;
+/// Whether each endpoint answered, and which place was asked: where it leads may change.
+type Round = BTreeMap<(String, String), (String, Result<(), String>)>;
+
+type Unable = BTreeMap<(String, String), Result<(), String>>;
 
 /// The probes of one rollout's endpoints.
 #[derive(Default)]
 pub(super) struct Probes {
     errand: Errand<Round>,
     next: Option<Instant>,
-    streaks: BTreeMap<(String, String), EndpointSeen>,
+    streaks: BTreeMap<(String, String), (String, EndpointSeen)>,
 }
 
 impl Probes {
-    /// How each endpoint has answered lately.
-    pub(super) fn endpoints(&self) -> BTreeMap<(String, String), EndpointSeen> {
-        self.streaks.clone()
+    /// How each endpoint has answered lately, where it leads now.
+    pub(super) fn endpoints(&self, subject: &Subject) -> BTreeMap<(String, String), EndpointSeen> {
+        let places = places(subject);
+        let there = |(key, (place, seen)): (&(String, String), &(String, EndpointSeen))| {
+            (places.get(key) == Some(place)).then(|| (key.clone(), *seen))
+        };
+        self.streaks.iter().filter_map(there).collect()
     }
 
     /// Takes a round that has come back.
@@ -59,12 +72,14 @@ impl Probes {
             return Some(next);
         }
         let (probes, unable) = probes(hub, subject, sight);
+        let places = places(subject);
         let network = hub.network.clone();
         self.next = Some(now + AT_LEAST_EVERY.min(Duration::from_millis(analysis.interval.as_millis())));
         self.errand.send("probes", &hub.metrics, wake, async move {
             let mut round = probe::round(probes, &network).await;
             round.extend(unable);
-            round
+            let place = |key: &(String, String)| places.get(key).cloned().unwrap_or_default();
+            round.into_iter().map(|(key, answer)| (key.clone(), (place(&key), answer))).collect()
         });
         None
     }
@@ -72,8 +87,12 @@ impl Probes {
     /// Endpoints that are no longer asked are forgotten.
     fn count(&mut self, round: &Round) {
         self.streaks.retain(|key, _| round.contains_key(key));
-        for (key, answer) in round {
-            let seen = self.streaks.entry(key.clone()).or_default();
+        for (key, (place, answer)) in round {
+            let streak = self.streaks.entry(key.clone()).or_default();
+            if streak.0 != *place {
+                *streak = (place.clone(), EndpointSeen::default());
+            }
+            let seen = &mut streak.1;
             *seen = match answer {
                 Ok(()) => EndpointSeen { failures: 0, successes: seen.successes.saturating_add(1) },
                 Err(why) => {
@@ -85,9 +104,21 @@ impl Probes {
     }
 }
 
+/// The place of every endpoint.
+fn places(subject: &Subject) -> BTreeMap<(String, String), String> {
+    let of = |placed: &Placed| {
+        let service = placed.spec.name.clone();
+        let places = placed.endpoints.iter().map(|(member, reach)| {
+            ((service.clone(), member.clone()), format!("{}:{} {:?}", reach.host, reach.port, reach.server_name))
+        });
+        places.collect::<Vec<_>>()
+    };
+    subject.services.iter().flat_map(of).collect()
+}
+
 /// Every endpoint of every service, and those that cannot even be asked.
-fn probes(hub: &Hub, subject: &Subject, sight: &Sight) -> (Vec<(String, String, Probe)>, Round) {
-    let (mut probes, mut unable) = (Vec::new(), Round::new());
+fn probes(hub: &Hub, subject: &Subject, sight: &Sight) -> (Vec<(String, String, Probe)>, Unable) {
+    let (mut probes, mut unable) = (Vec::new(), Unable::new());
     for placed in &subject.services {
         let service = &placed.spec;
         let public = service.routes.iter().find_map(|route| {
@@ -95,7 +126,8 @@ fn probes(hub: &Hub, subject: &Subject, sight: &Sight) -> (Vec<(String, String, 
             public_host::of(route, found.map_or(&[], Vec::as_slice))
         });
         for (name, reach) in &placed.endpoints {
-            let Some(member) = hub.registry.member(name) else { continue };
+            let member = placed.leads_to(name).filter(|_| placed.is_probed(name));
+            let Some(member) = member.and_then(|member| hub.registry.member(member)) else { continue };
             let host = match reach.host_header {
                 HostHeader::Preserve => public.as_deref().unwrap_or(&reach.host),
                 HostHeader::Endpoint => &reach.host,
@@ -117,7 +149,10 @@ mod tests {
 
     fn round(answers: &[(&str, bool)]) -> Round {
         let answer = |good| if good { Ok(()) } else { Err("refused".to_owned()) };
-        answers.iter().map(|(member, good)| (("shop".to_owned(), (*member).to_owned()), answer(*good))).collect()
+        let at = |member: &str| format!("{member}.example.com:443");
+        let one =
+            |(member, good): &(&str, bool)| (("shop".to_owned(), (*member).to_owned()), (at(member), answer(*good)));
+        answers.iter().map(one).collect()
     }
 
     #[test]
@@ -126,10 +161,20 @@ mod tests {
         for good in [true, false, false] {
             probes.count(&round(&[("eu-1", true), ("eu-3", good)]));
         }
-        let seen = |member: &str| probes.endpoints().get(&("shop".to_owned(), member.to_owned())).copied();
+        let seen = |member: &str| probes.streaks.get(&("shop".to_owned(), member.to_owned())).map(|(_, seen)| *seen);
         assert_eq!(seen("eu-1"), Some(EndpointSeen { failures: 0, successes: 3 }));
         assert_eq!(seen("eu-3"), Some(EndpointSeen { failures: 2, successes: 0 }));
         probes.count(&round(&[("eu-1", true)]));
-        assert_eq!(probes.endpoints().len(), 1);
+        assert_eq!(probes.streaks.len(), 1);
+    }
+
+    #[test]
+    fn an_endpoint_that_leads_elsewhere_starts_anew() {
+        let mut probes = Probes::default();
+        let key = ("shop".to_owned(), "canary".to_owned());
+        for place in ["eu-2.example.com:443", "eu-2.example.com:443", "eu-3.example.com:443"] {
+            probes.count(&Round::from([(key.clone(), (place.to_owned(), Ok(())))]));
+        }
+        assert_eq!(probes.streaks.get(&key).map(|(_, seen)| seen.successes), Some(1));
     }
 }

@@ -7,10 +7,12 @@ use std::{
 
 use kube::ResourceExt;
 
+use super::slots;
 use crate::{
-    api::{FleetRollout, FleetRolloutSpec, FleetRolloutStatus, Reason, ServiceSpec},
+    api::{FleetRollout, FleetRolloutSpec, FleetRolloutStatus, Mode, Reason, ServiceCopy, ServiceSpec},
     backend::{self, Reach},
     member::{Member, Registry},
+    metric::Clusters,
     rollout::{
         self,
         input::{MemberSeen, Problem},
@@ -40,11 +42,20 @@ pub(super) struct Placed {
     /// What the weights sum to.
     total: u32,
     pub(super) endpoints: BTreeMap<String, Reach>,
+    /// Service mode: what primary and canary are.
+    copies: BTreeMap<String, ServiceCopy>,
 }
 
 impl Subject {
     /// What the rollout declares and records, with the members as they are registered now.
     pub(super) fn new(hub: &str, rollout: &FleetRollout, registry: &Registry) -> Self {
+        match rollout.spec.mode() {
+            Mode::Member => Self::of_members(hub, rollout, registry),
+            Mode::Service => Self::of_services(hub, rollout, registry),
+        }
+    }
+
+    fn of_members(hub: &str, rollout: &FleetRollout, registry: &Registry) -> Self {
         let namespace = rollout.namespace().unwrap_or_default();
         let status = rollout.status.clone().unwrap_or_default();
         let spec = &rollout.spec;
@@ -64,6 +75,36 @@ impl Subject {
         Self { name, uid, hub: hub.to_owned(), services, declared, members, status, namespace }
     }
 
+    /// In service mode primary and canary stand where members do; each leads where its copy of the Service says.
+    fn of_services(hub: &str, rollout: &FleetRollout, registry: &Registry) -> Self {
+        let namespace = rollout.namespace().unwrap_or_default();
+        let status = rollout.status.clone().unwrap_or_default();
+        let spec = &rollout.spec;
+        let total = match status.run.as_ref().filter(|run| run.outcome.is_none()) {
+            Some(run) => run.pinned.weight_total,
+            None => spec.weight_total,
+        };
+        let place = |services: &[ServiceSpec], total| {
+            let placed = |service| slots::placed(service, total, &namespace, &status, registry);
+            services.iter().map(placed).collect::<Vec<Placed>>()
+        };
+        let services = place(rollout::services(spec, &status), total);
+        let declared = place(&spec.services, spec.weight_total);
+        let members = slots::seen(&services, &namespace, spec.skip_analysis, registry);
+        let (name, uid) = (rollout.name_any(), rollout.uid().unwrap_or_default());
+        Self { name, uid, hub: hub.to_owned(), services, declared, members, status, namespace }
+    }
+
+    /// The `MemberCluster` behind each service and member of the distribution.
+    pub(super) fn clusters(&self) -> Clusters {
+        let of = |placed: &Placed| {
+            let service = placed.spec.name.clone();
+            let lead = |member: &String| Some(((service.clone(), member.clone()), placed.leads_to(member)?.to_owned()));
+            placed.endpoints.keys().filter_map(lead).collect::<Vec<_>>()
+        };
+        self.services.iter().flat_map(of).collect()
+    }
+
     /// What routes and backends of one service need to know.
     pub(super) fn context<'a>(&'a self, placed: &'a Placed) -> route::Context<'a> {
         route::Context {
@@ -74,6 +115,7 @@ impl Subject {
             service: &placed.spec,
             total: placed.total,
             endpoints: &placed.endpoints,
+            copies: &placed.copies,
         }
     }
 }
@@ -84,7 +126,25 @@ impl Placed {
             let reach = backend::reach(member.spec(), namespace, &spec.name).ok()?;
             Some(((*name).to_owned(), reach))
         };
-        Self { spec: spec.clone(), total, endpoints: members.iter().filter_map(reach).collect() }
+        let endpoints = members.iter().filter_map(reach).collect();
+        Self { spec: spec.clone(), total, endpoints, copies: BTreeMap::new() }
+    }
+
+    /// In service mode: primary and canary, with where each leads.
+    pub(super) fn of_copies(spec: &ServiceSpec, total: u32, copies: BTreeMap<String, (ServiceCopy, Reach)>) -> Self {
+        let endpoints = copies.iter().map(|(slot, (_, reach))| (slot.clone(), reach.clone())).collect();
+        let copies = copies.into_iter().map(|(slot, (copy, _))| (slot, copy)).collect();
+        Self { spec: spec.clone(), total, endpoints, copies }
+    }
+
+    /// The `MemberCluster` behind a member of the distribution; in service mode the one that the copy names.
+    pub(super) fn leads_to<'a>(&'a self, member: &'a str) -> Option<&'a str> {
+        if self.copies.is_empty() { Some(member) } else { self.copies.get(member)?.leads_to() }
+    }
+
+    /// Nobody asks whether a Service with a selector answers: that is for the data plane to know.
+    pub(super) fn is_probed(&self, member: &str) -> bool {
+        self.copies.get(member).is_none_or(|copy| copy.external_name().is_some() && copy.leads_to().is_some())
     }
 }
 

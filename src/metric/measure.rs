@@ -23,22 +23,36 @@ const ROUND: Duration = Duration::from_secs(5);
 
 /// Where each member's metrics are, or why they cannot be asked for.
 type Sources = BTreeMap<String, Result<Prometheus, String>>;
-/// Answers by member and query.
+/// The `MemberCluster` behind each service and member of the distribution: in service mode those are primary and canary.
+pub type Clusters = BTreeMap<(String, String), String>;
+/// Answers by cluster and query.
 type Answers = BTreeMap<(String, String), Result<Answer, Missing>>;
 
 /// Measures what is wanted, at all members at once, within five seconds. What could not be measured is a
 /// [`Sample::Missing`], so there is one sample for each metric, service and member.
-pub async fn measure(wanted: &Wanted, analysis: &Analysis, namespace: &str, registry: &Registry) -> Vec<Sampled> {
-    let source = |member: &String| match registry.member(member) {
+pub async fn measure(
+    wanted: &Wanted,
+    analysis: &Analysis,
+    namespace: &str,
+    clusters: &Clusters,
+    registry: &Registry,
+) -> Vec<Sampled> {
+    let source = |cluster: &String| match registry.member(cluster) {
         Some(found) => found.prometheus().map_err(|problem| problem.message),
-        None => Err(format!("there is no MemberCluster {member}")),
+        None => Err(format!("there is no MemberCluster {cluster}")),
     };
-    let sources = wanted.members.iter().map(|member| (member.clone(), source(member))).collect();
-    round(wanted, analysis, namespace, &sources).await
+    let sources = clusters.values().map(|cluster| (cluster.clone(), source(cluster))).collect();
+    round(wanted, analysis, namespace, clusters, &sources).await
 }
 
-async fn round(wanted: &Wanted, analysis: &Analysis, namespace: &str, sources: &Sources) -> Vec<Sampled> {
-    let asks = asks(wanted, analysis, namespace);
+async fn round(
+    wanted: &Wanted,
+    analysis: &Analysis,
+    namespace: &str,
+    clusters: &Clusters,
+    sources: &Sources,
+) -> Vec<Sampled> {
+    let asks = asks(wanted, analysis, namespace, clusters);
     let until = Instant::now() + ROUND;
     let answers = distinct(&asks).into_iter().map(async |(member, query)| {
         let answer = ask_one(sources.get(&member), &query, wanted, until).await;
@@ -51,7 +65,7 @@ async fn round(wanted: &Wanted, analysis: &Analysis, namespace: &str, sources: &
 /// A query that several metrics share is asked once.
 fn distinct(asks: &[Ask<'_>]) -> BTreeSet<(String, String)> {
     let queries = |ask: &Ask<'_>| ask.queries.clone().unwrap_or_default();
-    asks.iter().flat_map(|ask| queries(ask).into_iter().map(|query| (ask.member.to_owned(), query))).collect()
+    asks.iter().flat_map(|ask| queries(ask).into_iter().map(|query| (ask.cluster.to_owned(), query))).collect()
 }
 
 async fn ask_one(
@@ -75,18 +89,22 @@ struct Ask<'a> {
     window: &'a WantedMetric,
     service: &'a str,
     member: &'a str,
+    cluster: &'a str,
     queries: Result<Vec<String>, Missing>,
 }
 
-fn asks<'a>(wanted: &'a Wanted, analysis: &'a Analysis, namespace: &str) -> Vec<Ask<'a>> {
+fn asks<'a>(wanted: &'a Wanted, analysis: &'a Analysis, namespace: &str, clusters: &'a Clusters) -> Vec<Ask<'a>> {
     let mut asks = Vec::new();
     for window in &wanted.windows {
         let Some(metric) = analysis.metrics.iter().find(|metric| metric.name == window.metric) else { continue };
         for service in &wanted.services {
             for member in &wanted.members {
-                let variables = Variables { service, namespace, member, window: window.window };
+                let cluster = clusters.get(&(service.clone(), member.clone())).map_or("", String::as_str);
+                let backend = format!("{service}-{member}");
+                let variables =
+                    Variables { service, namespace, member: cluster, backend: &backend, window: window.window };
                 let queries = queries(metric, &variables);
-                asks.push(Ask { metric, window, service, member, queries });
+                asks.push(Ask { metric, window, service, member, cluster, queries });
             }
         }
     }
@@ -119,7 +137,7 @@ impl Ask<'_> {
         let queries = self.queries.as_ref().map_err(Clone::clone)?;
         let answer = |place: usize| {
             let query = queries.get(place).cloned().unwrap_or_default();
-            answers.get(&(self.member.to_owned(), query)).cloned().unwrap_or(Err(Missing::NoSeries))
+            answers.get(&(self.cluster.to_owned(), query)).cloned().unwrap_or(Err(Missing::NoSeries))
         };
         match self.metric.kind() {
             MetricKind::Ratio(_) => {
@@ -146,6 +164,13 @@ mod tests {
             server::{Manner, Server, loopback, response},
         },
     };
+
+    /// In member mode every member is its own cluster.
+    fn themselves() -> Clusters {
+        let services = ["shop", "storefront", "checkout"].into_iter();
+        let pair = |service: &str, member: &str| ((service.to_owned(), member.to_owned()), member.to_owned());
+        services.flat_map(|service| ["eu-1", "eu-2", "eu-3"].map(|member| pair(service, member))).collect()
+    }
 
     /// Counts by what the query asks for, evaluated when it was asked to be.
     async fn counting() -> Server {
@@ -200,7 +225,7 @@ mod tests {
         let server = counting().await;
         let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
         let wanted = wanted(&["errors", "latency", "load", "typo"], &["eu-3"]);
-        let samples = round(&wanted, &analysis(), "shop", &sources).await;
+        let samples = round(&wanted, &analysis(), "shop", &themselves(), &sources).await;
         let samples: Vec<_> = samples.into_iter().map(|sampled| sampled.sample).collect();
         let typo = "{{ interval }} is not a variable; there are service, namespace, member and window";
         assert_eq!(
@@ -221,7 +246,8 @@ mod tests {
     async fn equal_queries_to_one_member_are_asked_once() {
         let server = counting().await;
         let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
-        let samples = round(&wanted(&["errors", "again"], &["eu-3"]), &analysis(), "shop", &sources).await;
+        let samples =
+            round(&wanted(&["errors", "again"], &["eu-3"]), &analysis(), "shop", &themselves(), &sources).await;
         assert_eq!(samples.len(), 2);
         assert_eq!(server.heads.lock().await.len(), 2, "the numerator of one, and what is equal in both");
     }
@@ -235,7 +261,8 @@ mod tests {
             ("eu-3".to_owned(), Err("no kubeconfig".to_owned())),
         ]);
         let began = std::time::Instant::now();
-        let samples = round(&wanted(&["load"], &["eu-1", "eu-2", "eu-3"]), &analysis(), "shop", &sources).await;
+        let samples =
+            round(&wanted(&["load"], &["eu-1", "eu-2", "eu-3"]), &analysis(), "shop", &themselves(), &sources).await;
         assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
         let samples: Vec<_> = samples.into_iter().map(|sampled| (sampled.member, sampled.sample)).collect();
         assert_eq!(

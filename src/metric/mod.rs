@@ -8,5 +8,5 @@ mod prometheus;
 pub mod template;
 
 pub use answer::{Answer, Missing, Series, parse};
-pub use measure::measure;
+pub use measure::{Clusters, measure};
 pub use prometheus::Prometheus;

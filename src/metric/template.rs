@@ -19,6 +19,8 @@ pub struct Variables<'a> {
     pub namespace: &'a str,
     /// `{{ member }}`.
     pub member: &'a str,
+    /// `{{ backend }}`: `<service>-<member>`, and in service mode `<service>-primary` or `<service>-canary`.
+    pub backend: &'a str,
     /// `{{ window }}`, as a PromQL duration.
     pub window: Duration,
 }
@@ -27,7 +29,7 @@ pub struct Variables<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     /// A variable that does not exist.
-    #[error("{{{{ {0} }}}} is not a variable; there are service, namespace, member and window")]
+    #[error("{{{{ {0} }}}} is not a variable; there are service, namespace, member, backend and window")]
     Unknown(String),
     /// A `{{` without its `}}`.
     #[error("a {{{{ without its }}}}")]
@@ -50,6 +52,7 @@ fn value<'a>(name: &str, variables: &Variables<'a>) -> Option<Cow<'a, str>> {
         "service" => Some(escape(variables.service)),
         "namespace" => Some(escape(variables.namespace)),
         "member" => Some(escape(variables.member)),
+        "backend" => Some(escape(variables.backend)),
         "window" => Some(variables.window.to_string().into()),
         _ => None,
     }
@@ -69,7 +72,8 @@ mod tests {
 
     fn filled(template: &str) -> Result<String, String> {
         let window = Duration::from_secs(90);
-        let variables = Variables { service: "checkout", namespace: "shop", member: "eu-3", window };
+        let variables =
+            Variables { service: "checkout", namespace: "shop", member: "eu-3", backend: "checkout-eu-3", window };
         render(template, &variables).map_err(|error| error.to_string())
     }
 
@@ -88,7 +92,7 @@ mod tests {
 
     #[test]
     fn unknown_and_open_variables_are_refused() {
-        let unknown = "{{ interval }} is not a variable; there are service, namespace, member and window";
+        let unknown = "{{ interval }} is not a variable; there are service, namespace, member, backend and window";
         assert_eq!(filled("rate(x[{{ interval }}])"), Err(unknown.to_owned()));
         assert_eq!(filled("rate(x[{{ window ]))"), Err("a {{ without its }}".to_owned()));
         assert!(filled("{{}}").is_err());
@@ -97,7 +101,7 @@ mod tests {
     #[test]
     fn a_hostile_name_stays_within_its_quotes() {
         let window = Duration::from_secs(60);
-        let variables = Variables { service: "a\"} or vector(1)\n", namespace: "", member: "", window };
+        let variables = Variables { service: "a\"} or vector(1)\n", namespace: "", member: "", backend: "", window };
         assert_eq!(render("{{ service }}", &variables), Ok("a\\\"} or vector(1)\\n".to_owned()));
     }
 }

@@ -53,10 +53,15 @@ pub fn due(input: &Input<'_>) -> Option<Wanted> {
 }
 
 fn live<'a>(input: &Input<'a>) -> Option<&'a Run> {
-    let judged = |run: &&Run| run.outcome.is_none() && run.retreat.is_none() && run.step > 0;
+    let judged = |run: &&Run| run.outcome.is_none() && is_judged(run);
     // A new leader marks the routes first; what it measured before that would be about the former one's writes.
     let ours = input.status.leader.as_deref() == Some(input.leader);
     input.status.run.as_ref().filter(judged).filter(|_| ours && !input.deleting && !input.spec.suspend)
+}
+
+/// Something is being proven: not before the first step, not on the way back, and not once it was promoted.
+const fn is_judged(run: &Run) -> bool {
+    run.retreat.is_none() && run.step > 0 && run.promoting_since.is_none()
 }
 
 /// When the next round is due; `None` while the weights are not confirmed. A round of the future is none: the clock was
@@ -94,16 +99,15 @@ pub(super) fn consume(pass: &mut Pass<'_>) {
 
 fn is_about_present_weights(pass: &Pass<'_>, measured: &Measured) -> bool {
     let asked = pass.status.asked.as_ref().filter(|asked| asked.confirmed_at.is_some());
-    let newer = pass.run().is_some_and(|run| {
-        run.retreat.is_none() && run.step > 0 && run.check.as_ref().is_none_or(|check| check.at < measured.at)
-    });
+    let newer =
+        pass.run().is_some_and(|run| is_judged(run) && run.check.as_ref().is_none_or(|check| check.at < measured.at));
     newer && asked.is_some_and(|asked| asked.sequence == measured.sequence)
 }
 
 pub(super) fn wake_for_next(pass: &mut Pass<'_>) {
     let input = pass.input;
     let (Some(run), Some(asked)) = (pass.run(), &pass.status.asked) else { return };
-    let judged = run.retreat.is_none() && run.step > 0;
+    let judged = is_judged(run);
     let next = next_check(input, run, asked).filter(|_| judged);
     if let Some(at) = next {
         pass.wake_at(at);

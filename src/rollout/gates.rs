@@ -15,6 +15,9 @@ use crate::api::{
 
 /// The first thing that stands in the way; `None` opens the next step.
 pub(super) fn obstacle(pass: &mut Pass<'_>) -> Option<Standing> {
+    if pass.run().is_some_and(|run| run.promoting_since.is_some()) {
+        return promoting(pass);
+    }
     stopped(pass)
         .or_else(|| unconfirmed(pass))
         .or_else(|| not_rehearsed(pass))
@@ -24,6 +27,15 @@ pub(super) fn obstacle(pass: &mut Pass<'_>) -> Option<Standing> {
         .or_else(|| waiting(pass))
         .or_else(|| soaking(pass))
         .or_else(|| stale(pass))
+}
+
+/// While what passed becomes the primary nothing is left to prove: the primary must be there and serve, and every route
+/// must show what is asked. Until then the traffic stays where it is healthy.
+fn promoting(pass: &mut Pass<'_>) -> Option<Standing> {
+    let standing =
+        stopped(pass).or_else(|| unconfirmed(pass)).or_else(|| unsafe_to_go_on(pass)).or_else(|| paused(pass))?;
+    let phase = if standing.phase == Phase::Progressing { Phase::Promoting } else { standing.phase };
+    Some(Standing { phase, ..standing })
 }
 
 /// A hold that only a person ends.

@@ -19,7 +19,8 @@ const PROBES: u32 = 3;
 pub(super) fn watch(pass: &mut Pass<'_>) {
     let Some(run) = pass.run().cloned() else { return };
     let canaries = canaries(&run);
-    if let Some(message) = canaries.iter().find_map(|canary| down(pass, &run, canary)) {
+    let proving = run.promoting_since.is_none();
+    if let Some(message) = canaries.iter().filter(|_| proving).find_map(|canary| down(pass, &run, canary)) {
         pass.retreat(Reason::EndpointDown, message, false);
     }
     let dead: Vec<String> = run
@@ -48,7 +49,7 @@ fn is_dead(pass: &Pass<'_>, run: &Run, member: &str, canary: bool) -> bool {
 fn down(pass: &Pass<'_>, run: &Run, member: &str) -> Option<String> {
     run.pinned.services.iter().find_map(|service| {
         let failed = endpoint(pass, service, member).failures;
-        let answers = primaries(run).find(|other| other != member && endpoint(pass, service, other).successes > 0)?;
+        let answers = witnesses(run).find(|other| other != member && endpoint(pass, service, other).successes > 0)?;
         (failed >= PROBES).then(|| {
             format!(
                 "the endpoint of {member} for {} did not answer {PROBES} probes in a row while that of {answers} did",
@@ -74,6 +75,13 @@ pub(super) fn nobody_answers(pass: &Pass<'_>, run: &Run) -> Option<Problem> {
     Some(Problem::new(Reason::PrimaryFailsToo, message))
 }
 
+/// Who must answer while another one does not, so that it is not the hub's own network. What passed is as good a witness
+/// as the primary once it is promoted.
+fn witnesses(run: &Run) -> impl Iterator<Item = String> {
+    let proven = if run.promoting_since.is_some() { canaries(run) } else { Vec::new() };
+    primaries(run).chain(proven)
+}
+
 fn primaries(run: &Run) -> impl Iterator<Item = String> {
     let canaries = canaries(run);
     let carrying: Vec<String> =
@@ -97,6 +105,9 @@ pub(super) fn not_ready(pass: &mut Pass<'_>, members: &[String]) -> Option<Probl
 
 fn unanswered(pass: &Pass<'_>, service: &ServiceSpec, member: &str) -> Option<Problem> {
     let seen = endpoint(pass, service, member);
+    if pass.input.seen.unprobed.contains(&(service.name.clone(), member.to_owned())) {
+        return None;
+    }
     let of = format!("the endpoint of {member} for {}", service.name);
     match (seen.successes, seen.failures) {
         (0, 0) => Some(Problem::new(Reason::Rehearsing, format!("{of} has not been probed yet"))),

@@ -1,10 +1,12 @@
 //! All that a decision may know.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use crate::api::{Distribution, Duration, FleetRolloutSpec, FleetRolloutStatus, Reason, RolloutRequestSpec};
+use crate::api::{
+    Distribution, Duration, FleetRolloutSpec, FleetRolloutStatus, Reason, RolloutRequestSpec, ServiceCopy,
+};
 
 /// All that [`super::decide`] may know.
 #[derive(Clone, Debug)]
@@ -63,6 +65,10 @@ pub struct Observation {
     pub members: BTreeMap<String, MemberSeen>,
     /// Every endpoint, by service and member.
     pub endpoints: BTreeMap<(String, String), EndpointSeen>,
+    /// Service mode: the users' own Services. What has not been read yet is absent.
+    pub sources: BTreeMap<String, SourceSeen>,
+    /// Endpoints that nobody asks: what a Service with a selector leads to is for the data plane to know.
+    pub unprobed: BTreeSet<(String, String)>,
     /// Measurements that were asked for by [`super::due`] and have arrived.
     pub measured: Option<Measured>,
     /// Results of the dry runs of this run's first write, by route.
@@ -150,6 +156,15 @@ pub enum BackendSeen {
     Outdated(Option<String>),
     /// It cannot be used yet; the reason says why.
     NotReady(Problem),
+}
+
+/// What was seen of a Service that declares what shall be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SourceSeen {
+    /// It cannot be used; the reason says why (missing, of a kind that cannot be copied …).
+    Unusable(Problem),
+    /// What is carried of it.
+    Found(ServiceCopy),
 }
 
 /// What was seen of a member.

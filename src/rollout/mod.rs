@@ -14,19 +14,24 @@ mod judge;
 pub mod merge;
 mod pass;
 pub mod plan;
+mod promotion;
+pub mod ramp;
 mod report;
 mod requests;
 mod revision;
 mod run;
 mod sight;
 mod start;
+mod target;
 
 pub use checks::due;
 pub use decision::{Action, Decision};
 pub use input::{Input, Observation, RouteKey};
 pub use revision::{declared, revision, same};
 
-use crate::api::{FleetRolloutSpec, FleetRolloutStatus, Phase, Reason, ServiceSpec};
+use std::collections::BTreeMap;
+
+use crate::api::{CANARY, FleetRolloutSpec, FleetRolloutStatus, PRIMARY, Phase, Reason, ServiceCopy, ServiceSpec};
 use pass::{Pass, Standing};
 
 /// Decides what to do next. Total and deterministic: the same input gives the same decision, byte for byte.
@@ -76,6 +81,16 @@ fn flow(pass: &mut Pass<'_>) -> Standing {
     let standing = run::advance(pass);
     pass.ask_for_intended();
     standing
+}
+
+/// Service mode: what primary and canary of a service are, as far as the status knows. The primary is what passed last;
+/// the canary is what the last run proves or proved, and before any run the same.
+#[must_use]
+pub fn copies(service: &str, status: &FleetRolloutStatus) -> BTreeMap<String, ServiceCopy> {
+    let promoted = status.promoted.as_ref().and_then(|promoted| promoted.services.get(service));
+    let proving = status.run.as_ref().and_then(|run| run.services.get(service));
+    let slots = [(PRIMARY, promoted), (CANARY, proving.or(promoted))];
+    slots.into_iter().filter_map(|(slot, copy)| Some((slot.to_owned(), copy?.clone()))).collect()
 }
 
 /// The services that a pass is about: those that the live run began with, else the declared ones.

@@ -181,6 +181,7 @@ impl<'a> Pass<'a> {
         let dead = run.dead.iter().filter(|_| !made(Mistake::FeedTheDead)).cloned().collect();
         let passed =
             run.check.as_ref().is_some_and(|check| check.verdict == Verdict::Pass) && run.baked > Duration::ZERO;
+        let passed = passed || run.promoting_since.is_some();
         let proven = canaries(run).into_iter().filter(|_| passed && run.retreat.is_none()).collect();
         project(intended, &dead, &run.way_back, &proven)
     }

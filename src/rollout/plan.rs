@@ -188,6 +188,7 @@ fn planned(stage: &str, step: &Step, bake: Duration, weights: Distribution) -> P
         weights,
         bake: step.bake.unwrap_or(bake),
         wait: step.wait,
+        promotes: false,
     }
 }
 

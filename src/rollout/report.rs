@@ -56,9 +56,12 @@ fn conditions(pass: &mut Pass<'_>, standing: &Standing) {
         if confirmed { "every route shows what is asked" } else { "a write is not confirmed" },
     );
     let moving = match standing.phase {
-        Phase::Initializing | Phase::Progressing | Phase::WaitingPromotion | Phase::Soaking | Phase::Terminating => {
-            true
-        }
+        Phase::Initializing
+        | Phase::Progressing
+        | Phase::WaitingPromotion
+        | Phase::Soaking
+        | Phase::Promoting
+        | Phase::Terminating => true,
         Phase::Initialized | Phase::Held | Phase::Paused | Phase::Succeeded | Phase::Failed | Phase::RolledBack => {
             false
         }

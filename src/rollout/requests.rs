@@ -3,8 +3,8 @@
 use super::{
     input::Request,
     pass::{Pass, Standing, between, keep_newest},
-    revision::revision,
     run, sight,
+    target::target,
 };
 use crate::{
     api::{
@@ -135,6 +135,9 @@ fn go_back(pass: &mut Pass<'_>, request: &Request, reason: Reason) -> Outcome {
     if run.retreat.is_some() {
         return Ok("the run is going back already".to_owned());
     }
+    if run.promoting_since.is_some() {
+        return Err("what passed is being copied to the primary; to go back declare the old Services again".to_owned());
+    }
     let why = request.spec.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
     pass.retreat(reason, format!("{} asked for {}{why}", request.spec.requested_by, request.spec.verb), true);
     Ok("going back to the primary".to_owned())
@@ -190,7 +193,7 @@ fn promote(pass: &mut Pass<'_>, request: &Request) -> Outcome {
 }
 
 fn retry(pass: &mut Pass<'_>) -> Outcome {
-    let wanted = revision(pass.input.spec);
+    let wanted = target(pass).map_err(|problem| problem.message)?.revision;
     if let Some(run) = pass.run_mut() {
         if run.retreat.is_some() {
             return Err("the run is going back; retry when it has ended".to_owned());

@@ -3,11 +3,13 @@
 use super::{
     checks, edits, gates,
     pass::{Pass, Standing, above, canaries, in_words, intended, keep_newest},
-    revision::{declared, revision, same},
+    promotion,
+    revision::same,
     start::begin,
+    target::{Target, is_reached, is_way_back, target},
 };
 use crate::api::{
-    Distribution, Duration, Phase, Reason,
+    Distribution, Duration, Mode, Phase, Reason,
     status::{Outcome, Run, RunRecord, Stop},
 };
 use crate::mistakes::{Mistake, made};
@@ -32,33 +34,45 @@ pub(super) fn advance(pass: &mut Pass<'_>) -> Standing {
 
 /// No live run: begin one if something else is declared than is there.
 fn at_rest(pass: &mut Pass<'_>) -> Standing {
-    let spec = pass.input.spec;
-    let (target, wanted) = (declared(spec), revision(spec));
     let Some(primary) = pass.status.primary.clone() else {
         return Standing::new(Phase::Initializing, Reason::FirstSight, "the primary is not known yet");
     };
-    if same(&target, &primary) {
+    let target = match target(pass) {
+        Ok(target) => target,
+        Err(problem) => return Standing::held(problem),
+    };
+    if is_reached(pass, &target) {
         pass.status.failed_revision = None;
-        return at_target(pass);
+        return at_target(pass, &target);
     }
-    if pass.status.failed_revision.as_deref() == Some(wanted.as_str()) {
+    if pass.status.failed_revision.as_deref() == Some(target.revision.as_str()) {
         return failed(pass);
     }
     pass.status.failed_revision = None;
     match begin(pass, primary.clone(), primary, target) {
+        // What was seen of the canary was seen of what it led to before.
+        Ok(()) if pass.input.spec.mode() == Mode::Service => promotion::wait_for_sight(pass),
         Ok(()) => advance(pass),
         Err(problem) => Standing::held(problem),
     }
 }
 
-fn at_target(pass: &Pass<'_>) -> Standing {
+fn at_target(pass: &mut Pass<'_>, target: &Target) -> Standing {
     if let Some(drift) = edits::drift(pass) {
         return Standing::new(Phase::Held, Reason::RouteDrifted, drift);
     }
     if let Some(problem) = pass.input.seen.refused.clone() {
         return Standing::held(problem);
     }
-    let weights = in_words(&declared(pass.input.spec));
+    let (weights, next) = match pass.input.spec.mode() {
+        Mode::Member => (in_words(&target.weights), "declare another distribution to begin"),
+        Mode::Service => {
+            if let Some(problem) = promotion::keep_copies(pass) {
+                return Standing::held(problem);
+            }
+            (format!("revision {}", target.revision), "change a Service to begin")
+        }
+    };
     match pass.status.run.as_ref().and_then(|run| run.outcome) {
         Some(Outcome::Succeeded) => {
             Standing::new(Phase::Succeeded, Reason::RunSucceeded, format!("{weights} is the primary"))
@@ -66,7 +80,7 @@ fn at_target(pass: &Pass<'_>) -> Standing {
         Some(Outcome::Failed | Outcome::RolledBack | Outcome::Superseded) | None => Standing::new(
             Phase::Initialized,
             Reason::AtTarget,
-            format!("{weights} is declared and is the primary; declare another distribution to begin"),
+            format!("{weights} is declared and is the primary; {next}"),
         ),
     }
 }
@@ -85,14 +99,17 @@ fn failed(pass: &Pass<'_>) -> Standing {
 
 /// Something else was declared while the run went on: wait for the writes under way, then a new run from there.
 fn new_target(pass: &mut Pass<'_>) -> Option<Standing> {
-    let spec = pass.input.spec;
-    let run = pass.run()?;
-    if run.retreat.is_some() || revision(spec) == run.revision || pass.input.seen.refused.is_some() {
+    let (run, target) = (pass.run()?, target(pass).ok()?);
+    let unmoved = target.revision == run.revision || run.promoting_since.is_some();
+    if run.retreat.is_some() || unmoved || pass.input.seen.refused.is_some() {
         return None;
     }
-    let target = declared(spec);
-    if same(&target, &run.way_back) {
-        pass.retreat(Reason::OldTargetDeclared, "the old distribution was declared again", true);
+    if is_way_back(pass, run, &target) {
+        pass.retreat(Reason::OldTargetDeclared, old_again(pass.input.spec.mode()), true);
+        return None;
+    }
+    if pass.input.spec.mode() == Mode::Service {
+        promotion::new_revision(pass);
         return None;
     }
     if run.pause.as_ref().is_some_and(Stop::is_by_foreign_edit) {
@@ -109,16 +126,18 @@ fn new_target(pass: &mut Pass<'_>) -> Option<Standing> {
     supersede(pass, start, way_back, target)
 }
 
-fn supersede(
-    pass: &mut Pass<'_>,
-    start: Distribution,
-    way_back: Distribution,
-    target: Distribution,
-) -> Option<Standing> {
+const fn old_again(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Member => "the old distribution was declared again",
+        Mode::Service => "the Services that passed last were declared again",
+    }
+}
+
+fn supersede(pass: &mut Pass<'_>, start: Distribution, way_back: Distribution, target: Target) -> Option<Standing> {
     let former = pass.status.clone();
     end(pass, Outcome::Superseded, Reason::NewTarget, "another distribution was declared");
     pass.status.primary = Some(way_back.clone());
-    if same(&start, &target) && same(&start, &way_back) {
+    if same(&start, &target.weights) && same(&start, &way_back) {
         return None;
     }
     match begin(pass, start, way_back, target) {
@@ -153,8 +172,12 @@ fn retreat(pass: &mut Pass<'_>) -> Standing {
         let message = format!("going back to {}: {}{suffix}", in_words(&way_back), retreat.message);
         return Standing::new(if unconfirmed { Phase::Held } else { Phase::Progressing }, reason, message);
     }
-    let outcome = if retreat.by_person { Outcome::RolledBack } else { Outcome::Failed };
-    if let Some(run) = &pass.status.run {
+    let outcome = match (retreat.reason, retreat.by_person) {
+        (Reason::NewTarget, _) => Outcome::Superseded,
+        (_, true) => Outcome::RolledBack,
+        (_, false) => Outcome::Failed,
+    };
+    if let Some(run) = pass.status.run.as_ref().filter(|_| outcome != Outcome::Superseded) {
         pass.status.failed_revision = Some(run.revision.clone()).filter(|_| !made(Mistake::RetryFailed));
     }
     end(pass, outcome, retreat.reason, &retreat.message);
@@ -166,9 +189,11 @@ fn step_on(pass: &mut Pass<'_>) -> Standing {
     let Some(run) = pass.run() else { return at_rest(pass) };
     let (step, steps) = (run.step, u32::try_from(run.plan.len()).unwrap_or(u32::MAX));
     if step < steps {
-        return take_step(pass, step + 1, steps);
+        let promotes = promotion::is_next(run);
+        let begun = if promotes { promotion::begin(pass) } else { None };
+        return begun.unwrap_or_else(|| take_step(pass, step + 1, steps));
     }
-    if let (None, Some(_)) = (run.soaking_since, run.pinned.strategy.keep_previous) {
+    if let (None, None, Some(_)) = (run.promoting_since, run.soaking_since, run.pinned.strategy.keep_previous) {
         let now = pass.now();
         if let Some(run) = pass.run_mut() {
             run.soaking_since = Some(now);
@@ -187,11 +212,15 @@ fn take_step(pass: &mut Pass<'_>, step: u32, steps: u32) -> Standing {
     run.step = step;
     run.waiting_since = None;
     let weights = in_words(intended(run));
-    let rest = if step == 1 { "rehearsed and ready" } else { "the step before it passed" };
+    let (phase, rest) = match (run.promoting_since, step) {
+        (Some(_), _) => (Phase::Promoting, "the primary is what passed"),
+        (None, 1) => (Phase::Progressing, "rehearsed and ready"),
+        (None, _) => (Phase::Progressing, "the step before it passed"),
+    };
     pass.tell(false, Reason::Confirming, format!("step {step}/{steps}: {weights}; {rest}"));
     // A step that only proves the weights that are there waits for no write.
     checks::wake_for_next(pass);
-    Standing::new(Phase::Progressing, Reason::Confirming, format!("step {step}/{steps}: {weights} is being written"))
+    Standing::new(phase, Reason::Confirming, format!("step {step}/{steps}: {weights} is being written"))
 }
 
 fn succeed(pass: &mut Pass<'_>) -> Standing {

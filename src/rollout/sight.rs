@@ -3,9 +3,10 @@
 use super::{
     input::{LiveRoute, Mark, MemberSeen, Problem, RouteKey, RouteSeen},
     pass::{Pass, in_words, later},
+    promotion,
     revision::{declared, same},
 };
-use crate::api::{Distribution, Reason, status::RouteStatus};
+use crate::api::{Distribution, Mode, Reason, status::RouteStatus};
 use crate::mistakes::{Mistake, made};
 
 /// Why nothing may be written: a route is another's, or knows more than this status does.
@@ -91,6 +92,11 @@ pub(super) fn take_over(pass: &mut Pass<'_>) {
 pub(super) fn first_sight(pass: &mut Pass<'_>) -> Option<Problem> {
     if pass.status.asked.is_some() || pass.run().is_some() {
         return None;
+    }
+    if pass.input.spec.mode() == Mode::Service {
+        let unseen = pass.status.primary.is_none();
+        let problem = if unseen { promotion::first_sight(pass) } else { None };
+        return problem.or_else(|| create_routes(pass));
     }
     let known = match seen_distribution(pass) {
         Ok(Some(distribution)) => distribution,

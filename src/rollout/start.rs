@@ -7,12 +7,14 @@ use super::{
     input::{Problem, RouteSeen},
     pass::{Pass, above, in_words},
     plan::{PlanProblem, plan},
-    revision::{revision, same},
+    ramp::ramp,
+    revision::same,
     sight,
+    target::Target,
 };
 use crate::{
     api::{
-        Distribution, Duration, Progress, Reason,
+        Distribution, Duration, Mode, Progress, Reason,
         status::{Pinned, PlannedStep, Run},
     },
     rollout::decision::Action,
@@ -23,22 +25,32 @@ pub(super) fn begin(
     pass: &mut Pass<'_>,
     start: Distribution,
     way_back: Distribution,
-    target: Distribution,
+    target: Target,
 ) -> Result<(), Problem> {
     let spec = pass.input.spec;
     if let Some(problem) = pass.input.seen.refused.clone().or_else(|| sight::unusable_members(pass)) {
         return Err(problem);
     }
     routes_show(pass, &start)?;
-    let mut steps =
-        steps(pass, &start, &target).map_err(|problem| Problem::new(Reason::InvalidSpec, problem.to_string()))?;
-    prove_first(&mut steps, &start, &way_back, spec.strategy.bake);
+    let Target { revision, weights: target, services } = target;
+    let steps = match spec.mode() {
+        Mode::Member => steps(pass, &start, &target).map(|mut steps| {
+            prove_first(&mut steps, &start, &way_back, spec.strategy.bake);
+            steps
+        }),
+        Mode::Service => ramp(spec),
+    };
+    let plan = steps.map_err(|problem| Problem::new(Reason::InvalidSpec, problem.to_string()))?;
     let number = pass.status.run.as_ref().map_or(1, |run| run.number + 1);
     pass.status.leader = Some(pass.input.leader.to_owned());
-    let message = format!("run {number} begins: {} -> {}", in_words(&start), in_words(&target));
+    let way = match spec.mode() {
+        Mode::Member => format!("{} -> {}", in_words(&start), in_words(&target)),
+        Mode::Service => format!("revision {revision} of the Services"),
+    };
+    let message = format!("run {number} begins: {way}");
     pass.status.run = Some(Run {
         number,
-        revision: revision(spec),
+        revision,
         generation: pass.input.generation,
         started_at: pass.now(),
         start,
@@ -49,7 +61,9 @@ pub(super) fn begin(
             strategy: spec.strategy.clone(),
             weight_total: spec.weight_total,
         },
-        plan: steps,
+        plan,
+        services,
+        promoting_since: None,
         identities: BTreeMap::new(),
         step: 0,
         baked: Duration::ZERO,
@@ -80,7 +94,14 @@ fn steps(pass: &Pass<'_>, start: &Distribution, target: &Distribution) -> Result
     let last = spec.strategy.steps.last();
     let bake = last.and_then(|step| step.bake).unwrap_or(spec.strategy.bake);
     let wait = last.and_then(|step| step.wait);
-    Ok(vec![PlannedStep { stage: String::new(), progress: Progress::ALL, weights: target.clone(), bake, wait }])
+    Ok(vec![PlannedStep {
+        stage: String::new(),
+        progress: Progress::ALL,
+        weights: target.clone(),
+        bake,
+        wait,
+        promotes: false,
+    }])
 }
 
 /// A canary that carries weight already, for an earlier target, is proven where it stands before it gets more.
@@ -89,7 +110,7 @@ fn prove_first(steps: &mut Vec<PlannedStep>, start: &Distribution, way_back: &Di
     let raised = |name: &String| weight(&first.weights, name) > weight(start, name);
     if above(start, way_back).iter().any(raised) {
         let (stage, progress) = (first.stage.clone(), first.progress);
-        steps.insert(0, PlannedStep { stage, progress, weights: start.clone(), bake, wait: None });
+        steps.insert(0, PlannedStep { stage, progress, weights: start.clone(), bake, wait: None, promotes: false });
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kube::core::{ApiResource, DynamicObject};
 
-use crate::api::ServiceSpec;
+use crate::api::{ServiceCopy, ServiceSpec};
 use crate::backend::Reach;
 
 /// Whose route it is, and where its members are.
@@ -22,9 +22,14 @@ pub struct Context<'a> {
     pub service: &'a ServiceSpec,
     /// What the weights sum to.
     pub total: u32,
-    /// Every declared member, and where it is reached.
+    /// Every declared member, and where it is reached; in service mode primary and canary.
     pub endpoints: &'a BTreeMap<String, Reach>,
+    /// Service mode: what the Services of primary and canary must be; empty in member mode.
+    pub copies: &'a BTreeMap<String, ServiceCopy>,
 }
+
+/// Member mode.
+pub static NO_COPIES: BTreeMap<String, ServiceCopy> = BTreeMap::new();
 
 /// An object of the hub cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::json::{items, put};
 use super::weights::{self, Raw};
 use super::{Context, RouteError, describe};
-use crate::api::Distribution;
+use crate::api::{Distribution, PRIMARY};
 use crate::backend;
 
 /// Where such a kind keeps them.
@@ -217,9 +217,17 @@ impl Lists {
             let fields = (self.fields)(context, member, &service);
             json_patch::merge(&mut service, &fields);
         }
+        if !context.copies.is_empty() {
+            put(&mut service, "name", backend::name(context.service, member));
+        }
         put(&mut service, "weight", weight);
         service
     }
+}
+
+/// Service mode: the user's own Service is what the primary was made like; a route that names it is taken over so.
+fn is_apex(context: &Context<'_>, name: &str) -> bool {
+    !context.copies.is_empty() && name == context.service.name
 }
 
 /// A mirrored Service gets copies and no share.
@@ -236,6 +244,7 @@ fn backend_name(context: &Context<'_>, service: &Value) -> String {
         namespace => format!("{namespace}/{}", text("name")),
     };
     match (text("group"), text("kind")) {
+        ("", "" | "Service") if is_apex(context, &name) => backend::name(context.service, PRIMARY),
         ("", "" | "Service") => name,
         (_, kind) => format!("{kind}/{name}"),
     }

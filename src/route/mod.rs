@@ -25,7 +25,7 @@ mod skipper_per_member;
 mod skipper_route_group;
 mod weights;
 
-pub use context::{Context, Target, Write};
+pub use context::{Context, NO_COPIES, Target, Write};
 pub use error::RouteError;
 use kube::ResourceExt;
 use kube::core::DynamicObject;

@@ -2,4 +2,5 @@
 
 mod scenarios;
 mod search;
+mod service_mode;
 mod world;

@@ -537,10 +537,11 @@ fn is_reachable_here(reason: Reason) -> bool {
         MemberHealthy, MemberInUse, MemberNotDeclared, MemberNotFound, MemberNotReady, MetricsAnswer, MetricsUnknown,
         MetricsUnreachable, NamespaceNotAllowed, NewTarget, NoFitMember, NoKubeconfig, NotConfirmed, OldTargetDeclared,
         Other, OwnedByOtherHub, PausedByForeignEdit, PausedByRequest, PausedBySpec, PrimaryDiffers, PrimaryFailsToo,
-        PrimaryUnknown, ProgressDeadlineExceeded, ProviderNotInstalled, Rehearsing, Releasing, RequestApplied,
-        RollbackRequested, RouteDrifted, RouteNotAccepted, RouteNotFound, RouteRejected, RouteUnreadable, RunSucceeded,
-        SecretNotFound, Settling, Skewed, StatusBehindRoute, Suspended, TooFewSamples, TookOver, UnexpectedResponse,
-        UnknownLimit, WaitingForPromotion, WaitingForTime, WayBackDead, WeightNotObserved,
+        PrimaryUnknown, ProgressDeadlineExceeded, PromotingServices, ProviderNotInstalled, Rehearsing, Releasing,
+        RequestApplied, RollbackRequested, RouteDrifted, RouteNotAccepted, RouteNotFound, RouteRejected,
+        RouteUnreadable, RunSucceeded, SecretNotFound, ServiceNotFound, Settling, Skewed, StatusBehindRoute, Suspended,
+        TooFewSamples, TookOver, UnexpectedResponse, UnknownLimit, WaitingForPromotion, WaitingForTime, WayBackDead,
+        WeightNotObserved,
     };
     match reason {
         AtTarget
@@ -621,6 +622,8 @@ fn is_reachable_here(reason: Reason) -> bool {
         | MetricsUnreachable
         | ClusterRegisteredTwice
         | MemberInUse
+        | PromotingServices
+        | ServiceNotFound
         | Other => false,
     }
 }

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cutover::{
     api::{
-        DeletionPolicy, Distribution, FleetRolloutSpec, FleetRolloutStatus, Reason, RolloutRequestSpec, Verb,
+        CANARY, DeletionPolicy, Distribution, FleetRolloutSpec, FleetRolloutStatus, Mode, PRIMARY, Reason,
+        RolloutRequestSpec, ServiceCopy, Verb,
         request::{RequestState, RolloutRef},
     },
     rollout::{
         self, Action, Decision, Input, Observation, RouteKey,
         input::{
             Accepted, BackendSeen, EndpointSeen, LiveRoute, Mark, Measured, MemberSeen, Problem, Request, RouteSeen,
-            Sample, Sampled, Wanted,
+            Sample, Sampled, SourceSeen, Wanted,
         },
     },
 };
@@ -87,6 +88,10 @@ pub struct World {
     /// Every distribution that was written to a route, in order.
     pub written: Vec<(RouteKey, Distribution)>,
     pub released: Vec<(RouteKey, DeletionPolicy)>,
+    /// Service mode: the users' own Services.
+    pub sources: BTreeMap<String, ServiceCopy>,
+    /// Service mode: the Services of primary and canary, by service and which of the two.
+    pub copies: BTreeMap<(String, String), ServiceCopy>,
 }
 
 pub const UID: &str = "11111111-1111-1111-1111-111111111111";
@@ -160,6 +165,8 @@ impl World {
             identities: BTreeMap::new(),
             written: Vec::new(),
             released: Vec::new(),
+            sources: BTreeMap::new(),
+            copies: BTreeMap::new(),
         }
     }
 
@@ -240,6 +247,9 @@ impl World {
 
     fn members(&self) -> Vec<String> {
         let mut names: BTreeSet<String> = self.spec.members.iter().map(|member| member.name.clone()).collect();
+        if self.spec.mode() == Mode::Service {
+            names.extend([PRIMARY.to_owned(), CANARY.to_owned()]);
+        }
         if let Some(run) = &self.status.run {
             names.extend(run.target.keys().chain(run.way_back.keys()).cloned());
         }
@@ -259,7 +269,7 @@ impl World {
         Observation {
             refused: self.invalid.then(|| Problem::new(Reason::InvalidSpec, "spec.members: nonsense")),
             routes: self.routes.iter().map(|(key, route)| (key.clone(), see(route))).collect(),
-            backends: each().map(|key| (key, self.backend())).collect(),
+            backends: each().map(|key| (key.clone(), self.backend(&key))).collect(),
             members: members
                 .iter()
                 .map(|name| {
@@ -273,6 +283,8 @@ impl World {
                     ((service, member), seen)
                 })
                 .collect(),
+            sources: self.sources.iter().map(|(name, copy)| (name.clone(), SourceSeen::Found(copy.clone()))).collect(),
+            unprobed: BTreeSet::new(),
             measured,
             rehearsals: self.rehearsed.clone(),
         }
@@ -296,8 +308,32 @@ impl World {
         }
     }
 
-    fn backend(&self) -> BackendSeen {
-        if self.unready_backends { BackendSeen::Outdated(None) } else { BackendSeen::Ready }
+    fn backend(&self, key: &(String, String)) -> BackendSeen {
+        let other = self.copy(key).is_some_and(|copy| self.copies.get(key) != Some(copy));
+        if self.unready_backends || other { BackendSeen::Outdated(None) } else { BackendSeen::Ready }
+    }
+
+    /// Service mode: what the Service of primary or canary must be, by what is recorded.
+    fn copy(&self, (service, slot): &(String, String)) -> Option<&ServiceCopy> {
+        let promoted = self.status.promoted.as_ref().and_then(|promoted| promoted.services.get(service));
+        let proving = self.status.run.as_ref().and_then(|run| run.services.get(service));
+        if slot == CANARY { proving.or(promoted) } else { promoted }
+    }
+
+    /// Service mode: somebody points the Services elsewhere.
+    pub fn point(&mut self, host: &str) -> &mut Self {
+        for service in &self.spec.services {
+            let spec = serde_json::json!({"type": "ExternalName", "externalName": host});
+            let copy = ServiceCopy::of(&spec, &BTreeMap::new(), &BTreeMap::new());
+            self.sources.insert(service.name.clone(), copy);
+        }
+        self
+    }
+
+    /// Service mode: where the Service of primary or canary of the first service leads.
+    pub fn leads(&self, slot: &str) -> &str {
+        let key = (self.spec.services[0].name.clone(), slot.to_owned());
+        self.copies.get(&key).and_then(ServiceCopy::external_name).unwrap_or_default()
     }
 
     fn measure(&self, wanted: &Wanted) -> Measured {
@@ -383,7 +419,13 @@ impl World {
                 self.finalizer = false;
                 self.gone = true;
             }
-            Action::WriteBackend { .. } => self.unready_backends = false,
+            Action::WriteBackend { service, member } => {
+                self.unready_backends = false;
+                let key = (service.clone(), member.clone());
+                if let Some(copy) = self.copy(&key).cloned() {
+                    self.copies.insert(key, copy);
+                }
+            }
             Action::ReleaseBackends { .. } => {}
             Action::Rehearse { route, .. } => {
                 let result = if self.refuse_rehearsals { Err("denied by a webhook".to_owned()) } else { Ok(()) };

@@ -1,0 +1,135 @@
+//! What service mode carries of a Service: what its user declared, and nothing that the API server filled in.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// On a Service in service mode: the `MemberCluster` that it leads to, whose Prometheus is read and whose endpoint is probed.
+pub const LEADS_TO_ANNOTATION: &str = "cutover.dev/member";
+
+/// Fields of a Service's spec that are carried as they are. Addresses, node ports and IP families are the API server's.
+const CARRIED: [&str; 12] = [
+    "type",
+    "selector",
+    "externalName",
+    "sessionAffinity",
+    "sessionAffinityConfig",
+    "publishNotReadyAddresses",
+    "internalTrafficPolicy",
+    "externalTrafficPolicy",
+    "trafficDistribution",
+    "loadBalancerClass",
+    "loadBalancerSourceRanges",
+    "allocateLoadBalancerNodePorts",
+];
+/// Fields of a port that are carried.
+const PORT: [&str; 5] = ["name", "port", "protocol", "appProtocol", "targetPort"];
+/// Annotations of tools that would take the copy for the original.
+const NOT_CARRIED: [&str; 3] = ["kubectl.kubernetes.io/", "kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/"];
+
+/// A Service as its user declared it, so that another one can be made like it.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct ServiceCopy {
+    /// Type, ports, selector, external name and the like.
+    #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+    pub spec: Map<String, Value>,
+    /// Its labels.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// Its annotations; external load balancers read them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub annotations: BTreeMap<String, String>,
+}
+
+impl ServiceCopy {
+    /// What is carried of a live Service.
+    #[must_use]
+    pub fn of(spec: &Value, labels: &BTreeMap<String, String>, annotations: &BTreeMap<String, String>) -> Self {
+        let carried = |key: &str| !key.starts_with("cutover.dev/") || key == LEADS_TO_ANNOTATION;
+        let is_tool = |key: &str| NOT_CARRIED.iter().any(|prefix| key.starts_with(prefix));
+        let kept = |from: &BTreeMap<String, String>| {
+            let pairs = from.iter().filter(|(key, _)| carried(key) && !is_tool(key));
+            pairs.map(|(key, value)| (key.clone(), value.clone())).collect()
+        };
+        Self { spec: carried_spec(spec), labels: kept(labels), annotations: kept(annotations) }
+    }
+
+    /// The member that it leads to, where its user says so.
+    #[must_use]
+    pub fn leads_to(&self) -> Option<&str> {
+        self.annotations.get(LEADS_TO_ANNOTATION).map(String::as_str)
+    }
+
+    /// The DNS name that it stands for, if it is of type ExternalName.
+    #[must_use]
+    pub fn external_name(&self) -> Option<&str> {
+        let is_external = self.spec.get("type").and_then(Value::as_str) == Some("ExternalName");
+        self.spec.get("externalName").and_then(Value::as_str).filter(|_| is_external)
+    }
+}
+
+fn carried_spec(spec: &Value) -> Map<String, Value> {
+    let given = |key: &str| spec.get(key).filter(|value| !value.is_null()).cloned();
+    let mut carried: Map<String, Value> =
+        CARRIED.iter().filter_map(|key| Some(((*key).to_owned(), given(key)?))).collect();
+    carried.entry("type").or_insert_with(|| "ClusterIP".into());
+    if given("clusterIP").is_some_and(|address| address == "None") {
+        carried.insert("clusterIP".to_owned(), "None".into());
+    }
+    if let Some(Value::Array(ports)) = given("ports") {
+        carried.insert("ports".to_owned(), ports.iter().map(carried_port).collect());
+    }
+    carried
+}
+
+/// Left out by its user, a port's target is the port itself, and its protocol is TCP: the API server says so.
+fn carried_port(port: &Value) -> Value {
+    let mut carried: Map<String, Value> =
+        PORT.iter().filter_map(|key| Some(((*key).to_owned(), port.get(*key)?.clone()))).collect();
+    carried.entry("protocol").or_insert_with(|| "TCP".into());
+    if let Some(number) = carried.get("port").cloned() {
+        carried.entry("targetPort").or_insert(number);
+    }
+    Value::Object(carried)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn copy(spec: Value, annotations: Value) -> ServiceCopy {
+        let labels = BTreeMap::from([("app".to_owned(), "shop".to_owned())]);
+        ServiceCopy::of(&spec, &labels, &serde_json::from_value(annotations).unwrap())
+    }
+
+    #[test]
+    fn what_the_api_server_fills_in_is_no_change() {
+        let declared = json!({"selector": {"app": "shop"}, "ports": [{"name": "http", "port": 80}]});
+        let live = json!({
+            "selector": {"app": "shop"}, "type": "ClusterIP", "clusterIP": "10.0.0.7", "clusterIPs": ["10.0.0.7"],
+            "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack",
+            "ports": [{"name": "http", "port": 80, "protocol": "TCP", "targetPort": 80, "nodePort": 30080}]
+        });
+        assert_eq!(copy(declared, json!({})), copy(live, json!({})));
+    }
+
+    #[test]
+    fn headless_external_names_and_what_load_balancers_read_are_carried() {
+        let headless = copy(json!({"clusterIP": "None"}), json!({}));
+        assert_eq!(headless.spec.get("clusterIP"), Some(&json!("None")));
+        let external = copy(
+            json!({"type": "ExternalName", "externalName": "eu-3.example.com"}),
+            json!({"cutover.dev/member": "eu-3", "service.beta.kubernetes.io/aws-load-balancer-type": "nlb",
+                   "kubectl.kubernetes.io/last-applied-configuration": "{}", "cutover.dev/write": "x"}),
+        );
+        assert_eq!((external.leads_to(), external.external_name()), (Some("eu-3"), Some("eu-3.example.com")));
+        let kept: Vec<&str> = external.annotations.keys().map(String::as_str).collect();
+        assert_eq!(kept, ["cutover.dev/member", "service.beta.kubernetes.io/aws-load-balancer-type"]);
+        assert_eq!(external.labels.len(), 1);
+    }
+}

@@ -1,0 +1,84 @@
+//! Service mode: the Services of primary and canary, each made like the user's own at some time.
+
+use kube::{ResourceExt, core::DynamicObject};
+use serde_json::{Map, Value};
+
+use super::{check_owner, cluster_ip, name, targets};
+use crate::api::{Reason, ServiceCopy, ServiceSpec};
+use crate::rollout::input::{Problem, SourceSeen};
+use crate::route::owner;
+use crate::route::{Context, Write};
+
+/// What the API server gave a Service and what it keeps, as long as it has an address at all.
+const GIVEN: [&str; 5] = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "healthCheckNodePort"];
+
+/// The user's own Service, as it is carried; or why it cannot be.
+#[must_use]
+pub fn source(service: &ServiceSpec, object: Option<&DynamicObject>) -> SourceSeen {
+    let title = format!("Service {}", service.name);
+    let Some(object) = object else {
+        let message =
+            format!("{title} does not exist: it says what the canary shall be; make it, or correct spec.services");
+        return SourceSeen::Unusable(Problem::new(Reason::ServiceNotFound, message));
+    };
+    let fits = cluster_ip::check_target(&title, &object.data)
+        .and_then(|()| cluster_ip::check_port(&title, &object.data, service.port));
+    match fits {
+        Err(problem) => SourceSeen::Unusable(problem),
+        Ok(()) => SourceSeen::Found(carried(object)),
+    }
+}
+
+fn carried(object: &DynamicObject) -> ServiceCopy {
+    ServiceCopy::of(object.data.get("spec").unwrap_or(&Value::Null), object.labels(), object.annotations())
+}
+
+/// The write that makes the Service of primary or canary what it should be; nothing where it is so already.
+pub(super) fn render(
+    context: &Context<'_>,
+    member: &str,
+    copy: &ServiceCopy,
+    current: Option<&DynamicObject>,
+) -> Result<Vec<Write>, Problem> {
+    let Some(target) = targets(context, member).into_iter().next() else { return Ok(Vec::new()) };
+    let new = || DynamicObject::new(&name(context.service, member), &target.resource).within(context.namespace);
+    let mut after = current.cloned().unwrap_or_else(|| new().data(Value::Object(Map::new())));
+    if current.is_none_or(|live| carried(live).spec != copy.spec) {
+        let spec = spec(copy, current.and_then(|live| live.data.get("spec")));
+        if let Some(data) = after.data.as_object_mut() {
+            data.insert("spec".to_owned(), Value::Object(spec));
+        }
+    }
+    after.metadata.labels.get_or_insert_default().extend(copy.labels.clone());
+    let annotations = after.metadata.annotations.get_or_insert_default();
+    annotations.extend(copy.annotations.clone());
+    if annotations.is_empty() {
+        after.metadata.annotations = None;
+    }
+    check_owner(context, &target, member, current, &after)?;
+    owner::take(&mut after, context);
+    Ok(Write::between(target, current, Some(after)).into_iter().collect())
+}
+
+/// A Service keeps its address and its node ports, where its type has any.
+fn spec(copy: &ServiceCopy, live: Option<&Value>) -> Map<String, Value> {
+    let mut spec = copy.spec.clone();
+    let has_address = |spec: &Value| spec.get("type").and_then(Value::as_str) != Some("ExternalName");
+    let live = live.filter(|live| copy.external_name().is_none() && has_address(live));
+    let Some(live) = live else { return spec };
+    for key in GIVEN {
+        if let Some(given) = live.get(key).filter(|_| !spec.contains_key(key)) {
+            spec.insert(key.to_owned(), given.clone());
+        }
+    }
+    let ports = live.get("ports").and_then(Value::as_array);
+    for port in spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
+        let same =
+            |other: &&Value| other.get("port") == port.get("port") && other.get("protocol") == port.get("protocol");
+        let given = ports.into_iter().flatten().find(same).and_then(|other| other.get("nodePort")).cloned();
+        if let (Some(given), Some(fields)) = (given, port.as_object_mut()) {
+            fields.insert("nodePort".to_owned(), given);
+        }
+    }
+    spec
+}

@@ -1,0 +1,96 @@
+//! Service mode: first sight of the Services, a revision that changes in mid-run, and the copy of what passed.
+
+use super::{
+    health,
+    input::Problem,
+    pass::{Pass, Standing, in_words},
+    ramp::split,
+    sight,
+    target::{Target, target},
+};
+use crate::api::{
+    CANARY, Duration, PRIMARY, Phase, Reason,
+    status::{PlannedStep, Promoted, Run},
+};
+
+/// The Services as they are count as what passed last: the copies are made, and nothing is moved.
+pub(super) fn first_sight(pass: &mut Pass<'_>) -> Option<Problem> {
+    if pass.status.promoted.is_none() {
+        let Target { revision, services, .. } = match target(pass) {
+            Ok(target) => target,
+            Err(problem) => return Some(problem),
+        };
+        if let Some(problem) = sight::unusable_members(pass) {
+            return Some(problem);
+        }
+        pass.status.promoted = Some(Promoted { revision, services });
+    }
+    let primary = split(0, pass.input.spec.weight_total);
+    if let Some(problem) = pass.input.seen.refused.clone() {
+        return Some(problem);
+    }
+    if let Some(problem) = health::backends_not_ready(pass, &both()) {
+        return Some(problem);
+    }
+    match sight::seen_distribution(pass) {
+        Err(problem) => return Some(problem),
+        Ok(Some(live)) if !super::same(&live, &primary) => {
+            let message = format!(
+                "the routes show {}; bring them to Service {} or to its primary before the first run",
+                in_words(&live),
+                pass.input.spec.services.first().map_or("", |service| service.name.as_str())
+            );
+            return Some(Problem::new(Reason::PrimaryDiffers, message));
+        }
+        Ok(_) => {}
+    }
+    pass.status.primary = Some(primary);
+    None
+}
+
+fn both() -> Vec<String> {
+    vec![PRIMARY.to_owned(), CANARY.to_owned()]
+}
+
+/// At rest the copies are kept as they were made.
+pub(super) fn keep_copies(pass: &mut Pass<'_>) -> Option<Problem> {
+    health::backends_not_ready(pass, &both())
+}
+
+/// The next pass looks at what the run is about now.
+pub(super) fn wait_for_sight(pass: &mut Pass<'_>) -> Standing {
+    let now = pass.now();
+    pass.wake_at(now);
+    Standing::new(Phase::Progressing, Reason::Rehearsing, "the canary becomes what was declared")
+}
+
+/// Another revision in mid-run starts again from the primary: a Service that routes send to is not changed under them.
+pub(super) fn new_revision(pass: &mut Pass<'_>) {
+    pass.retreat(Reason::NewTarget, "the Services changed; the new ones start from the primary", true);
+}
+
+/// The step that comes next gives traffic back to a primary that must become what passed first.
+pub(super) fn is_next(run: &Run) -> bool {
+    next(run).is_some_and(|step| step.promotes)
+}
+
+fn next(run: &Run) -> Option<&PlannedStep> {
+    run.plan.get(usize::try_from(run.step).ok()?)
+}
+
+/// Records what passed as what the primary shall be, never a later version of it. The copies are made in the next pass.
+pub(super) fn begin(pass: &mut Pass<'_>) -> Option<Standing> {
+    let now = pass.now();
+    let run = pass.run_mut().filter(|run| run.promoting_since.is_none())?;
+    run.promoting_since = Some(now);
+    // The primary becomes another cluster now, and means to.
+    run.identities.clear();
+    run.waiting_since = None;
+    run.deadline_used = Duration::ZERO;
+    let promoted = Promoted { revision: run.revision.clone(), services: run.services.clone() };
+    pass.status.promoted = Some(promoted);
+    let message = "the Services that passed are copied to the primary";
+    pass.tell(false, Reason::PromotingServices, message);
+    pass.wake_at(now);
+    Some(Standing::new(Phase::Promoting, Reason::PromotingServices, message))
+}

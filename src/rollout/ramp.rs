@@ -1,0 +1,123 @@
+//! The steps of a run in service mode: the canary's shares, and then the way back to a primary that became what passed.
+
+use super::plan::{LARGEST_TOTAL, PlanProblem};
+use crate::api::{CANARY, Distribution, Duration, FleetRolloutSpec, PRIMARY, Progress, status::PlannedStep};
+
+/// The distribution in which the canary has so many of the units.
+#[must_use]
+pub fn split(canary: u32, total: u32) -> Distribution {
+    [(PRIMARY.to_owned(), total.saturating_sub(canary)), (CANARY.to_owned(), canary.min(total))].into()
+}
+
+/// The canary's steps, and those in which traffic goes back to the primary once it was promoted. Without analysis the
+/// primary is promoted at once.
+pub fn ramp(spec: &FleetRolloutSpec) -> Result<Vec<PlannedStep>, PlanProblem> {
+    let mut steps = if spec.skip_analysis { Vec::new() } else { forward(spec)? };
+    let reached = steps.last().and_then(|step| step.weights.get(CANARY)).copied().unwrap_or_default();
+    steps.extend(back(spec, reached));
+    Ok(steps)
+}
+
+fn forward(spec: &FleetRolloutSpec) -> Result<Vec<PlannedStep>, PlanProblem> {
+    let (strategy, total) = (&spec.strategy, spec.weight_total);
+    let step = |progress: Progress, bake: Option<Duration>, wait| {
+        let canary = progress.of(total);
+        if canary == 0 {
+            let member = CANARY.to_owned();
+            let needed = Some(progress.least_total()).filter(|needed| *needed <= LARGEST_TOTAL);
+            return Err(PlanProblem::TooSmall { progress, member, total, needed });
+        }
+        let (bake, weights) = (bake.unwrap_or(strategy.bake), split(canary, total));
+        Ok(PlannedStep { stage: String::new(), progress, weights, bake, wait, promotes: false })
+    };
+    match &strategy.ramp {
+        Some(ramp) => ramp.shares().into_iter().map(|share| step(share, None, None)).collect(),
+        None => strategy.steps.iter().map(|given| step(given.progress, given.bake, given.wait)).collect(),
+    }
+}
+
+/// Nothing is left to prove on the way back: it waits for the routes alone.
+fn back(spec: &FleetRolloutSpec, reached: u32) -> Vec<PlannedStep> {
+    let (ramp, total) = (spec.strategy.ramp.as_ref(), spec.weight_total);
+    let at_a_time =
+        ramp.and_then(|ramp| ramp.step_weight_promotion).map_or(total, |share| (total * share / 100).max(1));
+    let mut left = reached;
+    let mut steps = Vec::new();
+    loop {
+        left = left.saturating_sub(at_a_time);
+        steps.push(PlannedStep {
+            stage: String::new(),
+            progress: Progress::ALL,
+            weights: split(left, total),
+            bake: Duration::ZERO,
+            wait: None,
+            promotes: true,
+        });
+        if left == 0 {
+            return steps;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn shares(strategy: &Value, total: u32) -> Vec<u32> {
+        let spec = json!({"services": [], "weightTotal": total, "strategy": strategy, "analysis": {"metrics": []}});
+        let steps = ramp(&serde_json::from_value(spec).unwrap()).unwrap();
+        steps.iter().map(|step| step.weights[CANARY]).collect()
+    }
+
+    #[test]
+    fn a_step_weight_goes_up_until_it_is_at_or_past_the_most() {
+        assert_eq!(shares(&json!({"ramp": {"stepWeight": 20, "maxWeight": 50}}), 100), [20, 40, 60, 0]);
+        assert_eq!(shares(&json!({"ramp": {"stepWeight": 60}}), 100), [60, 100, 0]);
+        assert_eq!(shares(&json!({"ramp": {"stepWeights": [1, 2, 10, 80]}}), 1000), [10, 20, 100, 800, 0]);
+        assert_eq!(shares(&json!({"steps": [{"progress": "5%"}, {"progress": "100%"}]}), 100), [5, 100, 0]);
+    }
+
+    #[test]
+    fn the_promoted_primary_gets_its_traffic_at_once_or_step_by_step() {
+        let ramp = json!({"ramp": {"stepWeights": [100], "stepWeightPromotion": 50}});
+        assert_eq!(shares(&ramp, 100), [100, 50, 0]);
+    }
+
+    #[test]
+    fn without_analysis_only_the_promotion_is_left() {
+        let spec = json!({"services": [], "skipAnalysis": true, "analysis": {"metrics": []}});
+        let steps = ramp(&serde_json::from_value(spec).unwrap()).unwrap();
+        assert!(steps.len() == 1 && steps[0].promotes && steps[0].weights[PRIMARY] == 100);
+    }
+
+    #[test]
+    fn a_share_of_no_unit_is_refused_with_the_total_that_would_do() {
+        let spec = json!({"services": [], "weightTotal": 10, "analysis": {"metrics": []},
+                          "strategy": {"ramp": {"stepWeights": [4]}}});
+        let refused = ramp(&serde_json::from_value(spec).unwrap()).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "spec.strategy.steps: 4% of the way leaves canary at 0 of 10; scale the weights to weightTotal 25, or take a larger step"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn every_step_sums_to_the_total_and_the_canary_ends_with_nothing(
+            total in 100..10_000_u32, step in 1..=100_u32, most in 1..=100_u32, back in prop::option::of(1..=100_u32)
+        ) {
+            let mut ramp_ = json!({"stepWeight": step, "maxWeight": most});
+            if let Some(back) = back { ramp_["stepWeightPromotion"] = back.into(); }
+            let spec = json!({"services": [], "weightTotal": total, "strategy": {"ramp": ramp_}, "analysis": {"metrics": []}});
+            let steps = ramp(&serde_json::from_value(spec).unwrap()).unwrap();
+            prop_assert!(steps.iter().all(|step| step.weights.values().sum::<u32>() == total));
+            let rising = steps.iter().filter(|step| !step.promotes).map(|step| step.weights[CANARY]).collect::<Vec<_>>();
+            prop_assert!(rising.is_sorted_by(|one, other| one < other));
+            let falling = steps.iter().filter(|step| step.promotes).map(|step| step.weights[CANARY]).collect::<Vec<_>>();
+            prop_assert!(falling.is_sorted_by(|one, other| one > other) && falling.last() == Some(&0));
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What a rollout shall become, in either mode.
+
+use std::collections::BTreeMap;
+
+use super::{
+    input::{Problem, SourceSeen},
+    pass::Pass,
+    ramp::split,
+    revision::{declared, digest, revision, same},
+};
+use crate::api::{Distribution, Mode, Reason, ServiceCopy, status::Run};
+
+/// What is declared now.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Target {
+    /// Its name: equal declarations have equal ones.
+    pub(super) revision: String,
+    /// Where the traffic is in the end.
+    pub(super) weights: Distribution,
+    /// Service mode: the Services as their users declare them.
+    pub(super) services: BTreeMap<String, ServiceCopy>,
+}
+
+/// What is declared now, unless a Service that declares it cannot be read.
+pub(super) fn target(pass: &Pass<'_>) -> Result<Target, Problem> {
+    let spec = pass.input.spec;
+    match spec.mode() {
+        Mode::Member => Ok(Target { revision: revision(spec), weights: declared(spec), services: BTreeMap::new() }),
+        Mode::Service => {
+            let services = sources(pass)?;
+            let revision = digest(&(&services, &spec.services));
+            Ok(Target { revision, weights: split(0, spec.weight_total), services })
+        }
+    }
+}
+
+/// Nothing is left to do: what is declared is what passed last.
+pub(super) fn is_reached(pass: &Pass<'_>, target: &Target) -> bool {
+    match pass.input.spec.mode() {
+        Mode::Member => pass.status.primary.as_ref().is_some_and(|primary| same(&target.weights, primary)),
+        Mode::Service => pass.status.promoted.as_ref().is_some_and(|promoted| promoted.revision == target.revision),
+    }
+}
+
+/// What is declared is what the run goes back to anyway.
+pub(super) fn is_way_back(pass: &Pass<'_>, run: &Run, target: &Target) -> bool {
+    match pass.input.spec.mode() {
+        Mode::Member => same(&target.weights, &run.way_back),
+        Mode::Service => is_reached(pass, target),
+    }
+}
+
+/// The Services as their users declare them.
+fn sources(pass: &Pass<'_>) -> Result<BTreeMap<String, ServiceCopy>, Problem> {
+    let one = |name: &String| match pass.input.seen.sources.get(name) {
+        Some(SourceSeen::Found(copy)) => Ok((name.clone(), copy.clone())),
+        Some(SourceSeen::Unusable(problem)) => Err(problem.clone()),
+        None => Err(Problem::new(Reason::FirstSight, format!("Service {name} has not been read yet"))),
+    };
+    pass.input.spec.services.iter().map(|service| one(&service.name)).collect()
+}
