@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::{
+use super::{
     fleet::{Metrics, Wrong},
     plan::Plan,
     scenario::{self, CRDS, MEMBER_PATH, ROUTES, SECRETS, members},

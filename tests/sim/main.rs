@@ -26,6 +26,7 @@ mod judge;
 mod life;
 mod plan;
 mod scenario;
+mod server;
 mod world;
 
 use std::{
