@@ -47,7 +47,7 @@ pub fn source(path: &str) -> PathBuf {
 }
 
 /// A file of roles as it is, but bound to a user with a token instead of a `ServiceAccount`.
-fn bound(path: &str, user: &str) -> Result<String> {
+pub fn bound(path: &str, user: &str) -> Result<String> {
     let text = fs::read_to_string(source(path)).with_context(|| path.to_owned())?;
     let mut objects: Vec<Value> = serde_yaml::from_multiple(&text)?;
     for object in &mut objects {

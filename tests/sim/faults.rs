@@ -21,6 +21,7 @@ use tokio::sync::Notify;
 use super::{
     deeds,
     plan::{Bad, Dice, Plan},
+    server::Caller,
     world::{World, seconds},
 };
 
@@ -402,7 +403,7 @@ impl Layer {
         }
         self.alive().await;
         let request = self.prepared(request, &call, &fate).await?;
-        let response = self.world.server.answer(request).await;
+        let response = self.world.server.answer(Caller::Hub, request).await;
         if call.writes() {
             self.world.look();
             if call.plural != "leases" {

@@ -19,7 +19,7 @@ use super::{
     judge::Judge,
     plan::Plan,
     scenario::Scenario,
-    server::{Server, Time},
+    server::{Caller, Server, Time},
 };
 
 /// When the world begins, if nobody says otherwise.
@@ -129,7 +129,7 @@ impl World {
         let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
         let request = Request::builder().method(method).uri(uri).header("content-type", kind).body(body);
         let Ok(request) = request else { return (0, Value::Null) };
-        let Some(response) = self.server.answer(request).now_or_never() else { return (0, Value::Null) };
+        let Some(response) = self.server.answer(Caller::World, request).now_or_never() else { return (0, Value::Null) };
         let status = response.status().as_u16();
         let body = axum::body::to_bytes(response.into_body(), usize::MAX).now_or_never();
         let body = body.and_then(Result::ok).and_then(|bytes| serde_json::from_slice(&bytes).ok());

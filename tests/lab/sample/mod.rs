@@ -3,6 +3,7 @@
 mod asked;
 mod chosen;
 mod names;
+mod rights;
 mod tenant;
 mod watches;
 
@@ -13,6 +14,7 @@ use std::{
         Arc, Mutex, Once, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use anyhow::{Result, ensure};
@@ -22,6 +24,7 @@ use kube::Client;
 use tokio::runtime::Handle;
 
 use crate::{
+    apiserver::{HUB_GROUP, HUB_USER},
     simulator::{
         drive::{self, Outcome},
         life::PANICS,
@@ -31,12 +34,16 @@ use crate::{
     wait::{eventually, seconds},
 };
 use chosen::References;
+pub use rights::everywhere;
 use tenant::Tenant;
 
 /// Plans side by side.
 const AT_A_TIME: usize = 4;
 /// A plan's world begins before the server's time: a request that the server dates is never too old for the hub.
 const AHEAD: SignedDuration = SignedDuration::from_hours(1);
+
+/// How much later than the writer's answer a watch tells, by seed.
+const LAGS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(20), Duration::from_millis(200)];
 
 /// One API server, and the plans that were made on it.
 pub struct Sample {
@@ -58,12 +65,13 @@ impl Sample {
         Self { client, io, next: AtomicUsize::new(1) }
     }
 
-    /// Waits until every kind can be watched: those that were just defined are not at once.
+    /// Waits until the hub may watch every kind: those that were just defined, and roles, are not there at once.
     pub async fn ready(&self) -> Result<()> {
-        for path in tenant::HISTORY {
+        for path in tenant::HISTORY.into_iter().filter(|path| !path.ends_with("events") && !path.ends_with("leases")) {
             eventually(path, seconds(20), async || {
-                let request = Request::get(format!("{path}?watch=true&timeoutSeconds=1")).body(Vec::new().into())?;
-                let status = self.client.send(request).await?.status();
+                let request = Request::get(format!("{path}?watch=true&timeoutSeconds=1"));
+                let request = request.header("Impersonate-User", HUB_USER).header("Impersonate-Group", HUB_GROUP);
+                let status = self.client.send(request.body(Vec::new().into())?).await?.status();
                 ensure!(status.is_success(), "{status}");
                 Ok(())
             })
@@ -79,7 +87,8 @@ impl Sample {
         if references.iter().any(|outcome| !outcome.broken.is_empty()) {
             return references;
         }
-        let references = references.into_iter().map(|outcome| ((outcome.plan.run, outcome.plan.seed), outcome)).collect();
+        let references =
+            references.into_iter().map(|outcome| ((outcome.plan.run, outcome.plan.seed), outcome)).collect();
         self.made(&chosen::plans(&references), &references)
     }
 
@@ -105,12 +114,14 @@ impl Sample {
     }
 
     fn run(&self, plan: Plan, reference: Option<&Outcome>) -> Outcome {
+        let lag = LAGS[plan.seed as usize % LAGS.len()];
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let mut tenant = None;
         let made = std::panic::catch_unwind(AssertUnwindSafe(|| {
             let genesis = (Timestamp::now() - AHEAD).round(Unit::Second).expect("a time");
             let world = World::on(plan, genesis, |time| {
-                Arc::new(tenant.insert(Tenant::new(number, self.client.clone(), self.io.clone(), time)).clone())
+                let made = Tenant::new(number, self.client.clone(), self.io.clone(), lag, time);
+                Arc::new(tenant.insert(made).clone())
             });
             drive::run_in(world, reference)
         }));

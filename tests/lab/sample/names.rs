@@ -105,9 +105,9 @@ impl Names {
     }
 }
 
-/// The definition of a person's request says who asks; the server wants to know that it is true.
-pub fn requested_by(body: &[u8]) -> Option<String> {
-    let object = serde_json::from_slice::<Value>(body).ok()?;
+/// The person in whose name something is asked of a rollout.
+pub fn requested_by(asked: &Asked, body: &[u8]) -> Option<String> {
+    let asks = asked.plural == "rolloutrequests" && asked.method == Method::POST;
+    let object = serde_json::from_slice::<Value>(body).ok().filter(|_| asks)?;
     object["spec"]["requestedBy"].as_str().map(str::to_owned)
 }
-

@@ -25,7 +25,10 @@ use super::{
     names::{Names, requested_by},
     watches::{Choice, News, Watches, revision},
 };
-use crate::simulator::server::{Server, Time};
+use crate::{
+    apiserver::{HUB_GROUP, HUB_USER},
+    simulator::server::{Caller, Server, Time},
+};
 
 /// Kinds whose changes are the plan's history.
 pub const HISTORY: [&str; 9] = [
@@ -49,6 +52,8 @@ struct Inner {
     /// Where sockets are.
     io: Handle,
     time: Time,
+    /// An event is told to the hub so much later, in its own time.
+    lag: Duration,
     watches: Watches,
     past: Mutex<Past>,
     streams: Mutex<JoinSet<()>>,
@@ -61,13 +66,13 @@ struct Past {
 }
 
 impl Server for Tenant {
-    fn answer(&self, request: Request<Body>) -> BoxFuture<'static, Response<Body>> {
+    fn answer(&self, caller: Caller, request: Request<Body>) -> BoxFuture<'static, Response<Body>> {
         let tenant = self.clone();
         async move {
             let (head, body) = request.into_parts();
             let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
             let asked = Asked::of(&head);
-            let request = tenant.request(&head, &asked, bytes.to_vec());
+            let request = tenant.request(caller, &head, &asked, bytes.to_vec());
             if asked.is_watch() { tenant.watch(&asked, request) } else { tenant.call(&head, &asked, request) }
         }
         .boxed()
@@ -84,14 +89,14 @@ impl Server for Tenant {
 }
 
 impl Tenant {
-    pub fn new(number: usize, client: Client, io: Handle, time: Time) -> Self {
+    pub fn new(number: usize, client: Client, io: Handle, lag: Duration, time: Time) -> Self {
         let (watches, past, streams) = (Watches::default(), Mutex::default(), Mutex::default());
-        let tenant = Self(Arc::new(Inner { names: Names::new(number), client, io, time, watches, past, streams }));
+        let tenant = Self(Arc::new(Inner { names: Names::new(number), client, io, time, lag, watches, past, streams }));
         for path in HISTORY {
             let request = Request::get(format!("{path}?watch=true")).body(()).expect("a request");
             let (head, ()) = request.into_parts();
             let asked = Asked::of(&head);
-            let request = tenant.request(&head, &asked, Vec::new());
+            let request = tenant.request(Caller::World, &head, &asked, Vec::new());
             let (status, said) = tenant.begin_watch(&asked, request, None);
             assert!(status.is_success(), "{path}: {status} {}", String::from_utf8_lossy(&said));
         }
@@ -112,7 +117,7 @@ impl Tenant {
     }
 
     /// The request as the server shall see it.
-    fn request(&self, head: &Parts, asked: &Asked, bytes: Vec<u8>) -> Request<client::Body> {
+    fn request(&self, caller: Caller, head: &Parts, asked: &Asked, bytes: Vec<u8>) -> Request<client::Body> {
         let names = &self.0.names;
         let mut request = Request::builder().method(head.method.clone()).uri(names.uri(asked));
         for name in [header::CONTENT_TYPE, header::ACCEPT, header::USER_AGENT] {
@@ -120,12 +125,13 @@ impl Tenant {
                 request = request.header(name, value);
             }
         }
-        // The server wants to know that it is really this person who asks.
-        if asked.plural == "rolloutrequests"
-            && asked.method == Method::POST
-            && let Some(person) = requested_by(&bytes)
-        {
-            request = request.header("Impersonate-User", person).header("Impersonate-Group", "system:masters");
+        let (user, group) = match caller {
+            Caller::Hub => (Some(HUB_USER.to_owned()), HUB_GROUP),
+            // The server wants to know that it is really this person who asks.
+            Caller::World => (requested_by(asked, &bytes), "system:masters"),
+        };
+        if let Some(user) = user {
+            request = request.header("Impersonate-User", user).header("Impersonate-Group", group);
         }
         request.body(names.body(asked, bytes).into()).expect("a request")
     }
@@ -164,7 +170,9 @@ impl Tenant {
         let what = format!("{} {key}", asked.method);
         let about = if answered["kind"] == "Status" { before.as_deref().unwrap_or(answered) } else { answered };
         let news = self.0.watches.written(&what, |news| {
-            news.is_about(&asked.plural, about) && (news.gone == gone) && (gone || news.revision() == revision(answered))
+            news.is_about(&asked.plural, about)
+                && (news.gone == gone)
+                && (gone || news.revision() == revision(answered))
         });
         let mut past = self.past();
         for news in news {
@@ -184,7 +192,9 @@ impl Tenant {
         // The server ends it by its own clock; here that is the plan's.
         let lasts = asked.option("timeoutSeconds").and_then(|text| text.parse().ok()).unwrap_or(3600);
         let end = tokio::time::sleep(Duration::from_secs(lasts));
-        answer(status, Body::from_stream(events.map(Ok::<_, io::Error>).take_until(end)))
+        let lag = self.0.lag;
+        let late = events.then(move |event| tokio::time::sleep(lag).map(|()| Ok::<_, io::Error>(event)));
+        answer(status, Body::from_stream(late.take_until(end)))
     }
 
     /// Returns when the server has begun to tell, or what it refused with.

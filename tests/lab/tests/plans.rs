@@ -6,14 +6,15 @@ use crate::{
     lab::SAMPLE,
     parts::Parts,
     runner::{Scene, Test},
-    sample::Sample,
+    sample::{self, Sample},
     simulator::{drive::Outcome, plan::Plan},
 };
 use anyhow::{Context, Result, anyhow, ensure};
 use std::{collections::BTreeMap, time::Instant};
 use tokio::runtime::Handle;
 
-pub const TESTS: &[Test] = &[Test { name: "plans_of_the_simulator", exclusive: true, run: |scene| Box::pin(plans(scene)) }];
+pub const TESTS: &[Test] =
+    &[Test { name: "plans_of_the_simulator", exclusive: true, run: |scene| Box::pin(plans(scene)) }];
 
 /// At least so many plans must have met their fault.
 const LEAST: usize = 100;
@@ -24,6 +25,7 @@ async fn plans(scene: Scene) -> Result<()> {
     let cluster = Cluster::start("sample", SAMPLE, &parts, &scene.folder, &scene.pki).await?;
     cluster.install_crds(&parts.gateway_api_crds).await?;
     fleet::install_kinds(&cluster).await?;
+    cluster.apply("", &sample::everywhere()?).await?;
     let only = std::env::var("PLAN").ok().filter(|line| !line.is_empty());
     let only = only.map(|line| line.parse::<Plan>()).transpose().map_err(|error| anyhow!(error))?;
     let (sample, since) = (Sample::new(cluster.client.clone(), Handle::current()), Instant::now());
