@@ -1,9 +1,11 @@
 //! A request to the API server, read.
 
+use std::collections::VecDeque;
+
 use http::{Method, request::Parts};
 
 /// What a request is about.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
 pub struct Asked {
     pub method: Method,
     /// Empty for the core group.
@@ -18,39 +20,25 @@ pub struct Asked {
 
 impl Asked {
     pub fn of(head: &Parts) -> Self {
-        let mut parts = head.uri.path().split('/').filter(|part| !part.is_empty()).map(str::to_owned).peekable();
-        let is_core = parts.next().is_some_and(|root| root == "api");
-        let group = if is_core { String::new() } else { parts.next().unwrap_or_default() };
-        let version = parts.next().unwrap_or_default();
-        let mut plural = parts.next().unwrap_or_default();
-        let mut namespace = None;
-        if plural == "namespaces" {
-            let name = parts.next();
-            // A namespace itself has at most a subresource after its name.
-            match (name, parts.peek().map(String::as_str)) {
-                (Some(within), Some(kind)) if !["status", "finalize"].contains(&kind) => {
-                    (namespace, plural) = (Some(within), parts.next().unwrap_or_default());
-                }
-                (name, _) => {
-                    let subresource = parts.next();
-                    return Self::new(head, [group, version, plural], None, name.unwrap_or_default(), subresource);
-                }
-            }
+        let mut parts: VecDeque<&str> = head.uri.path().split('/').filter(|part| !part.is_empty()).collect();
+        let is_core = parts.pop_front() == Some("api");
+        let group = if is_core { None } else { parts.pop_front() };
+        let version = parts.pop_front();
+        // `namespaces/a/services/b` is about a Service, `namespaces/a` and `namespaces/a/status` about the namespace.
+        let is_within = parts.len() > 2 && parts[0] == "namespaces" && !["status", "finalize"].contains(&parts[2]);
+        let namespace = is_within.then(|| parts.drain(..2).skip(1).map(str::to_owned).collect());
+        let (plural, name, subresource) = (parts.pop_front(), parts.pop_front(), parts.pop_front());
+        let text = |part: Option<&str>| part.unwrap_or_default().to_owned();
+        Self {
+            method: head.method.clone(),
+            group: text(group),
+            version: text(version),
+            plural: text(plural),
+            namespace,
+            name: text(name),
+            subresource: subresource.map(str::to_owned),
+            query: text(head.uri.query()),
         }
-        let name = parts.next().unwrap_or_default();
-        let subresource = parts.next();
-        Self::new(head, [group, version, plural], namespace, name, subresource)
-    }
-
-    fn new(
-        head: &Parts,
-        [group, version, plural]: [String; 3],
-        namespace: Option<String>,
-        name: String,
-        subresource: Option<String>,
-    ) -> Self {
-        let query = head.uri.query().unwrap_or_default().to_owned();
-        Self { method: head.method.clone(), group, version, plural, namespace, name, subresource, query }
     }
 
     pub fn option(&self, key: &str) -> Option<&str> {

@@ -42,9 +42,6 @@ const AT_A_TIME: usize = 4;
 /// A plan's world begins before the server's time: a request that the server dates is never too old for the hub.
 const AHEAD: SignedDuration = SignedDuration::from_hours(1);
 
-/// How much later than the writer's answer a watch tells, by seed.
-const LAGS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(20), Duration::from_millis(200)];
-
 /// One API server, and the plans that were made on it.
 pub struct Sample {
     client: Client,
@@ -114,13 +111,12 @@ impl Sample {
     }
 
     fn run(&self, plan: Plan, reference: Option<&Outcome>) -> Outcome {
-        let lag = LAGS[plan.seed as usize % LAGS.len()];
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let mut tenant = None;
         let made = std::panic::catch_unwind(AssertUnwindSafe(|| {
             let genesis = (Timestamp::now() - AHEAD).round(Unit::Second).expect("a time");
             let world = World::on(plan, genesis, |time| {
-                let made = Tenant::new(number, self.client.clone(), self.io.clone(), lag, time);
+                let made = Tenant::new(number, self.client.clone(), self.io.clone(), lag(plan), time);
                 Arc::new(tenant.insert(made).clone())
             });
             drive::run_in(world, reference)
@@ -128,6 +124,15 @@ impl Sample {
         tenant.iter().for_each(Tenant::end);
         made.unwrap_or_else(|_| unfinished(plan))
     }
+}
+
+/// How much later than the writer's answer a watch of the hub is told.
+fn lag(plan: Plan) -> Duration {
+    Duration::from_millis(match plan.seed % 3 {
+        0 => 0,
+        1 => 20,
+        _ => 200,
+    })
 }
 
 /// A plan that ended in a panic outside of the hub.

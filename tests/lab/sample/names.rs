@@ -29,25 +29,26 @@ impl Names {
         format!("{LABEL}%3D{}x", self.prefix)
     }
 
+    /// Where the server has what is asked for.
     pub fn uri(&self, asked: &Asked) -> Uri {
         let Asked { group, version, plural, namespace, name, subresource, .. } = asked;
-        let mut path = if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
-        if let Some(namespace) = namespace {
-            path.push_str(&format!("/namespaces/{}", self.namespace(namespace)));
-        }
-        path.push_str(&format!("/{plural}"));
-        let name = match plural.as_str() {
-            "namespaces" => self.namespace(name),
-            "memberclusters" if !name.is_empty() => format!("{}{name}", self.prefix),
-            _ => name.clone(),
-        };
-        for part in [Some(&name), subresource.as_ref()].into_iter().flatten().filter(|part| !part.is_empty()) {
-            path.push_str(&format!("/{part}"));
-        }
-        let chosen = asked.method == Method::GET && asked.is_whole() && !SHARED.contains(&plural.as_str());
-        let query = if chosen { self.selecting(asked) } else { asked.query().to_owned() };
+        let root = if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
+        let within = namespace.as_ref().map(|namespace| format!("namespaces/{}", self.namespace(namespace)));
+        let name = Some(self.name(plural, name)).filter(|name| !name.is_empty());
+        let parts = [Some(root), within, Some(plural.clone()), name, subresource.clone()];
+        let path = parts.into_iter().flatten().collect::<Vec<_>>().join("/");
+        let of_all_plans = asked.method == Method::GET && asked.is_whole() && !SHARED.contains(&plural.as_str());
+        let query = if of_all_plans { self.selecting(asked) } else { asked.query().to_owned() };
         let uri = if query.is_empty() { path } else { format!("{path}?{query}") };
         uri.parse().expect("a path of Kubernetes")
+    }
+
+    fn name(&self, plural: &str, name: &str) -> String {
+        match plural {
+            "namespaces" => self.namespace(name),
+            "memberclusters" if !name.is_empty() => format!("{}{name}", self.prefix),
+            _ => name.to_owned(),
+        }
     }
 
     fn selecting(&self, asked: &Asked) -> String {
@@ -72,11 +73,8 @@ impl Names {
 
     fn own(&self, asked: &Asked, object: &mut Value) {
         object["metadata"]["labels"][LABEL] = format!("{}x", self.prefix).into();
-        let Some(name) = object["metadata"]["name"].as_str().map(str::to_owned) else { return };
-        match asked.plural.as_str() {
-            "memberclusters" => object["metadata"]["name"] = format!("{}{name}", self.prefix).into(),
-            "namespaces" => object["metadata"]["name"] = self.namespace(&name).into(),
-            _ => {}
+        if let Some(name) = object["metadata"]["name"].as_str().map(|name| self.name(&asked.plural, name)) {
+            object["metadata"]["name"] = name.into();
         }
     }
 
