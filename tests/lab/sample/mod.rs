@@ -3,6 +3,7 @@
 mod asked;
 mod chosen;
 mod names;
+mod past;
 mod rights;
 mod tenant;
 mod watches;

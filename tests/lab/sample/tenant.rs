@@ -1,14 +1,13 @@
 //! A real API server as one plan has it: an answer takes no time of the plan's world, and every change is known.
 
 use std::{
-    collections::BTreeMap,
     io,
     sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
     time::Duration,
 };
 
 use axum::body::{Body, Bytes, to_bytes};
-use cutover::sandbox::api::{Author, Change, Verb};
+use cutover::sandbox::api::Change;
 use futures::{
     FutureExt, StreamExt,
     channel::mpsc::{UnboundedSender, unbounded},
@@ -23,6 +22,7 @@ use tokio::{runtime::Handle, task::JoinSet};
 use super::{
     asked::Asked,
     names::{Names, requested_by},
+    past::{Past, author, key, stranger},
     watches::{Choice, News, Watches, revision},
 };
 use crate::{
@@ -59,12 +59,6 @@ struct Inner {
     streams: Mutex<JoinSet<()>>,
 }
 
-#[derive(Default)]
-struct Past {
-    changes: Vec<Arc<Change>>,
-    objects: BTreeMap<String, Arc<Value>>,
-}
-
 impl Server for Tenant {
     fn answer(&self, caller: Caller, request: Request<Body>) -> BoxFuture<'static, Response<Body>> {
         let tenant = self.clone();
@@ -82,9 +76,9 @@ impl Server for Tenant {
         let unasked = self.0.watches.unasked();
         let mut past = self.past();
         for news in unasked {
-            past.take(news, Author { manager: "nobody-in-this-plan".to_owned(), ..Author::default() }, &self.0.time);
+            past.take(news, stranger(), (self.0.time)());
         }
-        past.changes.get(seen..).unwrap_or_default().to_vec()
+        past.since(seen)
     }
 }
 
@@ -160,7 +154,7 @@ impl Tenant {
             return;
         }
         let key = key(&asked.plural, asked.namespace.as_deref().unwrap_or_default(), &asked.name);
-        let before = self.past().objects.get(&key).cloned();
+        let before = self.past().object(&key);
         let metadata = &answered["metadata"];
         let bare = metadata["finalizers"].as_array().is_none_or(Vec::is_empty);
         let gone = bare && (asked.method == Method::DELETE || metadata["deletionTimestamp"].is_string());
@@ -177,8 +171,8 @@ impl Tenant {
         let mut past = self.past();
         for news in news {
             let mine = news.is_about(&asked.plural, about);
-            let author = if mine { author(head, asked) } else { Author::default() };
-            past.take(news, author, &self.0.time);
+            let author = if mine { author(head, asked) } else { stranger() };
+            past.take(news, author, (self.0.time)());
         }
     }
 
@@ -251,44 +245,6 @@ impl Tenant {
             }
         }
     }
-}
-
-impl Past {
-    fn take(&mut self, news: News, author: Author, time: &Time) {
-        let text = |key: &str| news.object["metadata"][key].as_str().unwrap_or_default().to_owned();
-        let (namespace, name, uid) = (text("namespace"), text("name"), text("uid"));
-        let key = key(&news.plural, &namespace, &name);
-        let revision = news.revision();
-        let object = Arc::new(news.object);
-        let after = (!news.gone).then(|| object.clone());
-        let before = match &after {
-            Some(after) => self.objects.insert(key, after.clone()),
-            None => self.objects.remove(&key),
-        };
-        let verb = match (&before, &after) {
-            (_, None) => Verb::Delete,
-            (None, Some(_)) => Verb::Create,
-            (Some(_), Some(_)) => Verb::Update,
-        };
-        let group = object["apiVersion"].as_str().and_then(|version| version.split_once('/'));
-        let group = group.map(|(group, _)| group.to_owned()).unwrap_or_default();
-        let (plural, at) = (news.plural, time());
-        let change = Change { revision, at, verb, group, plural, namespace, name, uid, author, before, after };
-        self.changes.push(Arc::new(change));
-    }
-}
-
-fn key(plural: &str, namespace: &str, name: &str) -> String {
-    format!("{plural}/{namespace}/{name}")
-}
-
-/// The field manager, or else the first word of the user agent.
-fn author(head: &Parts, asked: &Asked) -> Author {
-    let agent = head.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
-    let agent = agent.split('/').next().unwrap_or_default();
-    let manager = asked.option("fieldManager").unwrap_or(agent);
-    let manager = if manager.is_empty() { "unknown" } else { manager }.to_owned();
-    Author { manager, version: asked.version.clone(), subresource: asked.subresource.clone() }
 }
 
 fn answer(status: StatusCode, body: Body) -> Response<Body> {
