@@ -19,15 +19,12 @@ pub const PORT: u16 = 6443;
 const ETCD: &str = "http://127.0.0.1:2379";
 
 /// Who may ask an API server, and as which group; each has a token.
-pub const USERS: [(&str, &str); 4] = [
-    (ADMIN, "system:masters"),
-    (HUB_USER, "cutover:hub"),
-    (READER, "cutover:readers"),
-    (OPERATOR, "cutover:operators"),
-];
+pub const USERS: [(&str, &str); 4] =
+    [(ADMIN, "system:masters"), (HUB_USER, HUB_GROUP), (READER, "cutover:readers"), (OPERATOR, "cutover:operators")];
 pub const ADMIN: &str = "lab-admin";
 /// The hub process: no rights but those that roles give.
 pub const HUB_USER: &str = "cutover-hub";
+pub const HUB_GROUP: &str = "cutover:hub";
 /// The hub process on a member.
 pub const READER: &str = "cutover-reader";
 /// A person who uses the verbs.

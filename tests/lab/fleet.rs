@@ -21,12 +21,9 @@ pub const BY_TLS: [&str; 2] = ["promotion-by-http-proxy", "promotion-by-route-gr
 
 /// Installs everything that the hub process needs.
 pub async fn install(hub: &Cluster, members: &BTreeMap<&'static str, Member>, pki: &Pki) -> Result<()> {
-    hub.create_namespace(SYSTEM).await?;
-    hub.install_crds(&source("config/crd")).await?;
-    hub.apply(SYSTEM, &bound("config/rbac/hub.yaml", HUB_USER)?).await?;
+    install_kinds(hub).await?;
     hub.apply(SYSTEM, &bound("config/rbac/people.yaml", OPERATOR)?).await?;
     hub.apply(SYSTEM, &operator()).await?;
-    hub.apply(SYSTEM, &fs::read_to_string(source("config/admission/requested-by.yaml"))?).await?;
     hub.apply(SYSTEM, &secret("lab-ca", "ca.crt", &pki.ca)).await?;
     for (name, member) in members {
         member.cluster.apply(SYSTEM, &bound("config/rbac/member.yaml", READER)?).await?;
@@ -36,13 +33,21 @@ pub async fn install(hub: &Cluster, members: &BTreeMap<&'static str, Member>, pk
     Ok(())
 }
 
+/// cutover's kinds, the hub's rights, and who may ask.
+pub async fn install_kinds(hub: &Cluster) -> Result<()> {
+    hub.create_namespace(SYSTEM).await?;
+    hub.install_crds(&source("config/crd")).await?;
+    hub.apply(SYSTEM, &bound("config/rbac/hub.yaml", HUB_USER)?).await?;
+    hub.apply(SYSTEM, &fs::read_to_string(source("config/admission/requested-by.yaml"))?).await
+}
+
 /// A file of the repository.
 pub fn source(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
 /// A file of roles as it is, but bound to a user with a token instead of a `ServiceAccount`.
-fn bound(path: &str, user: &str) -> Result<String> {
+pub fn bound(path: &str, user: &str) -> Result<String> {
     let text = fs::read_to_string(source(path)).with_context(|| path.to_owned())?;
     let mut objects: Vec<Value> = serde_yaml::from_multiple(&text)?;
     for object in &mut objects {

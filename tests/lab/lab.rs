@@ -29,14 +29,18 @@ const HUB: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 /// Where the shared hub process answers for itself.
 const HUB_PORT: u16 = 8201;
 
-/// The hub, Skipper, Envoy, the members. Not loopback, which the hub process and the Service proxy refuse.
-pub const ADDRESSES: [Ipv4Addr; 6] = [
+/// One more API server, which the sample of plans starts for itself.
+pub const SAMPLE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 21);
+
+/// The hub, Skipper, Envoy, the members, the sample. Not loopback, which the hub process and the Service proxy refuse.
+pub const ADDRESSES: [Ipv4Addr; 7] = [
     HUB,
     Ipv4Addr::new(10, 77, 0, 2),
     Ipv4Addr::new(10, 77, 0, 3),
     Ipv4Addr::new(10, 77, 0, 11),
     Ipv4Addr::new(10, 77, 0, 12),
     Ipv4Addr::new(10, 77, 0, 13),
+    SAMPLE,
 ];
 
 /// eu-1 has 10.77.0.11, and so on.

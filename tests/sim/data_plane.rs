@@ -6,7 +6,7 @@ use cutover::sandbox::api::Change;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::world::seconds;
+use super::world::seconds;
 
 /// From a write to its taking.
 const DELAY: f64 = 0.4;

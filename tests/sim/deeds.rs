@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::{
+use super::{
     fleet::{Metrics, Wrong},
     plan::Plan,
     scenario::{self, CRDS, MEMBER_PATH, ROUTES, SECRETS, members},
@@ -38,7 +38,7 @@ pub fn after_write(world: &World, index: usize) {
         return;
     }
     let begins = matches!(world.plan.pattern, 8 | 9 | 10 | 11 | 13 | 15..=18 | 20..=22)
-        || world.plan.pattern == 19 && world.plan.variant().ends_with("live");
+        || world.plan.pattern == 19 && !world.plan.variant().ends_with("before");
     if begins {
         begin(world);
     }

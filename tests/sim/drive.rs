@@ -5,12 +5,12 @@ use std::{collections::BTreeMap, sync::Arc};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::{
+use super::{
     deeds,
     judge::nonzero,
     life::{Life, PANICS},
     plan::{Plan, Run},
-    world::{GENESIS, ROLLOUT, World, seconds},
+    world::{ROLLOUT, World, seconds},
 };
 
 /// A moment: every actor acts once in it.
@@ -46,18 +46,23 @@ struct Drive {
     broken: Vec<String>,
 }
 
-/// Runs a plan; `reference` is the same run without faults.
+/// Runs a plan in memory; `reference` is the same run without faults.
 pub fn run(plan: Plan, reference: Option<&Outcome>) -> Outcome {
+    run_in(World::new(plan), reference)
+}
+
+/// Runs the plan of a world that has just begun.
+pub fn run_in(world: Arc<World>, reference: Option<&Outcome>) -> Outcome {
     PANICS.set(0);
-    let world = World::new(plan);
+    let plan = world.plan;
     let mut drive = Drive {
         leader_election: plan.seed % 2 == 1 || matches!(plan.pattern, 6 | 7),
+        helped: world.genesis,
         world,
         lives: Vec::new(),
         next: 0,
         reborn_at: None,
         wrong: SignedDuration::ZERO,
-        helped: GENESIS,
         broken: Vec::new(),
     };
     drive.begin();
@@ -74,7 +79,7 @@ impl Drive {
         let (pattern, what) = (world.plan.pattern, world.plan.variant());
         let late = pattern == 24;
         world.scenario.install(&world, !(late && what == "late-crds"), !(late && what == "late-route-crd"));
-        world.tick(GENESIS);
+        world.tick(world.genesis);
         if late || pattern == 19 && what.ends_with("before") {
             deeds::begin(&world);
         }
@@ -96,7 +101,7 @@ impl Drive {
     /// One moment of this length.
     fn moment(&mut self, length: f64) {
         let world = self.world.clone();
-        let now = GENESIS + seconds(((world.age() + length) / MOMENT).round() * MOMENT);
+        let now = world.genesis + seconds(((world.age() + length) / MOMENT).round() * MOMENT);
         for life in &self.lives {
             let stopped = world.faults().is_stopped(life.index);
             if !stopped {
@@ -121,9 +126,9 @@ impl Drive {
             self.reborn_at = Some(now + SignedDuration::from_secs(i64::try_from(pause).unwrap_or(0)));
             if self.world.plan.pattern == 5 {
                 let mut faults = self.world.faults();
-                let back = 1 + self.world.plan.seed % 6;
-                let revision = self.world.server.history(0).last().map_or(1, |change| change.revision);
-                faults.frozen = Some(revision.saturating_sub(back).max(1));
+                let back = 1 + self.world.plan.seed as usize % 6;
+                let history = self.world.server.history(0);
+                faults.frozen = Some(history.iter().rev().nth(back).map_or(1, |change| change.revision));
             }
         }
         if self.reborn_at.is_some_and(|at| at <= now) {
@@ -228,7 +233,7 @@ impl Drive {
                 return false;
             }
             let quiet = !self.world.faults().active() && self.reborn_at.is_none() && !self.lives.is_empty();
-            if !quiet || !crate::scenario::is_over(&self.world) {
+            if !quiet || !super::scenario::is_over(&self.world) {
                 over_since = None;
                 self.help();
                 continue;
@@ -346,7 +351,7 @@ fn is_strict(plan: &Plan) -> bool {
 fn end_state(world: &World) -> BTreeMap<String, Value> {
     let mut end = BTreeMap::new();
     for (name, service) in &world.scenario.routes {
-        let route = world.object(&format!("{}/{name}", crate::scenario::ROUTES)).unwrap_or_default();
+        let route = world.object(&format!("{}/{name}", super::scenario::ROUTES)).unwrap_or_default();
         end.insert(format!("route {name} of {service}"), route["spec"].clone());
     }
     let backends = world.judge().backends().clone();

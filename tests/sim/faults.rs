@@ -17,11 +17,11 @@ use http::{Method, Request, Response};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use tower::ServiceExt;
 
-use crate::{
+use super::{
     deeds,
     plan::{Bad, Dice, Plan},
+    server::Caller,
     world::{World, seconds},
 };
 
@@ -129,7 +129,7 @@ impl Faults {
             left: 0,
             frozen: None,
             thaw: Arc::default(),
-            born: crate::world::GENESIS,
+            born: super::world::GENESIS,
             lives: 0,
             trace: Vec::new(),
             rate: BTreeMap::new(),
@@ -403,7 +403,7 @@ impl Layer {
         }
         self.alive().await;
         let request = self.prepared(request, &call, &fate).await?;
-        let Ok(response) = self.world.server.clone().oneshot(request).await;
+        let response = self.world.server.answer(Caller::Hub, request).await;
         if call.writes() {
             self.world.look();
             if call.plural != "leases" {

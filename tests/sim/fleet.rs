@@ -11,7 +11,7 @@ use http::Request;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::{
+use super::{
     data_plane::Weights,
     scenario::{MEMBERS, Scenario},
     world::{World, seconds},

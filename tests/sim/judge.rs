@@ -10,7 +10,7 @@ use cutover::sandbox::api::{Change, Verb};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::{
+use super::{
     data_plane::{Weights, weights},
     scenario::{SECRET, Scenario},
     world::{World, seconds},
@@ -395,7 +395,7 @@ impl Judge {
             self.break_rule(world, format!("I2: {name} gives {member} {to} without a good measurement at {from}"));
         }
         let waits = self.generation == 1 && to > 20;
-        if waits && world.scenario.run == crate::plan::Run::Promotion && !self.asked.contains("Promote") {
+        if waits && world.scenario.run == super::plan::Run::Promotion && !self.asked.contains("Promote") {
             self.break_rule(world, format!("{name} gives {member} {to}, and nobody promoted"));
         }
     }

@@ -21,7 +21,7 @@ use tokio::{
     time::{advance, sleep},
 };
 
-use crate::{faults::Layer, fleet::Doors, world::World};
+use super::{faults::Layer, fleet::Doors, world::World};
 
 thread_local! {
     /// Panics in this thread, caught or not.

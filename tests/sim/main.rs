@@ -27,6 +27,7 @@ mod life;
 mod page;
 mod plan;
 mod scenario;
+mod server;
 mod world;
 
 use std::{

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use cutover::api::crd::definitions;
 use serde_json::{Value, json};
 
-use crate::{
+use super::{
     plan::Run,
     world::{ROLLOUT, World},
 };

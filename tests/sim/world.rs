@@ -11,18 +11,27 @@ use futures::FutureExt;
 use http::{Method, Request};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use tower::ServiceExt;
 
-use crate::{data_plane::DataPlane, faults::Faults, fleet::Fleet, judge::Judge, plan::Plan, scenario::Scenario};
+use super::{
+    data_plane::DataPlane,
+    faults::Faults,
+    fleet::Fleet,
+    judge::Judge,
+    plan::Plan,
+    scenario::Scenario,
+    server::{Caller, Server, Time},
+};
 
-/// When the world begins.
+/// When the world begins, if nobody says otherwise.
 pub const GENESIS: Timestamp = Timestamp::constant(1_795_000_000, 0);
 
 /// Everything but the hub. All of it works at once and on the spot.
 pub struct World {
     pub plan: Plan,
     pub scenario: Scenario,
-    pub server: ApiServer,
+    pub server: Arc<dyn Server>,
+    /// When this world began.
+    pub genesis: Timestamp,
     millis: Arc<AtomicI64>,
     fleet: Mutex<Fleet>,
     data_plane: Mutex<DataPlane>,
@@ -35,14 +44,21 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl World {
+    /// A world on an API server in memory.
     pub fn new(plan: Plan) -> Arc<Self> {
-        let millis = Arc::new(AtomicI64::new(GENESIS.as_millisecond()));
+        Self::on(plan, GENESIS, |time| Arc::new(ApiServer::new(time, plan.seed)))
+    }
+
+    /// A world that begins at `genesis`, on a server that is told the world's time.
+    pub fn on(plan: Plan, genesis: Timestamp, server: impl FnOnce(Time) -> Arc<dyn Server>) -> Arc<Self> {
+        let millis = Arc::new(AtomicI64::new(genesis.as_millisecond()));
         let shown = millis.clone();
-        let time = move || Timestamp::from_millisecond(shown.load(Ordering::Relaxed)).unwrap_or(GENESIS);
+        let time = move || Timestamp::from_millisecond(shown.load(Ordering::Relaxed)).unwrap_or(genesis);
         let scenario = Scenario::of(plan.run);
         Arc::new(Self {
             plan,
-            server: ApiServer::new(Arc::new(time), plan.seed),
+            server: server(Arc::new(time)),
+            genesis,
             millis,
             fleet: Mutex::new(Fleet::new(&scenario)),
             data_plane: Mutex::default(),
@@ -54,7 +70,7 @@ impl World {
 
     /// The true time.
     pub fn now(&self) -> Timestamp {
-        Timestamp::from_millisecond(self.millis.load(Ordering::Relaxed)).unwrap_or(GENESIS)
+        Timestamp::from_millisecond(self.millis.load(Ordering::Relaxed)).unwrap_or(self.genesis)
     }
 
     pub fn set_now(&self, now: Timestamp) {
@@ -63,7 +79,7 @@ impl World {
 
     /// Seconds since the world began.
     pub fn age(&self) -> f64 {
-        self.now().duration_since(GENESIS).as_secs_f64()
+        self.now().duration_since(self.genesis).as_secs_f64()
     }
 
     pub fn fleet(&self) -> MutexGuard<'_, Fleet> {
@@ -113,8 +129,7 @@ impl World {
         let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
         let request = Request::builder().method(method).uri(uri).header("content-type", kind).body(body);
         let Ok(request) = request else { return (0, Value::Null) };
-        let answered = self.server.clone().oneshot(request).now_or_never();
-        let Some(Ok(response)) = answered else { return (0, Value::Null) };
+        let Some(response) = self.server.answer(Caller::World, request).now_or_never() else { return (0, Value::Null) };
         let status = response.status().as_u16();
         let body = axum::body::to_bytes(response.into_body(), usize::MAX).now_or_never();
         let body = body.and_then(Result::ok).and_then(|bytes| serde_json::from_slice(&bytes).ok());

@@ -16,6 +16,7 @@ mod harness;
 mod inputs;
 mod lockstep;
 mod people;
+mod plans;
 mod promotion;
 mod skipper;
 mod targets;
@@ -40,6 +41,7 @@ pub fn all() -> Vec<Test> {
         demo::TESTS,
         api::TESTS,
         conformance::TESTS,
+        plans::TESTS,
     ]
     .concat()
 }

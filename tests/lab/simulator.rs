@@ -1,0 +1,31 @@
+//! The simulator's own modules, for plans on a real API server: world, fault layer, judge and end check are the same.
+#![allow(
+    clippy::match_same_arms,
+    clippy::similar_names,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    dead_code
+)]
+
+#[path = "../sim/data_plane.rs"]
+pub mod data_plane;
+#[path = "../sim/deeds.rs"]
+pub mod deeds;
+#[path = "../sim/drive.rs"]
+pub mod drive;
+#[path = "../sim/faults.rs"]
+pub mod faults;
+#[path = "../sim/fleet.rs"]
+pub mod fleet;
+#[path = "../sim/judge.rs"]
+pub mod judge;
+#[path = "../sim/life.rs"]
+pub mod life;
+#[path = "../sim/plan.rs"]
+pub mod plan;
+#[path = "../sim/scenario.rs"]
+pub mod scenario;
+#[path = "../sim/server.rs"]
+pub mod server;
+#[path = "../sim/world.rs"]
+pub mod world;
