@@ -14,6 +14,7 @@ pub mod service;
 pub mod status;
 pub mod strategy;
 pub mod template;
+pub mod window;
 
 pub use analysis::{Analysis, Metric};
 pub use duration::Duration;
@@ -25,6 +26,7 @@ pub use rollout::{DeletionPolicy, FleetRollout, FleetRolloutSpec, MemberWeight};
 pub use service::{Backend, Route, ServiceSpec};
 pub use status::{FleetRolloutStatus, Phase};
 pub use strategy::Strategy;
+pub use window::Window;
 
 /// Weight of each member, by name; the weights sum to the rollout's total. Ordered, so that every answer is reproducible.
 pub type Distribution = std::collections::BTreeMap<String, u32>;

@@ -64,6 +64,8 @@ reasons! {
     WaitingForPromotion,
     /// The step waits for its time.
     WaitingForTime,
+    /// The next step waits until a window of `strategy.windows` is open long enough.
+    WindowClosed,
     /// The new distribution carries all its traffic; the way back stays open.
     KeepingPrevious,
     /// The last step passed; the declared distribution is the primary.

@@ -18,8 +18,10 @@ mod report;
 mod requests;
 mod revision;
 mod run;
+mod schedule;
 mod sight;
 mod start;
+pub mod windows;
 
 pub use checks::due;
 pub use decision::{Action, Decision};

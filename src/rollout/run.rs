@@ -47,7 +47,7 @@ fn at_rest(pass: &mut Pass<'_>) -> Standing {
     pass.status.failed_revision = None;
     match begin(pass, primary.clone(), primary, target) {
         Ok(()) => advance(pass),
-        Err(problem) => Standing::held(problem),
+        Err(problem) => Standing::not_ready(problem),
     }
 }
 
@@ -125,7 +125,7 @@ fn supersede(
         Ok(()) => None,
         Err(problem) => {
             pass.status = former;
-            Some(Standing::held(problem))
+            Some(Standing::not_ready(problem))
         }
     }
 }

@@ -8,7 +8,7 @@ use super::{
     pass::{Pass, above, in_words},
     plan::{PlanProblem, plan},
     revision::{revision, same},
-    sight,
+    schedule, sight,
 };
 use crate::{
     api::{
@@ -33,6 +33,7 @@ pub(super) fn begin(
     let mut steps =
         steps(pass, &start, &target).map_err(|problem| Problem::new(Reason::InvalidSpec, problem.to_string()))?;
     prove_first(&mut steps, &start, &way_back, spec.strategy.bake);
+    schedule::allows(pass, &steps, &start, &way_back)?;
     let number = pass.status.run.as_ref().map_or(1, |run| run.number + 1);
     pass.status.leader = Some(pass.input.leader.to_owned());
     let message = format!("run {number} begins: {} -> {}", in_words(&start), in_words(&target));

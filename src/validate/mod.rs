@@ -15,6 +15,7 @@ mod schema;
 mod section;
 mod strategy;
 mod suggestion;
+mod windows;
 
 pub use file::{Found, Report, file};
 pub use problem::{Problem, Severity};

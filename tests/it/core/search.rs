@@ -540,7 +540,7 @@ fn is_reachable_here(reason: Reason) -> bool {
         PrimaryUnknown, ProgressDeadlineExceeded, ProviderNotInstalled, Rehearsing, Releasing, RequestApplied,
         RollbackRequested, RouteDrifted, RouteNotAccepted, RouteNotFound, RouteRejected, RouteUnreadable, RunSucceeded,
         SecretNotFound, Settling, Skewed, StatusBehindRoute, Suspended, TooFewSamples, TookOver, UnexpectedResponse,
-        UnknownLimit, WaitingForPromotion, WaitingForTime, WayBackDead, WeightNotObserved,
+        UnknownLimit, WaitingForPromotion, WaitingForTime, WayBackDead, WeightNotObserved, WindowClosed,
     };
     match reason {
         AtTarget
@@ -586,6 +586,7 @@ fn is_reachable_here(reason: Reason) -> bool {
         | Adopted
         | TookOver => true,
         FirstSight
+        | WindowClosed
         | WeightNotObserved
         | ProgressDeadlineExceeded
         | FailureHeld
