@@ -66,6 +66,8 @@ reasons! {
     WaitingForTime,
     /// The next step waits until a window of `strategy.windows` is open long enough.
     WindowClosed,
+    /// A rollout of `dependsOn` has not come to rest with what it declares.
+    WaitingForDependency,
     /// The new distribution carries all its traffic; the way back stays open.
     KeepingPrevious,
     /// The last step passed; the declared distribution is the primary.
@@ -138,6 +140,12 @@ reasons! {
     ForeignEditPutBack,
     /// A live route differs from what was written last, outside a run.
     RouteDrifted,
+    /// A rollout of `dependsOn` does not exist.
+    DependencyMissing,
+    /// A rollout of `dependsOn` was rolled back and is not tried again by itself.
+    DependencyFailed,
+    /// Rollouts wait for each other through `dependsOn`.
+    DependencyCycle,
 
     // What must be right before a run.
     /// The spec breaks a rule; the message names field, value and remedy.

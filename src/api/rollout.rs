@@ -55,6 +55,12 @@ pub struct FleetRolloutSpec {
     pub strategy: Strategy,
     /// What must hold on the way.
     pub analysis: Analysis,
+    /// Other rollouts of this namespace. A run begins, and a step raises a canary, only while each of them is Ready with
+    /// what it declares now. A rollback waits for nobody.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16))]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["name".to_owned()]))]
+    pub depends_on: Vec<Dependency>,
     /// No advance while true; checks and rollback go on.
     #[serde(default)]
     pub paused: bool,
@@ -64,6 +70,15 @@ pub struct FleetRolloutSpec {
     /// What becomes of the routes when this object is deleted.
     #[serde(default)]
     pub deletion_policy: DeletionPolicy,
+}
+
+/// Another rollout that must have come to rest.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Dependency {
+    /// Name of a `FleetRollout` of the same namespace.
+    #[schemars(length(min = 1, max = 63))]
+    pub name: String,
 }
 
 /// One member's place in the distribution.

@@ -114,7 +114,14 @@ pub(super) fn next(view: &View) -> String {
 
 /// What else than the run itself must come to pass; the status says when or what.
 fn schedule(view: &View) -> Option<String> {
-    (view.status.reason == Reason::WindowClosed).then(|| "a window that is open long enough".to_owned())
+    match view.status.reason {
+        Reason::WindowClosed => Some("a window that is open long enough".to_owned()),
+        Reason::WaitingForDependency
+        | Reason::DependencyMissing
+        | Reason::DependencyFailed
+        | Reason::DependencyCycle => Some("every rollout of spec.dependsOn at rest".to_owned()),
+        _ => None,
+    }
 }
 
 fn at_rest(view: &View) -> String {

@@ -16,6 +16,7 @@ mod calls;
 mod cleanup;
 mod controller;
 mod custody;
+mod dependencies;
 mod errand;
 mod execute;
 mod lease;

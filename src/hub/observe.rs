@@ -7,6 +7,7 @@ use kube::{ResourceExt, core::DynamicObject};
 use super::{
     Hub,
     cache::Key,
+    dependencies,
     memory::Memory,
     objects::Look,
     subject::{Placed, Subject},
@@ -50,6 +51,7 @@ pub(super) fn observe(hub: &Hub, rollout: &FleetRollout, subject: &Subject, memo
     sight.seen.endpoints = memory.probes.endpoints();
     sight.seen.rehearsals = memory.rehearsals(&subject.status);
     sight.seen.measured = memory.measuring.arrived();
+    sight.seen.dependencies = dependencies::look(hub, rollout);
     sight
 }
 

@@ -7,7 +7,7 @@ use tokio::{sync::Notify, time::Instant};
 use super::{
     Hub,
     calls::CallError,
-    cleanup,
+    cleanup, dependencies,
     execute::Execution,
     memory::Memory,
     observe::{self, Sight},
@@ -55,6 +55,7 @@ pub(super) async fn pass(
         execution.all(&ready, memory).await;
     }
     let Some(stored) = persist(hub, rollout, &decision.status, &ready).await? else { return Ok(Ended::Stale) };
+    dependencies::wake_those_of(hub, rollout, &stored);
     memory.measuring.consumed();
     let execution = Execution { hub, subject: &subject, sight: &sight, rollout: stored.clone() };
     execution.all(&ready, memory).await;

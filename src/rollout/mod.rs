@@ -5,6 +5,7 @@
 mod checks;
 pub mod decision;
 mod deletion;
+pub mod dependencies;
 pub mod distribution;
 mod edits;
 mod gates;

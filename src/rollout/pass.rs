@@ -52,7 +52,7 @@ impl Standing {
     /// Held, unless what is missing is under way or comes by itself.
     pub(super) fn not_ready(problem: Problem) -> Self {
         match problem.reason {
-            Reason::Rehearsing | Reason::BackendNotReady | Reason::WindowClosed => {
+            Reason::Rehearsing | Reason::BackendNotReady | Reason::WindowClosed | Reason::WaitingForDependency => {
                 Self::new(Phase::Progressing, problem.reason, problem.message)
             }
             _ => Self::held(problem),

@@ -1,8 +1,9 @@
-//! When the next step may be taken, whatever the checks say: the windows of the strategy.
+//! When the next step may be taken, whatever the checks say: the windows of the strategy, and other rollouts.
 //!
 //! Only a step that raises a canary waits. What only lowers canaries, and what is proven where it stands, goes on.
 
 use super::{
+    dependencies,
     input::Problem,
     pass::{Pass, Standing, above, intended},
     plan::bake,
@@ -34,7 +35,14 @@ pub(super) fn closed(pass: &mut Pass<'_>) -> Option<Standing> {
 
 /// Whether nothing but the schedule stood in the way when the last pass ended.
 pub(super) fn stood_in_the_way(status: &FleetRolloutStatus) -> bool {
-    status.reason == Reason::WindowClosed
+    matches!(
+        status.reason,
+        Reason::WindowClosed
+            | Reason::WaitingForDependency
+            | Reason::DependencyMissing
+            | Reason::DependencyFailed
+            | Reason::DependencyCycle
+    )
 }
 
 /// The next step, if it raises a canary.
@@ -49,6 +57,10 @@ fn raises_a_canary(weights: &Distribution, from: &Distribution, way_back: &Distr
 }
 
 fn forbids(pass: &mut Pass<'_>, strategy: &Strategy, step: &PlannedStep) -> Option<Problem> {
+    dependencies::unmet(pass).or_else(|| outside_windows(pass, strategy, step))
+}
+
+fn outside_windows(pass: &mut Pass<'_>, strategy: &Strategy, step: &PlannedStep) -> Option<Problem> {
     if strategy.windows.is_empty() {
         return None;
     }

@@ -1,9 +1,10 @@
-//! When a step may be taken, whatever the checks say: windows.
+//! When a step may be taken, whatever the checks say: windows, and other rollouts.
 
 use cutover::api::{
     Phase, Reason, Verb,
     status::{Outcome, Verdict},
 };
+use cutover::rollout::input::DependencySeen;
 use jiff::Timestamp;
 
 use super::world::{Metrics, World, of, spec};
@@ -113,4 +114,68 @@ fn a_new_target_that_only_lowers_a_canary_waits_for_no_window() {
     world.declare(&[("eu-1", 90), ("eu-3", 10)]).run_for(120);
     assert_eq!(world.live(), of(&[("eu-1", 90), ("eu-3", 10)]));
     shows(&world, Phase::Succeeded, Reason::RunSucceeded);
+}
+
+/// eu-1 -> eu-3, after `base`.
+fn after_base() -> World {
+    let text = "
+members: [{name: eu-1, weight: 0}, {name: eu-3, weight: 100}]
+strategy: {bake: 20s, steps: [{progress: 25%}, {progress: 100%}], progressDeadline: 10m}
+dependsOn: [{name: base}]
+";
+    let mut world = World::new(spec(text), &[("eu-1", 100)]);
+    world.dependencies = [("base".to_owned(), DependencySeen::AtRest)].into();
+    world
+}
+
+fn base_stands(world: &mut World, stands: DependencySeen) -> &mut World {
+    world.dependencies = [("base".to_owned(), stands)].into();
+    world
+}
+
+#[test]
+fn a_run_begins_when_what_it_depends_on_has_come_to_rest() {
+    let mut world = after_base();
+    base_stands(&mut world, DependencySeen::NotYet("Progressing, Baking".to_owned())).run_for(20);
+    shows(&world, Phase::Progressing, Reason::WaitingForDependency);
+    let message = "waits for FleetRollout base to be Ready with what it declares: Progressing, Baking";
+    assert_eq!(world.status.message, message);
+    assert!(world.status.run.is_none() && world.written.is_empty());
+    base_stands(&mut world, DependencySeen::AtRest).run_for(120);
+    shows(&world, Phase::Succeeded, Reason::RunSucceeded);
+}
+
+#[test]
+fn what_is_missing_has_failed_or_waits_for_this_one_is_told_and_holds() {
+    let way = ["shop", "base", "shop"].map(str::to_owned).to_vec();
+    for (stands, reason, words) in [
+        (DependencySeen::Missing, Reason::DependencyMissing, "FleetRollout base does not exist in this namespace"),
+        (
+            DependencySeen::Failed("Failed, GuardBreached".to_owned()),
+            Reason::DependencyFailed,
+            "(Failed, GuardBreached)",
+        ),
+        (DependencySeen::Cycle(way), Reason::DependencyCycle, "shop -> base -> shop"),
+    ] {
+        let mut world = after_base();
+        base_stands(&mut world, stands).run_for(20);
+        shows(&world, Phase::Held, reason);
+        assert!(world.status.message.contains(words), "{}", world.status.message);
+        assert!(world.written.is_empty());
+        base_stands(&mut world, DependencySeen::AtRest).run_for(120);
+        shows(&world, Phase::Succeeded, Reason::RunSucceeded);
+    }
+}
+
+#[test]
+fn what_changes_in_mid_run_stops_advances_but_no_check_and_no_rollback() {
+    let mut world = after_base();
+    world.run_for(10);
+    base_stands(&mut world, DependencySeen::NotYet("Progressing, Confirming".to_owned())).run_for(1200);
+    shows(&world, Phase::Progressing, Reason::WaitingForDependency);
+    assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]), "no advance, and the deadline's clock stood still");
+    world.metrics = Metrics::CanaryFails;
+    world.run_for(30);
+    assert_eq!(world.live(), of(&[("eu-1", 100)]));
+    assert_eq!(world.status.history.last().unwrap().reason, Reason::ChecksFailed);
 }

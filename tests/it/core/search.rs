@@ -532,15 +532,16 @@ fn is_reachable_here(reason: Reason) -> bool {
         Aborted, AddressNotAllowed, Adopted, AdoptionNeedsMapping, ApiServerAnswers, ApiServerUnreachable, AtTarget,
         BackendNotReady, Baking, CannotCarryWeights, ChecksFailed, ChecksPass, ClusterIdentityChanged,
         ClusterRegisteredTwice, Confirming, Conflict, CredentialsExpireSoon, CredentialsGood, CredentialsRefused,
-        Deleting, EndpointDown, EndpointUnreachable, EndpointsAnswer, FailureHeld, FirstSight, ForeignEditPutBack,
-        ForeignEditsRepeat, GuardBreached, InvalidSpec, KeepingPrevious, KubeconfigRefused, ManagedByOther,
-        MemberHealthy, MemberInUse, MemberNotDeclared, MemberNotFound, MemberNotReady, MetricsAnswer, MetricsUnknown,
-        MetricsUnreachable, NamespaceNotAllowed, NewTarget, NoFitMember, NoKubeconfig, NotConfirmed, OldTargetDeclared,
-        Other, OwnedByOtherHub, PausedByForeignEdit, PausedByRequest, PausedBySpec, PrimaryDiffers, PrimaryFailsToo,
-        PrimaryUnknown, ProgressDeadlineExceeded, ProviderNotInstalled, Rehearsing, Releasing, RequestApplied,
-        RollbackRequested, RouteDrifted, RouteNotAccepted, RouteNotFound, RouteRejected, RouteUnreadable, RunSucceeded,
-        SecretNotFound, Settling, Skewed, StatusBehindRoute, Suspended, TooFewSamples, TookOver, UnexpectedResponse,
-        UnknownLimit, WaitingForPromotion, WaitingForTime, WayBackDead, WeightNotObserved, WindowClosed,
+        Deleting, DependencyCycle, DependencyFailed, DependencyMissing, EndpointDown, EndpointUnreachable,
+        EndpointsAnswer, FailureHeld, FirstSight, ForeignEditPutBack, ForeignEditsRepeat, GuardBreached, InvalidSpec,
+        KeepingPrevious, KubeconfigRefused, ManagedByOther, MemberHealthy, MemberInUse, MemberNotDeclared,
+        MemberNotFound, MemberNotReady, MetricsAnswer, MetricsUnknown, MetricsUnreachable, NamespaceNotAllowed,
+        NewTarget, NoFitMember, NoKubeconfig, NotConfirmed, OldTargetDeclared, Other, OwnedByOtherHub,
+        PausedByForeignEdit, PausedByRequest, PausedBySpec, PrimaryDiffers, PrimaryFailsToo, PrimaryUnknown,
+        ProgressDeadlineExceeded, ProviderNotInstalled, Rehearsing, Releasing, RequestApplied, RollbackRequested,
+        RouteDrifted, RouteNotAccepted, RouteNotFound, RouteRejected, RouteUnreadable, RunSucceeded, SecretNotFound,
+        Settling, Skewed, StatusBehindRoute, Suspended, TooFewSamples, TookOver, UnexpectedResponse, UnknownLimit,
+        WaitingForDependency, WaitingForPromotion, WaitingForTime, WayBackDead, WeightNotObserved, WindowClosed,
     };
     match reason {
         AtTarget
@@ -587,6 +588,10 @@ fn is_reachable_here(reason: Reason) -> bool {
         | TookOver => true,
         FirstSight
         | WindowClosed
+        | WaitingForDependency
+        | DependencyMissing
+        | DependencyFailed
+        | DependencyCycle
         | WeightNotObserved
         | ProgressDeadlineExceeded
         | FailureHeld

@@ -10,8 +10,8 @@ use cutover::{
     rollout::{
         self, Action, Decision, Input, Observation, RouteKey,
         input::{
-            Accepted, BackendSeen, EndpointSeen, LiveRoute, Mark, Measured, MemberSeen, Problem, Request, RouteSeen,
-            Sample, Sampled, Wanted,
+            Accepted, BackendSeen, DependencySeen, EndpointSeen, LiveRoute, Mark, Measured, MemberSeen, Problem,
+            Request, RouteSeen, Sample, Sampled, Wanted,
         },
     },
 };
@@ -78,6 +78,8 @@ pub struct World {
     pub unready_backends: bool,
     /// The declaration breaks a rule.
     pub invalid: bool,
+    /// How the rollouts of `dependsOn` stand.
+    pub dependencies: BTreeMap<String, DependencySeen>,
     pub deleting: bool,
     pub finalizer: bool,
     pub gone: bool,
@@ -152,6 +154,7 @@ impl World {
             refuse_rehearsals: false,
             unready_backends: false,
             invalid: false,
+            dependencies: BTreeMap::new(),
             deleting: false,
             finalizer: true,
             gone: false,
@@ -275,6 +278,7 @@ impl World {
                 .collect(),
             measured,
             rehearsals: self.rehearsed.clone(),
+            dependencies: self.dependencies.clone(),
         }
     }
 
