@@ -74,6 +74,8 @@ reasons! {
     RunSucceeded,
     /// A new distribution was declared while the run went on.
     NewTarget,
+    /// The analysis, or a template that it uses, was changed while the run went on.
+    AnalysisChanged,
 
     // A person's doing.
     /// `spec.paused` is true.
@@ -160,6 +162,8 @@ reasons! {
     MemberNotDeclared,
     /// A named `MemberCluster` does not exist.
     MemberNotFound,
+    /// A `MetricTemplate` that a metric names does not exist.
+    TemplateNotFound,
     /// A member does not allow rollouts of this namespace.
     NamespaceNotAllowed,
     /// The route does not exist.

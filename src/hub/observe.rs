@@ -11,6 +11,7 @@ use super::{
     memory::Memory,
     objects::Look,
     subject::{Placed, Subject},
+    templates,
 };
 use crate::{
     api::{FleetRollout, Reason, Route},
@@ -35,8 +36,14 @@ pub(super) struct Sight {
     pub(super) addresses: BTreeMap<(String, String), Vec<IpAddr>>,
 }
 
-/// Looks at everything that the subject names.
-pub(super) fn observe(hub: &Hub, rollout: &FleetRollout, subject: &Subject, memory: &mut Memory) -> Sight {
+/// Looks at everything that the subject names. The rollout's metrics are resolved, as far as they can be.
+pub(super) fn observe(
+    hub: &Hub,
+    rollout: &FleetRollout,
+    unusable: &BTreeMap<String, Problem>,
+    subject: &Subject,
+    memory: &mut Memory,
+) -> Sight {
     let mut sight = Sight::default();
     for placed in &subject.services {
         for route in &placed.spec.routes {
@@ -46,7 +53,7 @@ pub(super) fn observe(hub: &Hub, rollout: &FleetRollout, subject: &Subject, memo
             see_backend(hub, subject, placed, member, memory, &mut sight);
         }
     }
-    sight.seen.refused = refused(rollout, subject, memory);
+    sight.seen.refused = refused(rollout, subject, memory).or_else(|| templates::refused(unusable));
     sight.seen.members.clone_from(&subject.members);
     sight.seen.endpoints = memory.probes.endpoints();
     sight.seen.rehearsals = memory.rehearsals(&subject.status);

@@ -10,6 +10,7 @@ use super::{
     judge,
     pass::{Pass, between, canaries, later},
     plan::longest_window,
+    revision::fingerprint,
     schedule,
 };
 use crate::api::{
@@ -87,10 +88,21 @@ pub(super) fn consume(pass: &mut Pass<'_>) {
     let (Some(run), Some(asked)) = (pass.run().cloned(), pass.status.asked.clone()) else { return };
     let judged = judge::judge(&run, &asked, &input.spec.analysis, measured);
     pass.passes_now = judged.verdict == Verdict::Pass;
+    note_analysis(pass);
     account(pass, &judged);
     record(pass, &run, judged.clone());
     wake_for_next(pass);
     draw_consequences(pass, &judged);
+}
+
+/// The analysis is live, so that a broken query can be repaired in mid-run; that is told.
+fn note_analysis(pass: &mut Pass<'_>) {
+    let now = fingerprint(&pass.input.spec.analysis);
+    let Some(run) = pass.run_mut() else { return };
+    let changed = run.analysis.replace(now.clone()).is_some_and(|before| before != now);
+    if changed {
+        pass.tell(false, Reason::AnalysisChanged, "the analysis was changed; checks go by the new one from now on");
+    }
 }
 
 fn is_about_present_weights(pass: &Pass<'_>, measured: &Measured) -> bool {

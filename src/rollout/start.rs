@@ -64,6 +64,7 @@ pub(super) fn begin(
         deadline_used: Duration::ZERO,
         dead: Vec::new(),
         check: None,
+        analysis: None,
         put_back: Vec::new(),
         outcome: None,
     });

@@ -51,8 +51,14 @@ fn nothing_declared_is_said_and_does_not_crash() {
         assert_eq!(problems(&format!("{head}{spec}")), expected);
     }
     assert_eq!(problems(""), ["1: file: is empty; write at least one object"]);
-    assert_eq!(problems("{}"), ["1: kind: missing; give one of FleetRollout, MemberCluster, RolloutRequest"]);
-    assert_eq!(problems("- a\n- b\n"), ["1: kind: missing; give one of FleetRollout, MemberCluster, RolloutRequest"]);
+    assert_eq!(
+        problems("{}"),
+        ["1: kind: missing; give one of FleetRollout, MemberCluster, MetricTemplate, RolloutRequest"]
+    );
+    assert_eq!(
+        problems("- a\n- b\n"),
+        ["1: kind: missing; give one of FleetRollout, MemberCluster, MetricTemplate, RolloutRequest"]
+    );
 }
 
 #[test]
