@@ -122,7 +122,7 @@ pub struct Metric {
     pub template_ref: Option<TemplateRef>,
     /// Values for the template's variables, as texts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(extend("maxProperties" = 16), inner(length(max = 1024)))]
+    #[schemars(extend("maxProperties" = 16, "additionalProperties" = {"type": "string", "maxLength": 1024}))]
     pub variables: BTreeMap<String, String>,
     /// What every ingress counts: success rate or duration of the service's requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -303,7 +303,9 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
     (
         "        max: 1\n",
         "        max: 1\n        query: up\n",
-        &["21: spec.analysis.metrics[0]: ratio and query are both given; give exactly one of ratio, histogram, query"],
+        &[
+            "21: spec.analysis.metrics[0]: ratio and query are both given; give exactly one of ratio, histogram, query, templateRef, builtin",
+        ],
     ),
     (
         "denominator: 'sum(increase(http_requests_total",
