@@ -8,6 +8,7 @@ mod measure;
 mod prometheus;
 pub mod resolve;
 pub mod template;
+pub mod variables;
 
 pub use answer::{Answer, Missing, Series, parse};
 pub use measure::measure;

@@ -44,7 +44,7 @@ pub fn zones() -> impl Iterator<Item = &'static str> + Clone {
 /// The first stretch in which something that begins at or after `at` and takes `time` can begin and end; `None` if
 /// there is none within three weeks.
 #[must_use]
-pub fn next<'a>(windows: &'a [Window], at: Timestamp, time: Duration) -> Option<Stretch<'a>> {
+pub fn next(windows: &[Window], at: Timestamp, time: Duration) -> Option<Stretch<'_>> {
     stretches(windows, at).into_iter().find(|stretch| {
         let begins = stretch.opens.max(at);
         begins < stretch.closes && between(begins, stretch.closes) >= time

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     api::{FleetRolloutSpec, Metric, MetricTemplateSpec},
-    metric::resolve::filled,
+    metric::variables::filled,
     rollout::dependencies::cycle,
     yaml,
 };

@@ -13,7 +13,7 @@ use crate::{
         analysis::MetricKind,
         metric_template::{Variable, VariableType},
     },
-    metric::resolve::{Misfit, filled},
+    metric::variables::{Misfit, filled},
 };
 
 /// Everything that is wrong or doubtful about a template's spec; paths begin with `spec`.

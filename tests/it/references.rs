@@ -22,7 +22,7 @@ const SOON: Duration = Duration::from_secs(15);
 async fn create(client: &Client, path: &str, object: &Value) {
     let request = http::Request::post(path).header("content-type", "application/json");
     let answer: Result<Value, _> = client.request(request.body(object.to_string().into_bytes()).unwrap()).await;
-    answer.unwrap_or_else(|why| panic!("{path}: {why}"));
+    assert!(answer.is_ok(), "{path}: {answer:?}");
 }
 
 /// A hub cluster with two members that nobody reaches, and a hub that lives until the test ends.

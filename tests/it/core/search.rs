@@ -527,6 +527,7 @@ fn count_reasons(world: &World, reached: &mut Reached) {
 }
 
 /// Reasons that the core gives in worlds like these; the others belong to the shell, to members or to other inputs.
+#[expect(clippy::too_many_lines, reason = "one line a reason")]
 fn is_reachable_here(reason: Reason) -> bool {
     use Reason::{
         Aborted, AddressNotAllowed, Adopted, AdoptionNeedsMapping, AnalysisChanged, ApiServerAnswers,
