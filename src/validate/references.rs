@@ -160,8 +160,8 @@ spec:
             (
                 "query: 'sum(up{a=\"{{ variables.cod }}\"}) * {{ variables.factor }}'",
                 &[
-                    "spec.query: variable \"cod\" is not declared in spec.variables; did you mean code?",
                     "warning: spec.variables[0].name: \"code\" is used in no query; leave it out, or use {{ variables.NAME }}",
+                    "spec.query: variable \"cod\" is not declared in spec.variables; did you mean code?",
                 ][..],
             ),
             (
