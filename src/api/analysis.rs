@@ -1,5 +1,7 @@
 //! What must hold while weights move: metrics, limits, and how much a failure counts.
 
+use std::collections::BTreeMap;
+
 use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -85,12 +87,14 @@ pub struct Share {
     pub within: f64,
 }
 
-/// One thing that is measured; exactly one of `ratio`, `histogram` and `query`.
+/// One thing that is measured; exactly one of `ratio`, `histogram`, `query`, `templateRef` and `builtin`.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
-    validation = Rule::new("[has(self.ratio), has(self.histogram), has(self.query)].filter(k, k).size() == 1")
-        .message("a metric has exactly one of ratio, histogram and query"),
+    validation = Rule::new("[has(self.ratio), has(self.histogram), has(self.query), has(self.templateRef), has(self.builtin)].filter(k, k).size() == 1")
+        .message("a metric has exactly one of ratio, histogram, query, templateRef and builtin"),
+    validation = Rule::new("!has(self.variables) || has(self.templateRef)")
+        .message("variables are those of a template; give templateRef"),
     validation = Rule::new("has(self.max) || has(self.min) || has(self.perMember)")
         .message("a metric needs a limit: max, min, or perMember"),
     validation = Rule::new("!has(self.query) || (!has(self.max) && !has(self.min))")
@@ -113,6 +117,16 @@ pub struct Metric {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 8192))]
     pub query: Option<String>,
+    /// A `MetricTemplate` of the same namespace, which says what is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template_ref: Option<TemplateRef>,
+    /// Values for the template's variables, as texts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 16, "additionalProperties" = {"type": "string", "maxLength": 1024}))]
+    pub variables: BTreeMap<String, String>,
+    /// What every ingress counts: success rate or duration of the service's requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub builtin: Option<Builtin>,
     /// The time that `{{ window }}` covers; default: the interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Duration>,
@@ -157,6 +171,60 @@ pub struct Histogram {
     /// Which quantile, 0.99 for p99.
     #[schemars(range(min = 0.01, max = 0.9999))]
     pub quantile: f64,
+    /// The bounds are milliseconds: they are divided by a thousand, so that limits are in seconds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub milliseconds: bool,
+}
+
+/// A template by its name.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct TemplateRef {
+    /// Name of a `MetricTemplate` of the rollout's namespace.
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+}
+
+/// What every ingress counts, under the names that one gives it. The service has the rollout's namespace and its own
+/// name in the member, too.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = Rule::new("!has(self.quantile) || self.type == 'RequestDuration'").message("only a RequestDuration has a quantile"),
+    validation = Rule::new("!has(self.quantile) || self.quantile >= 0.01").message("quantile: from 0.01 to 0.9999")
+)]
+pub struct Builtin {
+    /// What is measured.
+    #[serde(rename = "type")]
+    pub type_: BuiltinType,
+    /// What serves the requests in the members, and counts them.
+    pub ingress: Ingress,
+    /// Of a `RequestDuration`: which quantile; 0.99 if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.01, max = 0.9999))]
+    pub quantile: Option<f64>,
+}
+
+/// What is measured.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BuiltinType {
+    /// The share of requests without a 5xx answer, in percent; limit it with `min`.
+    RequestSuccessRate,
+    /// A quantile of the time that requests take, in seconds; limit it with `max`.
+    RequestDuration,
+}
+
+/// What counts requests in a member.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ingress {
+    /// Skipper with `-serve-route-metrics`: the routes of Ingresses to the service, and of the `RouteGroup` of its name.
+    Skipper,
+    /// Envoy as Contour configures it.
+    Contour,
+    /// The ingress-nginx controller.
+    IngressNginx,
+    /// Istio's proxies at the service.
+    Istio,
 }
 
 /// Bounds on a value.
@@ -199,7 +267,7 @@ pub struct Guard {
     pub min_samples: u64,
 }
 
-/// The three ways to measure.
+/// The ways to measure.
 #[derive(Clone, Copy, Debug)]
 pub enum MetricKind<'a> {
     /// See [`Ratio`].
@@ -208,16 +276,26 @@ pub enum MetricKind<'a> {
     Histogram(&'a Histogram),
     /// A query that gives one number.
     Query(&'a str),
+    /// What a template says; it is not known yet.
+    Template(&'a TemplateRef),
+    /// See [`Builtin`].
+    Builtin(&'a Builtin),
 }
 
 impl Metric {
     /// What is measured; none or several keys are refused before this is asked, and then the first counts.
     #[must_use]
     pub fn kind(&self) -> MetricKind<'_> {
-        match (&self.ratio, &self.histogram, &self.query) {
-            (Some(ratio), _, _) => MetricKind::Ratio(ratio),
-            (None, Some(histogram), _) => MetricKind::Histogram(histogram),
-            (None, None, query) => MetricKind::Query(query.as_deref().unwrap_or_default()),
+        if let Some(ratio) = &self.ratio {
+            MetricKind::Ratio(ratio)
+        } else if let Some(histogram) = &self.histogram {
+            MetricKind::Histogram(histogram)
+        } else if let Some(template) = &self.template_ref {
+            MetricKind::Template(template)
+        } else if let Some(builtin) = &self.builtin {
+            MetricKind::Builtin(builtin)
+        } else {
+            MetricKind::Query(self.query.as_deref().unwrap_or_default())
         }
     }
 }

@@ -7,6 +7,7 @@ pub mod copy;
 pub mod crd;
 pub mod duration;
 pub mod member;
+pub mod metric_template;
 pub mod progress;
 pub mod reason;
 pub mod request;
@@ -15,11 +16,13 @@ pub mod service;
 pub mod status;
 pub mod strategy;
 pub mod template;
+pub mod window;
 
 pub use analysis::{Analysis, Metric};
 pub use copy::ServiceCopy;
 pub use duration::Duration;
 pub use member::{MemberCluster, MemberClusterSpec, MemberClusterStatus};
+pub use metric_template::{MetricTemplate, MetricTemplateSpec};
 pub use progress::Progress;
 pub use reason::Reason;
 pub use request::{RolloutRequest, RolloutRequestSpec, Verb};
@@ -27,6 +30,7 @@ pub use rollout::{DeletionPolicy, FleetRollout, FleetRolloutSpec, MemberWeight, 
 pub use service::{Backend, Route, ServiceSpec};
 pub use status::{FleetRolloutStatus, Phase};
 pub use strategy::Strategy;
+pub use window::Window;
 
 /// Weight of each member, by name; the weights sum to the rollout's total. Ordered, so that every answer is reproducible.
 pub type Distribution = std::collections::BTreeMap<String, u32>;

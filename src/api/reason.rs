@@ -64,6 +64,10 @@ reasons! {
     WaitingForPromotion,
     /// The step waits for its time.
     WaitingForTime,
+    /// The next step waits until a window of `strategy.windows` is open long enough.
+    WindowClosed,
+    /// A rollout of `dependsOn` has not come to rest with what it declares.
+    WaitingForDependency,
     /// The new distribution carries all its traffic; the way back stays open.
     KeepingPrevious,
     /// The last step passed; the declared distribution is the primary.
@@ -72,6 +76,8 @@ reasons! {
     NewTarget,
     /// The Services that passed are copied to the primary, and traffic goes back to it.
     PromotingServices,
+    /// The analysis, or a template that it uses, was changed while the run went on.
+    AnalysisChanged,
 
     // A person's doing.
     /// `spec.paused` is true.
@@ -138,6 +144,12 @@ reasons! {
     ForeignEditPutBack,
     /// A live route differs from what was written last, outside a run.
     RouteDrifted,
+    /// A rollout of `dependsOn` does not exist.
+    DependencyMissing,
+    /// A rollout of `dependsOn` was rolled back and is not tried again by itself.
+    DependencyFailed,
+    /// Rollouts wait for each other through `dependsOn`.
+    DependencyCycle,
 
     // What must be right before a run.
     /// The spec breaks a rule; the message names field, value and remedy.
@@ -154,6 +166,8 @@ reasons! {
     ServiceNotFound,
     /// A named `MemberCluster` does not exist.
     MemberNotFound,
+    /// A `MetricTemplate` that a metric names does not exist.
+    TemplateNotFound,
     /// A member does not allow rollouts of this namespace.
     NamespaceNotAllowed,
     /// The route does not exist.

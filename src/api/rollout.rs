@@ -62,6 +62,12 @@ pub struct FleetRolloutSpec {
     /// Service mode: promote a changed Service at once, without steps and checks.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skip_analysis: bool,
+    /// Other rollouts of this namespace. A run begins, and a step raises a canary, only while each of them is Ready with
+    /// what it declares now. A rollback waits for nobody.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16))]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["name".to_owned()]))]
+    pub depends_on: Vec<Dependency>,
     /// No advance while true; checks and rollback go on.
     #[serde(default)]
     pub paused: bool,
@@ -88,6 +94,15 @@ impl FleetRolloutSpec {
     pub fn mode(&self) -> Mode {
         if self.members.is_empty() { Mode::Service } else { Mode::Member }
     }
+}
+
+/// Another rollout that must have come to rest.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Dependency {
+    /// Name of a `FleetRollout` of the same namespace.
+    #[schemars(length(min = 1, max = 63))]
+    pub name: String,
 }
 
 /// One member's place in the distribution.

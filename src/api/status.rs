@@ -224,6 +224,9 @@ pub struct Run {
     /// The last check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
+    /// Names the analysis of the last check, with what its templates said then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub analysis: Option<String>,
     /// Times at which a raised canary was put back; the last hour's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<String>")]

@@ -6,7 +6,7 @@ use kube::KubeSchema;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::{Duration, Progress, duration::NotADuration};
+use super::{Duration, Progress, Window, duration::NotADuration};
 
 /// How to get from the primary to the declared distribution.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -33,6 +33,11 @@ pub struct Strategy {
     /// Time that each weight must hold with passing checks, where a step sets none of its own.
     #[serde(default = "default_bake")]
     pub bake: Duration,
+    /// When steps may be taken: a step begins only if settle and bake end while one of these is open. Checks and a
+    /// rollback go on always. Left out: at any time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16))]
+    pub windows: Vec<Window>,
     /// Most time that a run may take; counts only time in which nothing but checks stood in the way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress_deadline: Option<Duration>,
@@ -137,6 +142,7 @@ impl Default for Strategy {
             steps: default_steps(),
             ramp: None,
             bake: default_bake(),
+            windows: Vec::new(),
             progress_deadline: None,
             keep_previous: None,
             on_failure: OnFailure::default(),

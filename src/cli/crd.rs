@@ -10,7 +10,7 @@ use crate::{api::crd::definitions, yaml};
   cutover crd fleetrollouts > config/crd/fleetrollouts.yaml")]
 pub(super) struct Crd {
     /// One of them only, by its plural name; left out: all.
-    #[arg(value_parser = ["fleetrollouts", "memberclusters", "rolloutrequests"])]
+    #[arg(value_parser = ["fleetrollouts", "memberclusters", "metrictemplates", "rolloutrequests"])]
     name: Option<String>,
 }
 

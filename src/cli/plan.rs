@@ -124,6 +124,10 @@ impl Planned<'_> {
             out.line(line.trim_end())?;
         }
         out.line(format!("least time {}{}", least_time(&self.steps, &self.spec.analysis), self.people()))?;
+        let windows: Vec<String> = self.spec.strategy.windows.iter().map(ToString::to_string).collect();
+        if !windows.is_empty() {
+            out.line(format!("a step begins only if settle and bake end within {}", windows.join(" or ")))?;
+        }
         if let Some(keep) = self.spec.strategy.keep_previous {
             out.line(format!("then the way back stays open for {keep} (checks go on)"))?;
         }

@@ -108,11 +108,27 @@ pub(super) fn next(view: &View) -> String {
         order.push(format!("no more {}", check.reason));
     }
     order.extend(step_needs(run));
+    order.extend(schedule(view));
     order.push(step_after(view, run));
     order.join(", then ")
 }
 
+/// What else than the run itself must come to pass; the status says when or what.
+fn schedule(view: &View) -> Option<String> {
+    match view.status.reason {
+        Reason::WindowClosed => Some("a window that is open long enough".to_owned()),
+        Reason::WaitingForDependency
+        | Reason::DependencyMissing
+        | Reason::DependencyFailed
+        | Reason::DependencyCycle => Some("every rollout of spec.dependsOn at rest".to_owned()),
+        _ => None,
+    }
+}
+
 fn at_rest(view: &View) -> String {
+    if let Some(schedule) = schedule(view) {
+        return format!("{schedule}, then a run begins");
+    }
     match view.status.phase {
         Phase::Failed | Phase::RolledBack => {
             "nothing until another distribution is declared, or cutover retry".to_owned()

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::{CliError, Exit, Format, Output, files};
-use crate::validate::{Found, Report, Severity, file};
+use crate::validate::{Found, Known, Report, Severity, file_among};
 
 /// Widest line, in characters.
 const WIDTH: usize = 100;
@@ -13,7 +13,7 @@ const WIDTH: usize = 100;
 /// Check files offline: schema, rules and PromQL syntax; all mistakes at once, with their lines.
 ///
 /// Fields that are not known are refused with a suggestion, and every null is refused: an API server drops both.
-/// Objects of other kinds are passed over. Exit status 0: no errors (warnings allowed); 1: errors.
+/// Templates and rollouts that a rollout refers to are looked up in these files. Objects of other kinds are passed over. Exit status 0: no errors (warnings allowed); 1: errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   cutover validate examples/first-rollout       a folder: its .yaml, .yml and .json files
@@ -31,8 +31,9 @@ pub(super) struct Validate {
 impl Validate {
     pub(super) fn run(&self, out: &mut Output) -> Result<Exit, CliError> {
         let sources = files::read(&self.files)?;
+        let known = Known::of(sources.iter().map(|source| source.text.as_str()));
         let reports: Vec<(String, Report)> =
-            sources.into_iter().map(|source| (source.name, file(&source.text))).collect();
+            sources.into_iter().map(|source| (source.name, file_among(&source.text, &known))).collect();
         match self.output {
             Format::Text => text(&reports, out)?,
             Format::Json => out.json(&as_json(&reports))?,

@@ -136,6 +136,7 @@ fn serve(hub: &Arc<Hub>, listener: Option<TcpListener>) -> JoinHandle<std::io::R
 fn watch_all(hub: &Arc<Hub>, client: &Client, namespace: &str) {
     declared("rollouts", hub, client, &hub.rollouts);
     declared("requests", hub, client, &hub.requests);
+    declared("templates", hub, client, &hub.templates);
     let leading = channel::Sender::new(false);
     let (watching, client, namespace, receiver) =
         (hub.clone(), client.clone(), namespace.to_owned(), leading.subscribe());

@@ -7,8 +7,7 @@ use tokio::sync::Notify;
 
 use super::{Hub, errand::Errand, subject::Subject};
 use crate::{
-    api::Analysis,
-    metric,
+    metric::{self, resolve::Resolved},
     rollout::input::{Measured, Sample, Sampled, Wanted},
 };
 
@@ -53,7 +52,7 @@ impl Measuring {
         &mut self,
         hub: &Hub,
         wanted: Wanted,
-        analysis: &Analysis,
+        analysis: &Resolved,
         subject: &Subject,
         wake: &Arc<Notify>,
     ) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{addresses::Addresses, attempts::Attempts, calls::CallError, measuring::Measuring, probes::Probes};
 use crate::{
-    api::{FleetRollout, FleetRolloutStatus, Reason},
+    api::{Analysis, FleetRollout, FleetRolloutStatus, Reason},
     rollout::{RouteKey, input::Problem},
     validate::{self, Severity},
 };
@@ -22,9 +22,11 @@ pub(super) struct Memory {
     judged: Option<Judged>,
 }
 
-/// What the rules say of one generation of the spec; they read every query, so they are asked once.
+/// What the rules say of one generation of the spec and what its templates say; they read every query, so they are
+/// asked once.
 struct Judged {
     generation: Option<i64>,
+    analysis: Analysis,
     problem: Option<Problem>,
 }
 
@@ -43,11 +45,13 @@ impl Memory {
         self.addresses.collect();
     }
 
-    /// The first rule that the spec breaks.
+    /// The first rule that the spec, with its metrics resolved, breaks.
     pub(super) fn refused(&mut self, rollout: &FleetRollout) -> Option<Problem> {
-        let generation = rollout.metadata.generation;
-        let judged = self.judged.take().filter(|judged| judged.generation == generation);
-        let judged = judged.unwrap_or_else(|| Judged { generation, problem: broken_rule(rollout) });
+        let (generation, analysis) = (rollout.metadata.generation, &rollout.spec.analysis);
+        let judged = self.judged.take();
+        let judged = judged.filter(|judged| judged.generation == generation && judged.analysis == *analysis);
+        let judged =
+            judged.unwrap_or_else(|| Judged { generation, analysis: analysis.clone(), problem: broken_rule(rollout) });
         self.judged.insert(judged).problem.clone()
     }
 

@@ -16,6 +16,7 @@ mod calls;
 mod cleanup;
 mod controller;
 mod custody;
+mod dependencies;
 mod errand;
 mod execute;
 mod lease;
@@ -34,6 +35,7 @@ mod slots;
 mod subject;
 mod supervise;
 mod task;
+mod templates;
 mod wake;
 mod watch;
 
@@ -46,7 +48,7 @@ pub use life::{Life, live};
 pub use process::{HubError, Options, run};
 
 use crate::{
-    api::{FleetRollout, RolloutRequest},
+    api::{FleetRollout, MetricTemplate, RolloutRequest},
     clock::Clock,
     http::Network,
     member::Registry,
@@ -73,6 +75,7 @@ struct Hub {
     objects: Arc<Objects>,
     rollouts: Arc<Cache<Guarded<FleetRollout>>>,
     requests: Arc<Cache<Guarded<RolloutRequest>>>,
+    templates: Arc<Cache<Guarded<MetricTemplate>>>,
     /// Rollouts came or went, or a first list is complete.
     changed: Notify,
     wakers: Arc<Wakers>,
@@ -99,6 +102,7 @@ impl Hub {
             objects,
             rollouts,
             requests,
+            templates: Arc::default(),
             changed,
             wakers,
             registry,
@@ -115,6 +119,8 @@ impl Hub {
             Some("FleetRollouts have not been listed yet")
         } else if !listed(self.requests.availability()) {
             Some("RolloutRequests have not been listed yet")
+        } else if self.templates.availability() == Availability::Pending {
+            Some("MetricTemplates have not been listed yet")
         } else if self.registry.changes().borrow().is_none() {
             Some("MemberClusters and their Secrets have not been listed yet")
         } else {

@@ -11,9 +11,11 @@ use kube::{
 use super::{
     Hub,
     cache::Key,
+    dependencies,
     memory::Memory,
     objects::Look,
     subject::{Placed, Subject},
+    templates,
 };
 use crate::{
     api::{FleetRollout, Mode, Reason, Route},
@@ -38,8 +40,14 @@ pub(super) struct Sight {
     pub(super) addresses: BTreeMap<(String, String), Vec<IpAddr>>,
 }
 
-/// Looks at everything that the subject names.
-pub(super) fn observe(hub: &Hub, rollout: &FleetRollout, subject: &Subject, memory: &mut Memory) -> Sight {
+/// Looks at everything that the subject names. The rollout's metrics are resolved, as far as they can be.
+pub(super) fn observe(
+    hub: &Hub,
+    rollout: &FleetRollout,
+    unusable: &BTreeMap<String, Problem>,
+    subject: &Subject,
+    memory: &mut Memory,
+) -> Sight {
     let mut sight = Sight::default();
     for placed in subject.declared.iter().filter(|_| rollout.spec.mode() == Mode::Service) {
         see_source(hub, subject, placed, &mut sight);
@@ -55,11 +63,12 @@ pub(super) fn observe(hub: &Hub, rollout: &FleetRollout, subject: &Subject, memo
             }
         }
     }
-    sight.seen.refused = refused(rollout, subject, memory);
+    sight.seen.refused = refused(rollout, subject, memory).or_else(|| templates::refused(unusable));
     sight.seen.members.clone_from(&subject.members);
     sight.seen.endpoints = memory.probes.endpoints(subject);
     sight.seen.rehearsals = memory.rehearsals(&subject.status);
     sight.seen.measured = memory.measuring.arrived();
+    sight.seen.dependencies = dependencies::look(hub, rollout);
     sight
 }
 

@@ -7,17 +7,19 @@ use tokio::{sync::Notify, time::Instant};
 use super::{
     Hub,
     calls::CallError,
-    cleanup,
+    cleanup, dependencies,
     execute::Execution,
     memory::Memory,
     observe::{self, Sight},
     persist::persist,
     publish::publish,
     subject::Subject,
+    templates,
 };
 use crate::{
     api::{FINALIZER, FleetRollout, FleetRolloutStatus},
     clock,
+    metric::resolve::Resolved,
     mistakes::{Mistake, made},
     rollout::{self, Action, Decision, Input},
 };
@@ -46,8 +48,10 @@ pub(super) async fn pass(
     memory.collect();
     let subject = Subject::new(&hub.id, rollout, &hub.registry);
     memory.announced.get_or_insert(subject.status.announced);
-    let sight = observe::observe(hub, rollout, &subject, memory);
-    let decision = decide(hub, rollout, &subject, &sight, memory, wake);
+    let resolved = templates::resolve(hub, rollout);
+    let judged = templates::judged(rollout, &resolved);
+    let sight = observe::observe(hub, &judged, &resolved.unusable, &subject, memory);
+    let decision = decide(hub, &judged, &resolved, &subject, &sight, memory, wake);
     let (ready, blocked) = due_now(&decision.actions, memory);
 
     if made(Mistake::ActBeforeRecord) {
@@ -55,6 +59,7 @@ pub(super) async fn pass(
         execution.all(&ready, memory).await;
     }
     let Some(stored) = persist(hub, rollout, &decision.status, &ready).await? else { return Ok(Ended::Stale) };
+    dependencies::wake_those_of(hub, rollout, &stored);
     memory.measuring.consumed();
     let execution = Execution { hub, subject: &subject, sight: &sight, rollout: stored.clone() };
     execution.all(&ready, memory).await;
@@ -81,6 +86,7 @@ fn live_run(status: &FleetRolloutStatus) -> Option<u64> {
 fn decide(
     hub: &Hub,
     rollout: &FleetRollout,
+    resolved: &Resolved,
     subject: &Subject,
     sight: &Sight,
     memory: &mut Memory,
@@ -106,7 +112,7 @@ fn decide(
     if memory.measuring.is_free()
         && let Some(wanted) = rollout::due(&input)
     {
-        memory.measuring.begin(hub, wanted, &rollout.spec.analysis, subject, wake);
+        memory.measuring.begin(hub, wanted, resolved, subject, wake);
         input.measured_at = memory.measuring.asked_at();
     }
     rollout::decide(&input)

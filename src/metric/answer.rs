@@ -51,6 +51,9 @@ pub enum Missing {
     /// The source cannot be asked.
     #[error("source down: {0}")]
     Down(String),
+    /// It cannot be asked for: what the metric refers to is not there or does not fit.
+    #[error("{0}")]
+    Unusable(String),
     /// It, or the API server before it, does not know the credentials or does not allow them to ask.
     #[error("Prometheus answered with status {0}; renew the credentials or their role")]
     Credentials(u16),

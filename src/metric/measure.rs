@@ -10,10 +10,11 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{
     Answer, Missing, Prometheus,
+    resolve::Resolved,
     template::{Variables, render},
 };
 use crate::{
-    api::{Analysis, Metric, analysis::MetricKind},
+    api::{Metric, analysis::MetricKind},
     member::Registry,
     rollout::input::{Sample, Sampled, Wanted, WantedMetric},
 };
@@ -32,7 +33,7 @@ type Answers = BTreeMap<(String, String), Result<Answer, Missing>>;
 /// [`Sample::Missing`], so there is one sample for each metric, service and member.
 pub async fn measure(
     wanted: &Wanted,
-    analysis: &Analysis,
+    analysis: &Resolved,
     namespace: &str,
     clusters: &Clusters,
     registry: &Registry,
@@ -47,7 +48,7 @@ pub async fn measure(
 
 async fn round(
     wanted: &Wanted,
-    analysis: &Analysis,
+    analysis: &Resolved,
     namespace: &str,
     clusters: &Clusters,
     sources: &Sources,
@@ -93,17 +94,22 @@ struct Ask<'a> {
     queries: Result<Vec<String>, Missing>,
 }
 
-fn asks<'a>(wanted: &'a Wanted, analysis: &'a Analysis, namespace: &str, clusters: &'a Clusters) -> Vec<Ask<'a>> {
+fn asks<'a>(wanted: &'a Wanted, resolved: &'a Resolved, namespace: &str, clusters: &'a Clusters) -> Vec<Ask<'a>> {
     let mut asks = Vec::new();
     for window in &wanted.windows {
-        let Some(metric) = analysis.metrics.iter().find(|metric| metric.name == window.metric) else { continue };
+        let Some(metric) = resolved.analysis.metrics.iter().find(|metric| metric.name == window.metric) else {
+            continue;
+        };
         for service in &wanted.services {
             for member in &wanted.members {
                 let cluster = clusters.get(&(service.clone(), member.clone())).map_or("", String::as_str);
                 let backend = format!("{service}-{member}");
                 let variables =
                     Variables { service, namespace, member: cluster, backend: &backend, window: window.window };
-                let queries = queries(metric, &variables);
+                let queries = match resolved.unusable.get(&metric.name) {
+                    Some(problem) => Err(Missing::Unusable(problem.message.clone())),
+                    None => queries(metric, &variables),
+                };
                 asks.push(Ask { metric, window, service, member, cluster, queries });
             }
         }
@@ -116,6 +122,7 @@ fn queries(metric: &Metric, variables: &Variables<'_>) -> Result<Vec<String>, Mi
         MetricKind::Ratio(ratio) => vec![ratio.numerator.as_str(), &ratio.denominator],
         MetricKind::Histogram(histogram) => vec![histogram.buckets.as_str()],
         MetricKind::Query(query) => vec![query],
+        MetricKind::Template(_) | MetricKind::Builtin(_) => Vec::new(),
     };
     templates.into_iter().map(|template| Ok(render(template, variables)?)).collect()
 }
@@ -143,10 +150,19 @@ impl Ask<'_> {
             MetricKind::Ratio(_) => {
                 Ok(Sample::Ratio { numerator: answer(0)?.number(at)?, denominator: answer(1)?.number(at)? })
             }
-            MetricKind::Histogram(_) => Ok(Sample::Buckets(answer(0)?.buckets(at)?)),
-            MetricKind::Query(_) => Ok(Sample::Value(answer(0)?.number(at)?.ok_or(Missing::NoSeries)?)),
+            MetricKind::Histogram(histogram) => {
+                let buckets = answer(0)?.buckets(at)?;
+                Ok(Sample::Buckets(if histogram.milliseconds { in_seconds(buckets) } else { buckets }))
+            }
+            MetricKind::Query(_) | MetricKind::Template(_) | MetricKind::Builtin(_) => {
+                Ok(Sample::Value(answer(0)?.number(at)?.ok_or(Missing::NoSeries)?))
+            }
         }
     }
+}
+
+fn in_seconds(buckets: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    buckets.into_iter().map(|(bound, count)| (bound / 1000.0, count)).collect()
 }
 
 #[cfg(test)]
@@ -156,7 +172,7 @@ mod tests {
     use jiff::Timestamp;
     use serde_json::json;
 
-    use super::*;
+    use super::{super::resolve::resolve, *};
     use crate::{
         api,
         http::{
@@ -192,15 +208,17 @@ mod tests {
         Prometheus::new(client, "")
     }
 
-    fn analysis() -> Analysis {
-        serde_json::from_value(json!({"metrics": [
+    fn analysis() -> Resolved {
+        let analysis = serde_json::from_value(json!({"metrics": [
             {"name": "errors", "max": 1, "ratio": {"numerator": "errors[{{ window }}]", "denominator": "all[{{ window }}]"}},
             {"name": "again", "max": 1, "ratio": {"numerator": "all[{{ window }}]", "denominator": "all[{{ window }}]"}},
             {"name": "latency", "max": 1, "histogram": {"buckets": "buckets", "quantile": 0.99}},
             {"name": "load", "perMember": {"max": 1}, "query": "load{m=\"{{ member }}\"}"},
             {"name": "typo", "perMember": {"max": 1}, "query": "load[{{ interval }}]"},
-        ]}))
-        .unwrap()
+            {"name": "slow", "max": 1, "histogram": {"buckets": "buckets", "quantile": 0.99, "milliseconds": true}},
+            {"name": "gone", "max": 1, "templateRef": {"name": "errors"}},
+        ]}));
+        resolve(&analysis.unwrap(), &|_| None)
     }
 
     fn wanted(metrics: &[&str], members: &[&str]) -> Wanted {
@@ -224,10 +242,10 @@ mod tests {
     async fn every_kind_of_metric_is_read_at_one_time() {
         let server = counting().await;
         let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
-        let wanted = wanted(&["errors", "latency", "load", "typo"], &["eu-3"]);
+        let wanted = wanted(&["errors", "latency", "load", "typo", "slow", "gone"], &["eu-3"]);
         let samples = round(&wanted, &analysis(), "shop", &themselves(), &sources).await;
         let samples: Vec<_> = samples.into_iter().map(|sampled| sampled.sample).collect();
-        let typo = "{{ interval }} is not a variable; there are service, namespace, member and window";
+        let typo = "{{ interval }} is not a variable; there are service, namespace, member, backend, window, service.word and namespace.word";
         assert_eq!(
             samples,
             [
@@ -235,6 +253,10 @@ mod tests {
                 Sample::Buckets(vec![(0.5, 4.0), (f64::INFINITY, 9.0)]),
                 Sample::Value(700.0),
                 Sample::Missing(typo.to_owned()),
+                Sample::Buckets(vec![(0.0005, 4.0), (f64::INFINITY, 9.0)]),
+                Sample::Missing(
+                    "MetricTemplate errors does not exist in this namespace; make it, or correct the name".to_owned()
+                ),
             ]
         );
         let heads = server.heads.lock().await;

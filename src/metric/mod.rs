@@ -3,9 +3,12 @@
 //! Not knowing is a value here: [`Missing`] is neither a pass nor a failure.
 
 mod answer;
+mod builtin;
 mod measure;
 mod prometheus;
+pub mod resolve;
 pub mod template;
+pub mod variables;
 
 pub use answer::{Answer, Missing, Series, parse};
 pub use measure::{Clusters, measure};

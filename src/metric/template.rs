@@ -13,9 +13,9 @@ use crate::{
 /// What the variables of a query stand for.
 #[derive(Clone, Copy, Debug)]
 pub struct Variables<'a> {
-    /// `{{ service }}`.
+    /// `{{ service }}`, and `{{ service.word }}` with `_` for all but letters and digits.
     pub service: &'a str,
-    /// `{{ namespace }}`: the rollout's.
+    /// `{{ namespace }}`: the rollout's, and `{{ namespace.word }}`.
     pub namespace: &'a str,
     /// `{{ member }}`.
     pub member: &'a str,
@@ -29,7 +29,9 @@ pub struct Variables<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     /// A variable that does not exist.
-    #[error("{{{{ {0} }}}} is not a variable; there are service, namespace, member, backend and window")]
+    #[error(
+        "{{{{ {0} }}}} is not a variable; there are service, namespace, member, backend, window, service.word and namespace.word"
+    )]
     Unknown(String),
     /// A `{{` without its `}}`.
     #[error("a {{{{ without its }}}}")]
@@ -54,8 +56,15 @@ fn value<'a>(name: &str, variables: &Variables<'a>) -> Option<Cow<'a, str>> {
         "member" => Some(escape(variables.member)),
         "backend" => Some(escape(variables.backend)),
         "window" => Some(variables.window.to_string().into()),
+        "service.word" => Some(word(variables.service).into()),
+        "namespace.word" => Some(word(variables.namespace).into()),
         _ => None,
     }
+}
+
+/// A name as Skipper makes it part of a route's: letters, digits and `_`.
+fn word(name: &str) -> String {
+    name.chars().map(|character| if character.is_ascii_alphanumeric() { character } else { '_' }).collect()
 }
 
 /// For a string in double or single quotes; a control character ends no string.
@@ -92,7 +101,7 @@ mod tests {
 
     #[test]
     fn unknown_and_open_variables_are_refused() {
-        let unknown = "{{ interval }} is not a variable; there are service, namespace, member, backend and window";
+        let unknown = "{{ interval }} is not a variable; there are service, namespace, member, backend, window, service.word and namespace.word";
         assert_eq!(filled("rate(x[{{ interval }}])"), Err(unknown.to_owned()));
         assert_eq!(filled("rate(x[{{ window ]))"), Err("a {{ without its }}".to_owned()));
         assert!(filled("{{}}").is_err());

@@ -10,6 +10,8 @@ use super::{
     judge,
     pass::{Pass, between, canaries, later},
     plan::longest_window,
+    revision::fingerprint,
+    schedule,
 };
 use crate::api::{
     Duration, Reason,
@@ -91,10 +93,21 @@ pub(super) fn consume(pass: &mut Pass<'_>) {
     let (Some(run), Some(asked)) = (pass.run().cloned(), pass.status.asked.clone()) else { return };
     let judged = judge::judge(&run, &asked, &input.spec.analysis, measured);
     pass.passes_now = judged.verdict == Verdict::Pass;
+    note_analysis(pass);
     account(pass, &judged);
     record(pass, &run, judged.clone());
     wake_for_next(pass);
     draw_consequences(pass, &judged);
+}
+
+/// The analysis is live, so that a broken query can be repaired in mid-run; that is told.
+fn note_analysis(pass: &mut Pass<'_>) {
+    let now = fingerprint(&pass.input.spec.analysis);
+    let Some(run) = pass.run_mut() else { return };
+    let changed = run.analysis.replace(now.clone()).is_some_and(|before| before != now);
+    if changed {
+        pass.tell(false, Reason::AnalysisChanged, "the analysis was changed; checks go by the new one from now on");
+    }
 }
 
 fn is_about_present_weights(pass: &Pass<'_>, measured: &Measured) -> bool {
@@ -118,13 +131,13 @@ pub(super) fn wake_for_next(pass: &mut Pass<'_>) {
 /// counts only checks that were known while nothing else stood in the way.
 fn account(pass: &mut Pass<'_>, judged: &Check) {
     let analysis = &pass.input.spec.analysis;
-    let paused = pass.input.spec.paused;
+    let stopped = pass.input.spec.paused || schedule::stood_in_the_way(&pass.status);
     // A gap without checks, such as a hub that was down, is no evidence: a check vouches for its windows only.
     let vouched = longest_window(analysis).saturating_add(analysis.lag).saturating_add(analysis.interval);
     let Some(run) = pass.run_mut() else { return };
     let since = run.baked_until.unwrap_or(judged.at);
     let elapsed = between(since, judged.at).min(vouched);
-    let waited = run.waiting_since.is_some() || run.pause.is_some() || run.hold.is_some() || paused;
+    let waited = run.waiting_since.is_some() || run.pause.is_some() || run.hold.is_some() || stopped;
     if !waited && judged.verdict != Verdict::Unknown && run.soaking_since.is_none() {
         run.deadline_used = run.deadline_used.saturating_add(elapsed);
     }
@@ -137,9 +150,10 @@ fn account(pass: &mut Pass<'_>, judged: &Check) {
     run.baked_until = Some(judged.at);
 }
 
-/// Keeps the judgement, unless a person is waited for and it says nothing new.
+/// Keeps the judgement, unless a person or the schedule is waited for and it says nothing new.
 fn record(pass: &mut Pass<'_>, before: &Run, judged: Check) {
-    let resting = before.waiting_since.is_some() || before.soaking_since.is_some();
+    let scheduled = schedule::stood_in_the_way(&pass.status);
+    let resting = before.waiting_since.is_some() || before.soaking_since.is_some() || scheduled;
     let old =
         before.check.as_ref().filter(|old| resting && old.verdict == judged.verdict && old.reason == judged.reason);
     let unchanged = old.is_some_and(|old| {

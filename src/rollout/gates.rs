@@ -5,7 +5,7 @@ use super::{
     input::{Accepted, LiveRoute, Problem, RouteSeen},
     pass::{Pass, Standing, above, between, in_words, intended, later},
     plan::bake,
-    start,
+    schedule, start,
 };
 use crate::api::{
     Duration, Phase, Reason,
@@ -25,6 +25,7 @@ pub(super) fn obstacle(pass: &mut Pass<'_>) -> Option<Standing> {
         .or_else(|| unsafe_to_go_on(pass))
         .or_else(|| paused(pass))
         .or_else(|| waiting(pass))
+        .or_else(|| schedule::closed(pass))
         .or_else(|| soaking(pass))
         .or_else(|| stale(pass))
 }

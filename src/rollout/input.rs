@@ -73,6 +73,8 @@ pub struct Observation {
     pub measured: Option<Measured>,
     /// Results of the dry runs of this run's first write, by route.
     pub rehearsals: BTreeMap<RouteKey, Result<(), String>>,
+    /// Every rollout that this one depends on, by name.
+    pub dependencies: BTreeMap<String, DependencySeen>,
 }
 
 /// A route, by the service whose weights it holds and its place among that service's routes.
@@ -177,6 +179,21 @@ pub enum MemberSeen {
         /// Cluster id and endpoints, so that a change of either is seen. Empty while the cluster id is not known.
         identity: String,
     },
+}
+
+/// How a rollout stands for those that depend on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DependencySeen {
+    /// What it declares now carries its traffic, confirmed.
+    AtRest,
+    /// It has not come so far; in words, where it stands.
+    NotYet(String),
+    /// It was rolled back and is not tried again by itself; in words, why.
+    Failed(String),
+    /// There is none of that name.
+    Missing,
+    /// It waits for the one that asks: the names on the way round.
+    Cycle(Vec<String>),
 }
 
 /// The last probes of one endpoint. All endpoints of a rollout are probed in one round.

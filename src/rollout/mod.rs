@@ -5,6 +5,7 @@
 mod checks;
 pub mod decision;
 mod deletion;
+pub mod dependencies;
 pub mod distribution;
 mod edits;
 mod gates;
@@ -20,9 +21,11 @@ mod report;
 mod requests;
 mod revision;
 mod run;
+mod schedule;
 mod sight;
 mod start;
 mod target;
+pub mod windows;
 
 pub use checks::due;
 pub use decision::{Action, Decision};

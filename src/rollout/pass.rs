@@ -49,10 +49,10 @@ impl Standing {
         Self::new(Phase::Held, problem.reason, problem.message)
     }
 
-    /// Held, unless what is missing is under way.
+    /// Held, unless what is missing is under way or comes by itself.
     pub(super) fn not_ready(problem: Problem) -> Self {
         match problem.reason {
-            Reason::Rehearsing | Reason::BackendNotReady => {
+            Reason::Rehearsing | Reason::BackendNotReady | Reason::WindowClosed | Reason::WaitingForDependency => {
                 Self::new(Phase::Progressing, problem.reason, problem.message)
             }
             _ => Self::held(problem),

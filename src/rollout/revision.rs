@@ -18,17 +18,17 @@ pub fn same(one: &Distribution, other: &Distribution) -> bool {
 }
 
 /// Names what is declared: the members' weights and the services. Leaving out a zero, an order or an
-/// `initialWeight` changes nothing. Twelve hexadecimal digits of FNV-1a.
+/// `initialWeight` changes nothing.
 #[must_use]
 pub fn revision(spec: &FleetRolloutSpec) -> String {
     let mut services: Vec<_> = spec.services.iter().collect();
     services.sort_by(|one, other| one.name.cmp(&other.name));
     let weights: Distribution = declared(spec).into_iter().filter(|(_, weight)| *weight > 0).collect();
-    digest(&(spec.weight_total, weights, services))
+    fingerprint(&(spec.weight_total, weights, services))
 }
 
-/// Twelve hexadecimal digits of FNV-1a over what is declared, as JSON.
-pub(super) fn digest(declared: &impl serde::Serialize) -> String {
+/// Names anything that is declared: twelve hexadecimal digits of FNV-1a.
+pub(super) fn fingerprint(declared: &impl serde::Serialize) -> String {
     // Plain data with string keys always serialises; were it ever not to, equal declarations would still be equal.
     let text = serde_json::to_string(declared).unwrap_or_default();
     let hash = text

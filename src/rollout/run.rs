@@ -53,7 +53,7 @@ fn at_rest(pass: &mut Pass<'_>) -> Standing {
         // What was seen of the canary was seen of what it led to before.
         Ok(()) if pass.input.spec.mode() == Mode::Service => promotion::wait_for_sight(pass),
         Ok(()) => advance(pass),
-        Err(problem) => Standing::held(problem),
+        Err(problem) => Standing::not_ready(problem),
     }
 }
 
@@ -144,7 +144,7 @@ fn supersede(pass: &mut Pass<'_>, start: Distribution, way_back: Distribution, t
         Ok(()) => None,
         Err(problem) => {
             pass.status = former;
-            Some(Standing::held(problem))
+            Some(Standing::not_ready(problem))
         }
     }
 }

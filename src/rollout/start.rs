@@ -9,7 +9,7 @@ use super::{
     plan::{PlanProblem, plan},
     ramp::ramp,
     revision::same,
-    sight,
+    schedule, sight,
     target::Target,
 };
 use crate::{
@@ -41,6 +41,7 @@ pub(super) fn begin(
         Mode::Service => ramp(spec),
     };
     let plan = steps.map_err(|problem| Problem::new(Reason::InvalidSpec, problem.to_string()))?;
+    schedule::allows(pass, &plan, &start, &way_back)?;
     let number = pass.status.run.as_ref().map_or(1, |run| run.number + 1);
     pass.status.leader = Some(pass.input.leader.to_owned());
     let way = match spec.mode() {
@@ -77,6 +78,7 @@ pub(super) fn begin(
         deadline_used: Duration::ZERO,
         dead: Vec::new(),
         check: None,
+        analysis: None,
         put_back: Vec::new(),
         outcome: None,
     });

@@ -6,7 +6,7 @@ use super::{
     input::{Problem, SourceSeen},
     pass::Pass,
     ramp::split,
-    revision::{declared, digest, revision, same},
+    revision::{declared, fingerprint, revision, same},
 };
 use crate::api::{Distribution, Mode, Reason, ServiceCopy, status::Run};
 
@@ -28,7 +28,7 @@ pub(super) fn target(pass: &Pass<'_>) -> Result<Target, Problem> {
         Mode::Member => Ok(Target { revision: revision(spec), weights: declared(spec), services: BTreeMap::new() }),
         Mode::Service => {
             let services = sources(pass)?;
-            let revision = digest(&(&services, &spec.services));
+            let revision = fingerprint(&(&services, &spec.services));
             Ok(Target { revision, weights: split(0, spec.weight_total), services })
         }
     }

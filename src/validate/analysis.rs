@@ -6,9 +6,11 @@ use super::{
 };
 use crate::api::{
     Duration, FleetRolloutSpec, Metric,
-    analysis::{Histogram, MetricKind, Ratio},
+    analysis::{BuiltinType, Histogram, MetricKind, Ratio},
 };
 
+/// The remedy for a query that covers a fixed time.
+pub(super) const USE_WINDOW: &str = "use [{{ window }}]";
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(86_400);
@@ -91,7 +93,7 @@ fn deadline(spec: &FleetRolloutSpec, window: Duration) -> Option<Problem> {
 pub(super) fn same_for_all_services(spec: &FleetRolloutSpec) -> Vec<Problem> {
     let metrics = spec.analysis.metrics.iter().enumerate().filter(|_| spec.services.len() > 1);
     metrics
-        .flat_map(|(i, metric)| queries(&format!("spec.analysis.metrics[{i}]"), metric))
+        .flat_map(|(i, metric)| queries(&format!("spec.analysis.metrics[{i}]"), metric.kind()))
         .filter(|(_, query)| !query.replace(' ', "").contains("{{service}}"))
         .map(|(path, _)| {
             let found = "gives every service the same answer";
@@ -106,21 +108,34 @@ fn between(path: &str, time: Duration, least: Duration, most: Duration) -> Optio
 }
 
 fn metric(path: &str, metric: &Metric) -> Vec<Problem> {
-    let mut problems: Vec<Problem> = kinds(path, metric).into_iter().collect();
+    let mut problems: Vec<Problem> = kinds(path, metric).into_iter().chain(beside(path, metric)).collect();
     problems.extend(metric.window.and_then(|window| between(&format!("{path}.window"), window, SECOND, DAY)));
     problems.extend(limits(path, metric));
-    let (read, refused): (Vec<_>, Vec<_>) = queries(path, metric)
+    problems.extend(measured(path, metric.kind()));
+    problems
+}
+
+/// The queries by themselves and together.
+pub(super) fn measured(path: &str, kind: MetricKind<'_>) -> Vec<Problem> {
+    let (read, refused): (Vec<_>, Vec<_>) = queries(path, kind)
         .into_iter()
         .map(|(path, text)| (promql::read(&path, text), path, text))
         .partition(|(read, ..)| read.is_ok());
-    problems.extend(refused.into_iter().filter_map(|(read, ..)| read.err()));
+    let mut problems: Vec<Problem> = refused.into_iter().filter_map(|(read, ..)| read.err()).collect();
     let read: Vec<(Query, String, &str)> =
         read.into_iter().filter_map(|(read, path, text)| Some((read.ok()?, path, text))).collect();
     problems.extend(read.iter().filter_map(|(query, path, text)| fixed_range(query, path, text)));
-    problems.extend(match (metric.kind(), read.as_slice()) {
+    problems.extend(match (kind, read.as_slice()) {
         (MetricKind::Ratio(_), [(numerator, path, _), (denominator, ..)]) => other_series(numerator, denominator, path),
         (MetricKind::Histogram(_), [(buckets, path, _)]) => no_buckets(buckets, path),
-        (MetricKind::Ratio(_) | MetricKind::Histogram(_) | MetricKind::Query(_), _) => None,
+        (
+            MetricKind::Ratio(_)
+            | MetricKind::Histogram(_)
+            | MetricKind::Query(_)
+            | MetricKind::Template(_)
+            | MetricKind::Builtin(_),
+            _,
+        ) => None,
     });
     problems
 }
@@ -130,6 +145,8 @@ fn kinds(path: &str, metric: &Metric) -> Option<Problem> {
         ("ratio", metric.ratio.is_some()),
         ("histogram", metric.histogram.is_some()),
         ("query", metric.query.is_some()),
+        ("templateRef", metric.template_ref.is_some()),
+        ("builtin", metric.builtin.is_some()),
     ];
     let given: Vec<&str> = given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect();
     let found = match given.len() {
@@ -137,11 +154,11 @@ fn kinds(path: &str, metric: &Metric) -> Option<Problem> {
         0 => "nothing is measured".to_owned(),
         _ => format!("{} are both given", given.join(" and ")),
     };
-    Some(Problem::error(path, found, "give exactly one of ratio, histogram, query"))
+    Some(Problem::error(path, found, "give exactly one of ratio, histogram, query, templateRef, builtin"))
 }
 
-fn queries<'a>(path: &str, metric: &'a Metric) -> Vec<(String, &'a str)> {
-    match metric.kind() {
+pub(super) fn queries<'a>(path: &str, kind: MetricKind<'a>) -> Vec<(String, &'a str)> {
+    match kind {
         MetricKind::Ratio(Ratio { numerator, denominator }) => vec![
             (format!("{path}.ratio.numerator"), numerator.as_str()),
             (format!("{path}.ratio.denominator"), denominator.as_str()),
@@ -149,12 +166,26 @@ fn queries<'a>(path: &str, metric: &'a Metric) -> Vec<(String, &'a str)> {
         MetricKind::Histogram(Histogram { buckets, .. }) => {
             vec![(format!("{path}.histogram.buckets"), buckets.as_str())]
         }
-        MetricKind::Query(query) if metric.query.is_some() => vec![(format!("{path}.query"), query)],
-        MetricKind::Query(_) => Vec::new(),
+        MetricKind::Query("") | MetricKind::Template(_) | MetricKind::Builtin(_) => Vec::new(),
+        MetricKind::Query(query) => vec![(format!("{path}.query"), query)],
     }
 }
 
-fn limits(path: &str, metric: &Metric) -> Vec<Problem> {
+/// What a metric may say beside where it is measured.
+fn beside(path: &str, metric: &Metric) -> Vec<Problem> {
+    let variables = (metric.template_ref.is_none() && !metric.variables.is_empty()).then(|| {
+        let found = "are given, but no template is referred to";
+        Problem::error(format!("{path}.variables"), found, "give templateRef, or leave them out")
+    });
+    let share = metric.builtin.filter(|builtin| builtin.type_ == BuiltinType::RequestSuccessRate);
+    let quantile = share.and_then(|builtin| builtin.quantile).map(|quantile| {
+        let found = format!("{quantile} is given, but a RequestSuccessRate has none");
+        Problem::error(format!("{path}.builtin.quantile"), found, "leave it out")
+    });
+    variables.into_iter().chain(quantile).collect()
+}
+
+pub(super) fn limits(path: &str, metric: &Metric) -> Vec<Problem> {
     let own = (path.to_owned(), metric.min, metric.max);
     let member = metric.per_member.map(|limits| (format!("{path}.perMember"), limits.min, limits.max));
     let guard = metric.guard.map(|guard| (format!("{path}.guard"), guard.min, guard.max));
@@ -167,12 +198,16 @@ fn limits(path: &str, metric: &Metric) -> Vec<Problem> {
         problems.push(Problem::error(path, found, "put max and min under perMember"));
     }
     for (path, min, max) in [Some(own), member.clone(), guard.clone()].into_iter().flatten() {
-        problems.extend(bounds(&path, min, max, metric.ratio.is_some()));
+        problems.extend(bounds(&path, min, max, is_share(metric)));
     }
     let empty = [member, guard].into_iter().flatten().filter(|(_, min, max)| min.is_none() && max.is_none());
     problems.extend(empty.map(|(path, ..)| Problem::error(path, "has no limit", "give max or min")));
     problems.extend(strict_guard(path, metric));
     problems
+}
+
+fn is_share(metric: &Metric) -> bool {
+    metric.ratio.is_some() || metric.builtin.is_some_and(|builtin| builtin.type_ == BuiltinType::RequestSuccessRate)
 }
 
 fn bounds(path: &str, min: Option<f64>, max: Option<f64>, percent: bool) -> Vec<Problem> {
@@ -224,7 +259,7 @@ fn strict_guard(path: &str, metric: &Metric) -> Option<Problem> {
 fn fixed_range(query: &Query, path: &str, text: &str) -> Option<Problem> {
     (query.ranges && !text.replace(' ', "").contains("{{window}}")).then(|| {
         let found = "covers a fixed time, so samples of earlier weights may be judged";
-        Problem::warning(path, found, "use [{{ window }}]")
+        Problem::warning(path, found, USE_WINDOW)
     })
 }
 

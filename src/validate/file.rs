@@ -6,11 +6,13 @@ use serde_json::Value;
 use super::{
     member,
     problem::{Problem, quoted},
+    references::Known,
     request, schema, section,
     suggestion::did_you_mean,
+    template,
 };
 use crate::{
-    api::{FleetRolloutSpec, GROUP, MemberClusterSpec, RolloutRequestSpec, crd},
+    api::{FleetRolloutSpec, GROUP, MemberClusterSpec, MetricTemplateSpec, RolloutRequestSpec, crd},
     yaml::{self, Document, YamlError},
 };
 
@@ -37,16 +39,22 @@ pub struct Report {
     pub passed_over: Vec<String>,
 }
 
-/// Validates every document of a YAML text.
+/// Validates every document of a YAML text by itself.
 #[must_use]
 pub fn file(text: &str) -> Report {
+    file_among(text, &Known::of([text]))
+}
+
+/// Validates every document of a YAML text, and what it refers to as far as that is `known`.
+#[must_use]
+pub fn file_among(text: &str, known: &Known) -> Report {
     let mut report = Report::default();
     match yaml::documents(text) {
         Ok(documents) if documents.is_empty() => {
             let problem = Problem::error("file", "is empty", "write at least one object");
             report.problems.push(Found { line: 1, problem });
         }
-        Ok(documents) => documents.iter().for_each(|document| report.add(document)),
+        Ok(documents) => documents.iter().for_each(|document| report.add(document, known)),
         Err(error) => report.problems.push(unreadable(&error)),
     }
     report
@@ -63,7 +71,7 @@ fn unreadable(error: &YamlError) -> Found {
 }
 
 impl Report {
-    fn add(&mut self, document: &Document) {
+    fn add(&mut self, document: &Document, known: &Known) {
         let text = |path: &str| document.value.pointer(path).and_then(Value::as_str).unwrap_or_default();
         let (version, kind, name) = (text("/apiVersion"), text("/kind"), text("/metadata/name"));
         if !version.is_empty() && version.split('/').next() != Some(GROUP) && !kind.is_empty() {
@@ -79,7 +87,7 @@ impl Report {
             }
             Err(problem) => vec![*problem],
         };
-        let rules = self.rules(kind, name, document);
+        let rules = self.rules(kind, name, document, known);
         let known: Vec<String> = problems.iter().map(|problem| problem.path.clone()).collect();
         let said = |rule: &Problem| known.iter().any(|path| within(&rule.path, path));
         problems.extend(rules.into_iter().filter(|rule| !said(rule) && !lacks(document, &rule.path)));
@@ -90,24 +98,31 @@ impl Report {
     }
 
     /// The rules about a spec, if its shape lets it be read at all.
-    fn rules(&mut self, kind: &str, name: &str, document: &Document) -> Vec<Problem> {
+    fn rules(&mut self, kind: &str, name: &str, document: &Document, known: &Known) -> Vec<Problem> {
         match kind {
             "FleetRollout" => {
                 let Some((spec, unread)) = section::readable(&declared(document)) else { return Vec::new() };
-                let problems = section::rules(&spec, &unread);
+                let mut problems = section::rules(&spec, &unread);
+                problems.extend(known.problems(&namespace(document), name, &spec));
                 if unread.is_empty() {
                     self.rollouts.push((name.to_owned(), spec));
                 }
                 problems
             }
             "MemberCluster" => spec::<MemberClusterSpec>(document).map(|spec| member(&spec)).unwrap_or_default(),
+            "MetricTemplate" => spec::<MetricTemplateSpec>(document).map(|spec| template(&spec)).unwrap_or_default(),
             "RolloutRequest" => spec::<RolloutRequestSpec>(document).map(|spec| request(&spec)).unwrap_or_default(),
             _ => Vec::new(),
         }
     }
 }
 
-fn spec<T: DeserializeOwned>(document: &Document) -> Option<T> {
+/// The namespace that a document names; empty where it names none.
+pub(super) fn namespace(document: &Document) -> String {
+    document.value["metadata"]["namespace"].as_str().unwrap_or_default().to_owned()
+}
+
+pub(super) fn spec<T: DeserializeOwned>(document: &Document) -> Option<T> {
     serde_json::from_value(declared(document)).ok()
 }
 

@@ -9,16 +9,21 @@ mod members;
 mod metadata;
 mod problem;
 mod promql;
+mod references;
 mod request;
 mod routes;
 mod schema;
 mod section;
 mod strategy;
 mod suggestion;
+mod template;
+mod windows;
 
-pub use file::{Found, Report, file};
+pub use file::{Found, Report, file, file_among};
 pub use problem::{Problem, Severity};
+pub use references::Known;
 pub use request::request;
+pub use template::template;
 
 use crate::api::{Distribution, FleetRolloutSpec};
 

@@ -16,8 +16,14 @@ use crate::api::template::{Unfilled, fill};
 /// Longest query, in bytes. The parser recurses: 64 KiB of parentheses would overflow a stack of 2 MiB.
 const LONGEST_QUERY: usize = 8192;
 /// What queries may name, each with a value in its place that leaves the syntax as it will be.
-const VARIABLES: &[(&str, &str)] =
-    &[("service", "service"), ("namespace", "namespace"), ("member", "member"), ("window", "1m")];
+const VARIABLES: &[(&str, &str)] = &[
+    ("service", "service"),
+    ("namespace", "namespace"),
+    ("member", "member"),
+    ("window", "1m"),
+    ("service.word", "service"),
+    ("namespace.word", "namespace"),
+];
 
 /// A query that was read.
 pub(super) struct Query {
@@ -146,7 +152,7 @@ mod tests {
             ("up{s=\"{{ services }}\"}", r#"q: variable "services" is not known; did you mean {{ service }}?"#),
             (
                 "up{{ foo",
-                "q: {{ is never closed; close it with }}; known are {{ service }}, {{ namespace }}, {{ member }}, {{ window }}",
+                "q: {{ is never closed; close it with }}; known are {{ service }}, {{ namespace }}, {{ member }}, {{ window }}, {{ service.word }}, {{ namespace.word }}",
             ),
             (
                 "up[5m]",

@@ -11,7 +11,7 @@ use super::{
     suggestion::did_you_mean,
 };
 use crate::{
-    api::{duration, progress},
+    api::{duration, progress, window},
     yaml::below,
 };
 
@@ -201,6 +201,8 @@ fn text_expected(schema: &Value) -> String {
         Some(duration::PATTERN) => "a time in whole h, m, s or ms, such as 1h30m".to_owned(),
         Some(progress::PATTERN) => "a percentage, such as 25% or 12.5%".to_owned(),
         Some(pattern) if pattern.starts_with("^(Promotion|") => "Promotion, or a time such as 10m".to_owned(),
+        Some(window::TIME_PATTERN) => "hours and minutes, from 00:00 to 23:59".to_owned(),
+        Some(window::DAYS_PATTERN) => "days of Mon to Sun, such as Mon-Fri or Sat,Sun".to_owned(),
         Some(pattern) if pattern.starts_with("^[a-z") && !pattern.contains('/') => {
             format!("a name of lower-case letters, digits and \"-\"{length}")
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Problem, analysis, members, routes, strategy};
+use super::{Problem, analysis, members, routes, strategy, windows};
 use crate::api::FleetRolloutSpec;
 
 /// A part of a rollout's spec that is read by itself.
@@ -24,6 +24,8 @@ const RULES: &[(&[Section], Rule)] = &[
     (&[Section::Services, Section::Members], routes::backends),
     (&[Section::Strategy], strategy::steps),
     (&[Section::Strategy, Section::Members], strategy::stages),
+    (&[Section::Strategy], windows::windows),
+    (&[Section::Strategy, Section::Analysis], windows::too_short),
     (&[Section::Analysis], analysis::analysis),
     (&[Section::Strategy, Section::Analysis], analysis::bakes),
     (&[Section::Services, Section::Analysis], analysis::same_for_all_services),

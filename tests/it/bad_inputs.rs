@@ -44,15 +44,21 @@ fn nothing_declared_is_said_and_does_not_crash() {
         (
             "spec: []\n",
             vec![
-                "4: spec: a list is not allowed; write a mapping with analysis, deletionPolicy, members, paused, services, strategy, suspend, weightTotal",
+                "4: spec: a list is not allowed; write a mapping with analysis, deletionPolicy, dependsOn, members, paused, services, strategy, suspend, weightTotal",
             ],
         ),
     ] {
         assert_eq!(problems(&format!("{head}{spec}")), expected);
     }
     assert_eq!(problems(""), ["1: file: is empty; write at least one object"]);
-    assert_eq!(problems("{}"), ["1: kind: missing; give one of FleetRollout, MemberCluster, RolloutRequest"]);
-    assert_eq!(problems("- a\n- b\n"), ["1: kind: missing; give one of FleetRollout, MemberCluster, RolloutRequest"]);
+    assert_eq!(
+        problems("{}"),
+        ["1: kind: missing; give one of FleetRollout, MemberCluster, MetricTemplate, RolloutRequest"]
+    );
+    assert_eq!(
+        problems("- a\n- b\n"),
+        ["1: kind: missing; give one of FleetRollout, MemberCluster, MetricTemplate, RolloutRequest"]
+    );
 }
 
 #[test]

@@ -12,5 +12,6 @@ mod crds;
 mod demo;
 mod examples;
 mod install;
+mod references;
 mod rules;
 mod tidy;

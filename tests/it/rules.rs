@@ -73,7 +73,22 @@ fn each_rule_of_a_rollout_refuses_what_it_is_about() {
         (with("/analysis/interval", json!("2h")), "spec.analysis.interval: from 1s to 1h"),
         (with("/analysis/interval", json!("500ms")), "spec.analysis.interval: from 1s to 1h"),
         (with("/analysis/failures", json!({"limit": 5, "within": 3})), "limit must not be more than within"),
-        (metric(json!({"query": "up"})), "a metric has exactly one of ratio, histogram and query"),
+        (
+            metric(json!({"query": "up"})),
+            "a metric has exactly one of ratio, histogram, query, templateRef and builtin",
+        ),
+        (metric(json!({"variables": {"a": "b"}})), "variables are those of a template; give templateRef"),
+        (
+            with(
+                "/analysis/metrics/0",
+                json!({"name": "m", "builtin": {"type": "RequestSuccessRate", "ingress": "Istio", "quantile": 0.9}, "min": 99}),
+            ),
+            "only a RequestDuration has a quantile",
+        ),
+        (
+            with("/strategy", json!({"windows": [{"from": "09:00", "to": "09:00"}]})),
+            "a window's from and to must differ",
+        ),
         (metric(json!({"min": 2})), "min must not be more than max"),
         (metric(json!({"window": "25h"})), "window: from 1s to 24h"),
         (metric(json!({"guard": {}})), "a guard needs max or min"),
@@ -128,9 +143,17 @@ fn each_rule_of_a_member_refuses_what_it_is_about() {
 }
 
 #[test]
+fn a_template_measures_one_thing() {
+    let spec = json!({"variables": [{"name": "code", "default": "5.."}], "query": "up"});
+    assert_eq!(said(2, &spec, None), Vec::<String>::new());
+    let both = json!({"query": "up", "ratio": {"numerator": "a", "denominator": "b"}});
+    assert_eq!(said(2, &both, None), ["a template has exactly one of ratio, histogram and query"]);
+}
+
+#[test]
 fn a_request_cannot_be_changed() {
     let request =
         |run: u32| json!({"rollout": {"name": "shop", "uid": "u"}, "verb": "Abort", "run": run, "requestedBy": "me"});
-    assert_eq!(said(2, &request(1), Some(&request(1))), Vec::<String>::new());
-    assert_eq!(said(2, &request(2), Some(&request(1))), ["spec: a request cannot be changed; make a new one"]);
+    assert_eq!(said(3, &request(1), Some(&request(1))), Vec::<String>::new());
+    assert_eq!(said(3, &request(2), Some(&request(1))), ["spec: a request cannot be changed; make a new one"]);
 }

@@ -118,7 +118,7 @@ impl Round<'_> {
             });
         }
         let reading = match (self.metric.kind(), merged) {
-            (MetricKind::Query(_), _) => return None,
+            (MetricKind::Query(_) | MetricKind::Template(_) | MetricKind::Builtin(_), _) => return None,
             (_, Err(why)) => return Some(Verdicts::unknown(Reason::MetricsUnknown, why.clone())),
             (_, Ok(reading)) => reading,
         };
@@ -151,7 +151,7 @@ impl Round<'_> {
     fn primaries(&self) -> Vec<Reading> {
         match self.metric.kind() {
             MetricKind::Ratio(_) | MetricKind::Histogram(_) => self.merged(false).into_iter().collect(),
-            MetricKind::Query(_) => {
+            MetricKind::Query(_) | MetricKind::Template(_) | MetricKind::Builtin(_) => {
                 let names: Vec<String> = self.primary_names();
                 self.single(&names).into_iter().map(|(_, reading)| reading).collect()
             }
@@ -178,10 +178,12 @@ impl Round<'_> {
         match self.metric.kind() {
             MetricKind::Ratio(_) => Ok(read_ratio(samples)),
             MetricKind::Histogram(histogram) => read_histogram(samples, histogram.quantile),
-            MetricKind::Query(_) => match samples.iter().find_map(|sampled| value_of(&sampled.sample)) {
-                Some(value) => Ok(Reading { value: Value::Exactly(value), samples: None }),
-                None => Err("no value".to_owned()),
-            },
+            MetricKind::Query(_) | MetricKind::Template(_) | MetricKind::Builtin(_) => {
+                match samples.iter().find_map(|sampled| value_of(&sampled.sample)) {
+                    Some(value) => Ok(Reading { value: Value::Exactly(value), samples: None }),
+                    None => Err("no value".to_owned()),
+                }
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! The core by its behaviour: scenarios, and a search over small worlds.
 
 mod scenarios;
+mod schedule;
 mod search;
 mod service_mode;
 mod world;

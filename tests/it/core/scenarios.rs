@@ -794,3 +794,20 @@ fn verdicts_that_go_back_and_forth_are_counted_among_the_last_ones() {
     }
     shows(&world, Phase::Failed, Reason::ChecksFailed);
 }
+
+#[test]
+fn an_analysis_that_is_changed_in_mid_run_applies_at_the_next_check_and_is_told() {
+    let mut world = at_first_step();
+    world.metrics = Metrics::TooFew;
+    world.run_for(20);
+    shows(&world, Phase::Held, Reason::TooFewSamples);
+    let told =
+        |world: &World| world.status.transitions.iter().filter(|one| one.reason == Reason::AnalysisChanged).count();
+    assert_eq!(told(&world), 0);
+    world.spec.analysis.metrics[0].min_samples = 3;
+    world.run_for(12);
+    assert_eq!(world.status.run.as_ref().unwrap().check.as_ref().unwrap().verdict, Verdict::Pass);
+    assert_eq!(told(&world), 1);
+    world.run_for(30);
+    assert_eq!(told(&world), 1, "once, and not at every check");
+}

@@ -527,21 +527,23 @@ fn count_reasons(world: &World, reached: &mut Reached) {
 }
 
 /// Reasons that the core gives in worlds like these; the others belong to the shell, to members or to other inputs.
+#[expect(clippy::too_many_lines, reason = "one line a reason")]
 fn is_reachable_here(reason: Reason) -> bool {
     use Reason::{
-        Aborted, AddressNotAllowed, Adopted, AdoptionNeedsMapping, ApiServerAnswers, ApiServerUnreachable, AtTarget,
-        BackendNotReady, Baking, CannotCarryWeights, ChecksFailed, ChecksPass, ClusterIdentityChanged,
-        ClusterRegisteredTwice, Confirming, Conflict, CredentialsExpireSoon, CredentialsGood, CredentialsRefused,
-        Deleting, EndpointDown, EndpointUnreachable, EndpointsAnswer, FailureHeld, FirstSight, ForeignEditPutBack,
-        ForeignEditsRepeat, GuardBreached, InvalidSpec, KeepingPrevious, KubeconfigRefused, ManagedByOther,
-        MemberHealthy, MemberInUse, MemberNotDeclared, MemberNotFound, MemberNotReady, MetricsAnswer, MetricsUnknown,
-        MetricsUnreachable, NamespaceNotAllowed, NewTarget, NoFitMember, NoKubeconfig, NotConfirmed, OldTargetDeclared,
-        Other, OwnedByOtherHub, PausedByForeignEdit, PausedByRequest, PausedBySpec, PrimaryDiffers, PrimaryFailsToo,
+        Aborted, AddressNotAllowed, Adopted, AdoptionNeedsMapping, AnalysisChanged, ApiServerAnswers,
+        ApiServerUnreachable, AtTarget, BackendNotReady, Baking, CannotCarryWeights, ChecksFailed, ChecksPass,
+        ClusterIdentityChanged, ClusterRegisteredTwice, Confirming, Conflict, CredentialsExpireSoon, CredentialsGood,
+        CredentialsRefused, Deleting, DependencyCycle, DependencyFailed, DependencyMissing, EndpointDown,
+        EndpointUnreachable, EndpointsAnswer, FailureHeld, FirstSight, ForeignEditPutBack, ForeignEditsRepeat,
+        GuardBreached, InvalidSpec, KeepingPrevious, KubeconfigRefused, ManagedByOther, MemberHealthy, MemberInUse,
+        MemberNotDeclared, MemberNotFound, MemberNotReady, MetricsAnswer, MetricsUnknown, MetricsUnreachable,
+        NamespaceNotAllowed, NewTarget, NoFitMember, NoKubeconfig, NotConfirmed, OldTargetDeclared, Other,
+        OwnedByOtherHub, PausedByForeignEdit, PausedByRequest, PausedBySpec, PrimaryDiffers, PrimaryFailsToo,
         PrimaryUnknown, ProgressDeadlineExceeded, PromotingServices, ProviderNotInstalled, Rehearsing, Releasing,
         RequestApplied, RollbackRequested, RouteDrifted, RouteNotAccepted, RouteNotFound, RouteRejected,
         RouteUnreadable, RunSucceeded, SecretNotFound, ServiceNotFound, Settling, Skewed, StatusBehindRoute, Suspended,
-        TooFewSamples, TookOver, UnexpectedResponse, UnknownLimit, WaitingForPromotion, WaitingForTime, WayBackDead,
-        WeightNotObserved,
+        TemplateNotFound, TooFewSamples, TookOver, UnexpectedResponse, UnknownLimit, WaitingForDependency,
+        WaitingForPromotion, WaitingForTime, WayBackDead, WeightNotObserved, WindowClosed,
     };
     match reason {
         AtTarget
@@ -587,6 +589,13 @@ fn is_reachable_here(reason: Reason) -> bool {
         | Adopted
         | TookOver => true,
         FirstSight
+        | AnalysisChanged
+        | TemplateNotFound
+        | WindowClosed
+        | WaitingForDependency
+        | DependencyMissing
+        | DependencyFailed
+        | DependencyCycle
         | WeightNotObserved
         | ProgressDeadlineExceeded
         | FailureHeld

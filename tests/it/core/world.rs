@@ -11,8 +11,8 @@ use cutover::{
     rollout::{
         self, Action, Decision, Input, Observation, RouteKey,
         input::{
-            Accepted, BackendSeen, EndpointSeen, LiveRoute, Mark, Measured, MemberSeen, Problem, Request, RouteSeen,
-            Sample, Sampled, SourceSeen, Wanted,
+            Accepted, BackendSeen, DependencySeen, EndpointSeen, LiveRoute, Mark, Measured, MemberSeen, Problem,
+            Request, RouteSeen, Sample, Sampled, SourceSeen, Wanted,
         },
     },
 };
@@ -79,6 +79,8 @@ pub struct World {
     pub unready_backends: bool,
     /// The declaration breaks a rule.
     pub invalid: bool,
+    /// How the rollouts of `dependsOn` stand.
+    pub dependencies: BTreeMap<String, DependencySeen>,
     pub deleting: bool,
     pub finalizer: bool,
     pub gone: bool,
@@ -157,6 +159,7 @@ impl World {
             refuse_rehearsals: false,
             unready_backends: false,
             invalid: false,
+            dependencies: BTreeMap::new(),
             deleting: false,
             finalizer: true,
             gone: false,
@@ -287,6 +290,7 @@ impl World {
             unprobed: BTreeSet::new(),
             measured,
             rehearsals: self.rehearsed.clone(),
+            dependencies: self.dependencies.clone(),
         }
     }
 

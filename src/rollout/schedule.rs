@@ -1,0 +1,93 @@
+//! When the next step may be taken, whatever the checks say: the windows of the strategy, and other rollouts.
+//!
+//! Only a step that raises a canary waits. What only lowers canaries, and what is proven where it stands, goes on.
+
+use super::{
+    dependencies,
+    input::Problem,
+    pass::{Pass, Standing, above, intended},
+    plan::bake,
+    windows,
+};
+use crate::api::{
+    Distribution, Duration, FleetRolloutStatus, Reason, Strategy,
+    status::{PlannedStep, Run},
+};
+
+/// Whether a run may begin: its first step that raises a canary could be taken now.
+pub(super) fn allows(
+    pass: &mut Pass<'_>,
+    steps: &[PlannedStep],
+    start: &Distribution,
+    way_back: &Distribution,
+) -> Result<(), Problem> {
+    let first = steps.iter().find(|step| raises_a_canary(&step.weights, start, way_back));
+    let strategy = &pass.input.spec.strategy;
+    first.and_then(|first| forbids(pass, strategy, first)).map_or(Ok(()), Err)
+}
+
+/// The next step of the run may not be taken yet.
+pub(super) fn closed(pass: &mut Pass<'_>) -> Option<Standing> {
+    let run = pass.run()?.clone();
+    let next = next_step(&run)?;
+    forbids(pass, &run.pinned.strategy, next).map(Standing::not_ready)
+}
+
+/// Whether nothing but the schedule stood in the way when the last pass ended.
+pub(super) fn stood_in_the_way(status: &FleetRolloutStatus) -> bool {
+    matches!(
+        status.reason,
+        Reason::WindowClosed
+            | Reason::WaitingForDependency
+            | Reason::DependencyMissing
+            | Reason::DependencyFailed
+            | Reason::DependencyCycle
+    )
+}
+
+/// The next step, if it raises a canary.
+fn next_step(run: &Run) -> Option<&PlannedStep> {
+    let next = run.plan.get(usize::try_from(run.step).ok()?)?;
+    raises_a_canary(&next.weights, intended(run), &run.way_back).then_some(next)
+}
+
+fn raises_a_canary(weights: &Distribution, from: &Distribution, way_back: &Distribution) -> bool {
+    let canaries = above(weights, way_back);
+    above(weights, from).iter().any(|member| canaries.contains(member))
+}
+
+fn forbids(pass: &mut Pass<'_>, strategy: &Strategy, step: &PlannedStep) -> Option<Problem> {
+    dependencies::unmet(pass).or_else(|| outside_windows(pass, strategy, step))
+}
+
+fn outside_windows(pass: &mut Pass<'_>, strategy: &Strategy, step: &PlannedStep) -> Option<Problem> {
+    if strategy.windows.is_empty() {
+        return None;
+    }
+    let (now, analysis) = (pass.now(), &pass.input.spec.analysis);
+    let time = analysis.settle.saturating_add(bake(step, analysis));
+    let opens = match windows::next(&strategy.windows, now, time) {
+        Some(stretch) if stretch.opens <= now => return None,
+        Some(stretch) => stretch,
+        None => return Some(Problem::new(Reason::WindowClosed, too_short(time))),
+    };
+    pass.wake_at(opens.opens);
+    let message = format!(
+        "the step to {} takes {time} (settle and bake) and waits for a window; the next opens {}; checks and rollback go on",
+        step.progress,
+        in_its_zone(&opens)
+    );
+    Some(Problem::new(Reason::WindowClosed, message))
+}
+
+/// In words, why no window will do.
+fn too_short(time: Duration) -> String {
+    format!("no window of spec.strategy.windows is open for {time}, which the next step takes (settle and bake)")
+}
+
+/// An instant as the clocks of its window show it, and in UTC: `Mon 2026-01-12 09:00 Europe/Berlin (2026-01-12T08:00:00Z)`.
+fn in_its_zone(stretch: &windows::Stretch<'_>) -> String {
+    let name = &stretch.window.time_zone;
+    let clock = windows::zone(name).map(|zone| zone.to_datetime(stretch.opens).strftime("%a %F %H:%M").to_string());
+    format!("{} {name} ({:.0})", clock.unwrap_or_default(), stretch.opens)
+}

@@ -1,0 +1,231 @@
+//! What rollouts refer to, as far as it is in the same files: templates, and other rollouts.
+
+use std::collections::BTreeMap;
+
+use super::{
+    analysis::{limits, queries},
+    file::{namespace, spec},
+    problem::{Problem, quoted},
+    promql,
+    template::{kind, misfits},
+};
+use crate::{
+    api::{FleetRolloutSpec, Metric, MetricTemplateSpec},
+    metric::variables::filled,
+    rollout::dependencies::cycle,
+    yaml,
+};
+
+/// Namespace and name; the namespace is empty where a document names none.
+type Place = (String, String);
+
+/// The objects of some files that others refer to.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    templates: BTreeMap<Place, MetricTemplateSpec>,
+    depends_on: BTreeMap<Place, Vec<String>>,
+}
+
+impl Known {
+    /// What these YAML texts hold. What cannot be read is not known; it is a problem of its own file.
+    pub fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut known = Self::default();
+        for document in texts.into_iter().filter_map(|text| yaml::documents(text).ok()).flatten() {
+            let name = document.value["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+            let place = (namespace(&document), name);
+            match document.value["kind"].as_str() {
+                Some("MetricTemplate") => known.templates.extend(spec(&document).map(|spec| (place, spec))),
+                Some("FleetRollout") => {
+                    let names = |spec: FleetRolloutSpec| spec.depends_on.into_iter().map(|one| one.name).collect();
+                    known.depends_on.extend(spec(&document).map(|spec| (place, names(spec))));
+                }
+                _ => {}
+            }
+        }
+        known
+    }
+
+    /// What is wrong between a rollout and what it refers to.
+    pub(super) fn problems(&self, namespace: &str, name: &str, spec: &FleetRolloutSpec) -> Vec<Problem> {
+        let metrics = spec.analysis.metrics.iter().enumerate();
+        let mut problems: Vec<Problem> = metrics
+            .flat_map(|(i, metric)| self.template(&format!("spec.analysis.metrics[{i}]"), namespace, metric))
+            .collect();
+        problems.extend(self.waits_for_itself(namespace, name, spec));
+        problems
+    }
+
+    fn template(&self, path: &str, namespace: &str, metric: &Metric) -> Vec<Problem> {
+        let reference = metric.template_ref.as_ref();
+        let known = reference.and_then(|one| self.templates.get(&(namespace.to_owned(), one.name.clone())));
+        let Some(template) = known else { return Vec::new() };
+        let plain = match filled(template, &metric.variables) {
+            Ok(plain) => plain,
+            Err(misfit) => return vec![misfits(&format!("{path}.variables"), &misfit)],
+        };
+        let resolved = Metric {
+            template_ref: None,
+            ratio: plain.ratio.clone(),
+            histogram: plain.histogram.clone(),
+            query: plain.query.clone(),
+            ..metric.clone()
+        };
+        let said = limits(path, metric);
+        let mut problems: Vec<Problem> =
+            limits(path, &resolved).into_iter().filter(|problem| !said.contains(problem)).collect();
+        let path = format!("{path}.variables");
+        let given = queries(&path, kind(&plain)).into_iter().filter(|_| !metric.variables.is_empty());
+        problems.extend(given.filter_map(|(_, query)| promql::read(&path, query).err()));
+        problems
+    }
+
+    fn waits_for_itself(&self, namespace: &str, name: &str, spec: &FleetRolloutSpec) -> Option<Problem> {
+        let of =
+            |name: &str| self.depends_on.get(&(namespace.to_owned(), name.to_owned())).cloned().unwrap_or_default();
+        spec.depends_on.iter().enumerate().find_map(|(i, first)| {
+            let way = cycle(name, &first.name, &of)?;
+            let way: Vec<String> = way.iter().map(|name| quoted(name)).collect();
+            let found = format!("each waits for the next one: {}", way.join(" -> "));
+            Some(Problem::error(format!("spec.dependsOn[{i}].name"), found, "take one out"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::validate::file;
+
+    const TEMPLATE: &str = "
+apiVersion: cutover.dev/v1alpha1
+kind: MetricTemplate
+metadata: {name: errors, namespace: shop}
+spec:
+  variables: [{name: code, default: 5..}, {name: factor, type: Number}]
+  QUERY
+---
+";
+
+    const ROLLOUT: &str = "
+apiVersion: cutover.dev/v1alpha1
+kind: FleetRollout
+metadata: {name: shop, namespace: shop}
+spec:
+  services: [{name: storefront, port: 80, routes: [{gatewayAPI: {name: public}}]}]
+  members: [{name: eu-1, weight: 0, initialWeight: 100}, {name: eu-3, weight: 100}]
+  analysis:
+    metrics:
+      - METRIC
+";
+
+    const QUERY: &str = "query: '{{ variables.factor }} * sum(rate(x{code=~\"{{ variables.code }}\",s=\"{{ service }}\"}[{{ window }}]))'";
+
+    fn said(query: &str, metric: &str) -> Vec<String> {
+        let text = TEMPLATE.replace("QUERY", query) + &ROLLOUT.replace("METRIC", metric);
+        file(&text).problems.iter().map(|found| found.problem.to_string()).collect()
+    }
+
+    #[test]
+    fn a_metric_is_checked_with_the_template_that_is_in_the_same_files() {
+        let metric = |rest: &str| format!("{{name: errors, templateRef: {{name: errors}}, {rest}}}");
+        assert!(said(QUERY, &metric("perMember: {max: 1}, variables: {factor: '2', code: '4..|5..'}")).is_empty());
+        for (rest, problem) in [
+            (
+                "perMember: {max: 1}",
+                "spec.analysis.metrics[0].variables: variable factor has no default; give it in variables",
+            ),
+            (
+                "perMember: {max: 1}, variables: {factor: a, code: '5..'}",
+                "spec.analysis.metrics[0].variables: variable factor: \"a\" is no number; write digits, such as 0.5",
+            ),
+            (
+                "max: 1, variables: {factor: '1'}",
+                "spec.analysis.metrics[0]: limits a merged value, but a query cannot be merged over members; put max and min under perMember",
+            ),
+            (
+                "perMember: {max: 1}, variables: {factor: '1', cod: '5..'}",
+                "spec.analysis.metrics[0].variables: variable cod is not declared in it; leave it out, or correct the name",
+            ),
+        ] {
+            assert_eq!(said(QUERY, &metric(rest)), [problem]);
+        }
+        let unknown = "{name: errors, templateRef: {name: elsewhere}, max: 1}";
+        assert!(said(QUERY, unknown).is_empty(), "the cluster may have it");
+    }
+
+    #[test]
+    fn a_template_is_checked_by_itself() {
+        let metric = "{name: errors, builtin: {type: RequestSuccessRate, ingress: Skipper}, min: 99}";
+        assert!(said(QUERY, metric).is_empty());
+        for (query, problems) in [
+            (
+                "query: 'sum(up{a=\"{{ variables.cod }}\"}) * {{ variables.factor }}'",
+                &[
+                    "warning: spec.variables[0].name: \"code\" is used in no query; leave it out, or use {{ variables.NAME }}",
+                    "spec.query: variable \"cod\" is not declared in spec.variables; did you mean code?",
+                ][..],
+            ),
+            (
+                "query: 'sum(up) * {{ variables.code }} * {{ variables.factor }}'",
+                &[
+                    "spec.variables: variable code is a text and stands outside of quotes; put it into a string, or make it a Number or Duration",
+                ],
+            ),
+            ("query: 'sum(up{a=\"{{ variables.code }}\"}) {{ variables.factor }}'", &["spec.query: is not PromQL: "]),
+        ] {
+            let said = said(query, metric);
+            assert_eq!(said.len(), problems.len(), "{said:?}");
+            assert!(said.iter().zip(problems).all(|(said, problem)| said.starts_with(problem)), "{said:?}");
+        }
+    }
+
+    #[test]
+    fn built_in_metrics_have_units_of_their_own() {
+        for (metric, problem) in [
+            (
+                "{name: success, builtin: {type: RequestSuccessRate, ingress: Contour}, min: 990}",
+                "spec.analysis.metrics[0].min: 990 is no share; a ratio is judged in percent, from 0 to 100",
+            ),
+            (
+                "{name: success, builtin: {type: RequestSuccessRate, ingress: Contour, quantile: 0.5}, min: 99}",
+                "spec.analysis.metrics[0].builtin.quantile: 0.5 is given, but a RequestSuccessRate has none; leave it out",
+            ),
+            (
+                "{name: success, builtin: {type: RequestSuccessRate, ingress: Contour}, query: up, min: 99}",
+                "spec.analysis.metrics[0]: query and builtin are both given; give exactly one of ratio, histogram, query, templateRef, builtin",
+            ),
+            (
+                "{name: success, builtin: {type: RequestDuration, ingress: Skiper}, max: 0.5}",
+                "spec.analysis.metrics[0].builtin.ingress: \"Skiper\" is not allowed; write one of Skipper, Contour, IngressNginx, Istio",
+            ),
+        ] {
+            assert_eq!(said(QUERY, metric), [problem]);
+        }
+    }
+
+    #[test]
+    fn rollouts_that_wait_for_each_other_are_found() {
+        let one = |name: &str, depends: &str| {
+            let metric = "{name: success, builtin: {type: RequestSuccessRate, ingress: Contour}, min: 99}";
+            ROLLOUT
+                .replace("METRIC", metric)
+                .replace("{name: shop, ", &format!("{{name: {name}, "))
+                .trim_end()
+                .to_owned()
+                + &format!("\n  dependsOn: [{depends}]\n---\n")
+        };
+        let said =
+            |text: &str| -> Vec<String> { file(text).problems.iter().map(|found| found.problem.to_string()).collect() };
+        assert!(said(&(one("a", "{name: b}, {name: c}") + &one("b", "{name: c}"))).is_empty());
+        assert_eq!(
+            said(&(one("a", "{name: b}") + &one("b", "{name: a}"))),
+            [
+                "spec.dependsOn[0].name: each waits for the next one: \"a\" -> \"b\" -> \"a\"; take one out",
+                "spec.dependsOn[0].name: each waits for the next one: \"b\" -> \"a\" -> \"b\"; take one out",
+            ]
+        );
+        assert_eq!(
+            said(&one("a", "{name: a}")),
+            ["spec.dependsOn[0].name: each waits for the next one: \"a\" -> \"a\"; take one out"]
+        );
+    }
+}
