@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -34,7 +34,7 @@ const NOT_CARRIED: [&str; 3] = ["kubectl.kubernetes.io/", "kustomize.toolkit.flu
 #[serde(rename_all = "camelCase")]
 pub struct ServiceCopy {
     /// Type, ports, selector, external name and the like.
-    #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+    #[schemars(schema_with = "anything")]
     pub spec: Map<String, Value>,
     /// Its labels.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -42,6 +42,10 @@ pub struct ServiceCopy {
     /// Its annotations; external load balancers read them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
+}
+
+fn anything(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "object", "x-kubernetes-preserve-unknown-fields": true})
 }
 
 impl ServiceCopy {

@@ -35,7 +35,7 @@ use super::{Analysis, ServiceSpec, Strategy, status::FleetRolloutStatus};
     validation = Rule::new("!has(self.members) || !self.members.exists(m, has(m.initialWeight)) || self.members.map(m, has(m.initialWeight) ? m.initialWeight : 0).sum() == self.weightTotal")
         .message("spec.members: the initial weights must sum to weightTotal"),
     validation = Rule::new("self.services.all(s, has(self.members) ? self.members.all(m, size(s.name) + size(m.name) <= 62) : size(s.name) <= 55)")
-        .message("spec.services: service and member name together at most 62 characters; without members the service's at most 55"),
+        .message("spec.services: service and member name together at most 62 characters"),
     validation = Rule::new("!has(self.members) || !has(self.strategy.stages) || self.strategy.stages.all(s, s.members.all(n, self.members.exists(m, m.name == n)))")
         .message("spec.strategy.stages: every member must be listed in spec.members")
 )]

@@ -7,10 +7,11 @@ use serde_json::json;
 
 use super::{CliError, Exit, Format, Output, files};
 use crate::{
-    api::{Distribution, Duration, FleetRolloutSpec, status::PlannedStep},
+    api::{CANARY, Distribution, Duration, FleetRolloutSpec, Mode, PRIMARY, status::PlannedStep},
     rollout::{
         distribution::weight,
         plan::{least_time, plan},
+        ramp::{ramp, split},
     },
     validate::{Severity, declared_start, file, target},
 };
@@ -77,6 +78,10 @@ impl Plan {
     }
 
     fn planned<'a>(&self, name: &'a str, spec: &'a FleetRolloutSpec) -> Result<Planned<'a>, CliError> {
+        if spec.mode() == Mode::Service {
+            let steps = ramp(spec).map_err(|why| CliError::Said(format!("{name}: {why}")))?;
+            return Ok(Planned { name, spec, start: split(0, spec.weight_total), steps });
+        }
         let given = (!self.from.is_empty()).then(|| self.from.iter().cloned().collect());
         let start: Distribution = given.or_else(|| declared_start(spec)).ok_or_else(|| {
             CliError::Said(format!(
@@ -188,11 +193,17 @@ impl Planned<'_> {
 
     /// In the order in which they are declared.
     fn members(&self) -> Vec<&str> {
+        if self.spec.mode() == Mode::Service {
+            return vec![PRIMARY, CANARY];
+        }
         self.spec.members.iter().map(|member| member.name.as_str()).collect()
     }
 }
 
 fn gates(step: &PlannedStep, settle: Duration) -> String {
+    if step.promotes {
+        return "the primary is what passed, and serves".to_owned();
+    }
     let wait = step.wait.map(|wait| format!(", wait {wait}")).unwrap_or_default();
     format!("settle {settle}, bake {}{wait}", step.bake)
 }

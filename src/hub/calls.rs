@@ -93,7 +93,7 @@ impl Calls {
         let mut written = self.within_deadline(call.replace_status(&key.name, &params(Earnest::Real), rollout)).await;
         if matches!(written, Err(CallError::Conflict)) && made(Mistake::OverwriteStatus) {
             let mut again = rollout.clone();
-            again.metadata.resource_version = None;
+            again.metadata.resource_version = call.get(&key.name).await.ok().and_then(|newer| newer.resource_version());
             written = self.within_deadline(call.replace_status(&key.name, &params(Earnest::Real), &again)).await;
         }
         let written = written?;
@@ -181,7 +181,8 @@ impl Calls {
                 let over = made(Mistake::IgnoreConflict) || made(Mistake::StaleLeader);
                 if matches!(written, Err(CallError::Conflict)) && over {
                     let mut again = object.clone();
-                    again.metadata.resource_version = None;
+                    again.metadata.resource_version =
+                        api.get(&key.name).await.ok().and_then(|newer| newer.resource_version());
                     written = self.within_deadline(api.replace(&key.name, &params, &again)).await;
                 }
                 if written == Err(CallError::Gone) {

@@ -99,8 +99,13 @@ mod tests {
     };
 
     fn rendered(type_: BuiltinType, ingress: Ingress) -> Vec<String> {
-        let variables =
-            Variables { service: "check-out", namespace: "shop", member: "eu-3", backend: "", window: Duration::from_secs(60) };
+        let variables = Variables {
+            service: "check-out",
+            namespace: "shop",
+            member: "eu-3",
+            backend: "",
+            window: Duration::from_secs(60),
+        };
         let queries = match queries(&Builtin { type_, ingress, quantile: None }) {
             Queries::Share(ratio) => vec![ratio.numerator, ratio.denominator],
             Queries::Quantile(histogram) => vec![histogram.buckets],

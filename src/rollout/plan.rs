@@ -69,6 +69,19 @@ pub enum PlanProblem {
     },
 }
 
+impl PlanProblem {
+    /// What would help.
+    #[must_use]
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Sum { total, .. } => format!("make them sum to {total}"),
+            Self::MissingFromStages { .. } => "add it to a stage".to_owned(),
+            Self::InTwoStages { .. } => "leave it in one stage".to_owned(),
+            Self::TooSmall { needed, .. } => too_small(*needed),
+        }
+    }
+}
+
 /// What helps where a step is too small: the smallest total that would do, if one would.
 #[must_use]
 pub fn too_small(needed: Option<u32>) -> String {
@@ -169,10 +182,10 @@ pub fn longest_window(analysis: &Analysis) -> Duration {
 }
 
 /// The least time that a plan takes: each step's settle, bake and timed wait. People's promotions count as immediate;
-/// the soak after the last step is not in it.
+/// the soak after the last step, and the promotion of a primary, are not in it.
 #[must_use]
 pub fn least_time(steps: &[PlannedStep], analysis: &Analysis) -> Duration {
-    steps.iter().fold(Duration::ZERO, |time, step| {
+    steps.iter().filter(|step| !step.promotes).fold(Duration::ZERO, |time, step| {
         let wait = match step.wait {
             Some(Wait::For(time)) => time,
             Some(Wait::Promotion) | None => Duration::ZERO,

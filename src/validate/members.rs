@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     api::{
-        FleetRolloutSpec, MemberClusterSpec,
+        FleetRolloutSpec, MemberClusterSpec, Mode,
         member::{AllowedNamespaces, Endpoint, NamespacesFrom, Prometheus, PrometheusUrl},
     },
     backend,
@@ -18,6 +18,9 @@ const LONGEST_NAMES: usize = 62;
 /// Sums of the weights. (Added up as they are listed: a name that is there twice is another mistake.)
 pub(super) fn weights(spec: &FleetRolloutSpec) -> Vec<Problem> {
     let total = spec.weight_total;
+    if spec.mode() == Mode::Service {
+        return Vec::new();
+    }
     let unequal = |path: &str, what: &str, found: u32| {
         (found != total).then(|| {
             Problem::error(path, format!("{what} sum to {found}"), format!("make them sum to weightTotal, {total}"))

@@ -7,6 +7,7 @@ mod analysis;
 mod file;
 mod members;
 mod metadata;
+mod mode;
 mod problem;
 mod promql;
 mod references;

@@ -239,6 +239,7 @@ mod tests {
             "x-kubernetes-list-map-keys",
             "x-kubernetes-list-type",
             "x-kubernetes-validations",
+            "x-kubernetes-preserve-unknown-fields",
             "description",
             "title",
             "default",

@@ -44,7 +44,7 @@ fn nothing_declared_is_said_and_does_not_crash() {
         (
             "spec: []\n",
             vec![
-                "4: spec: a list is not allowed; write a mapping with analysis, deletionPolicy, dependsOn, members, paused, services, strategy, suspend, weightTotal",
+                "4: spec: a list is not allowed; write a mapping with analysis, deletionPolicy, dependsOn, members, paused, services, skipAnalysis, strategy, suspend, weightTotal",
             ],
         ),
     ] {

@@ -137,11 +137,6 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
             "13: spec.members[1].name: \"EU_3\" is not allowed; write a name of lower-case letters, digits and \"-\" of at most 61 characters",
         ],
     ),
-    (
-        "  members:\n    - {name: eu-1, weight: 0, initialWeight: 100}\n    - {name: eu-3, weight: 100}\n",
-        "",
-        &["4: spec.members: missing; give a list"],
-    ),
     // Stages.
     (
         "  strategy:\n",

@@ -1,0 +1,81 @@
+//! What belongs to one of the two modes only: members, or the Services themselves.
+
+use super::problem::{Problem, quoted};
+use crate::{
+    api::{Backend, CANARY, FleetRolloutSpec, Mode, strategy::Ramp},
+    rollout::ramp::ramp,
+};
+
+/// Longest name of a Service that has a copy named `<service>-primary`.
+const LONGEST_SERVICE: usize = 63 - "-primary".len();
+
+/// Fields of the other mode.
+pub(super) fn mode(spec: &FleetRolloutSpec) -> Vec<Problem> {
+    match spec.mode() {
+        Mode::Member => member_mode(spec),
+        Mode::Service => service_mode(spec),
+    }
+}
+
+fn member_mode(spec: &FleetRolloutSpec) -> Vec<Problem> {
+    let belongs = "belongs to a rollout without members, which proves a changed Service";
+    let refuse = |path: &str| Problem::error(path, belongs, "leave it out, or leave spec.members out");
+    let ramp = spec.strategy.ramp.as_ref().map(|_| refuse("spec.strategy.ramp"));
+    ramp.into_iter().chain(spec.skip_analysis.then(|| refuse("spec.skipAnalysis"))).collect()
+}
+
+fn service_mode(spec: &FleetRolloutSpec) -> Vec<Problem> {
+    let refuse = |given: bool, path: &str, why: &str| {
+        given.then(|| Problem::error(path, why, "leave it out, or declare spec.members"))
+    };
+    let stages =
+        refuse(!spec.strategy.stages.is_empty(), "spec.strategy.stages", "stages order members, and there are none");
+    let keeps = spec.strategy.keep_previous.is_some();
+    let kept =
+        refuse(keeps, "spec.strategy.keepPrevious", "the primary becomes what passed, so no way back stays open");
+    let mut problems: Vec<Problem> = stages.into_iter().chain(kept).collect();
+    problems.extend(spec.services.iter().enumerate().flat_map(|(place, service)| {
+        let existing = match &service.backend {
+            Backend::ExternalName(named) | Backend::ClusterIp(named) | Backend::EndpointSlice(named) => &named.existing,
+        };
+        let path = format!("spec.services[{place}].backend");
+        let existing = refuse(
+            !existing.is_empty(),
+            &path,
+            "primary and canary are made by the hub, and no member is there to name",
+        );
+        existing.into_iter().chain((service.name.len() > LONGEST_SERVICE).then(|| {
+            Problem::error(
+                format!("spec.services[{place}].name"),
+                format!("{} has {} characters", quoted(&service.name), service.name.len()),
+                format!("its copy is named <service>-primary; at most {LONGEST_SERVICE} are allowed"),
+            )
+        }))
+    }));
+    problems.extend(spec.strategy.ramp.iter().flat_map(shape));
+    if problems.is_empty()
+        && let Err(problem) = ramp(spec)
+    {
+        let field = if spec.strategy.ramp.is_some() { "spec.strategy.ramp" } else { "spec.strategy.steps" };
+        problems.push(Problem::error(
+            field,
+            format!("a step leaves {CANARY} without a unit of weight"),
+            problem.remedy(),
+        ));
+    }
+    problems
+}
+
+fn shape(ramp: &Ramp) -> Vec<Problem> {
+    let error = |found: &str, remedy: &str| Some(Problem::error("spec.strategy.ramp", found, remedy));
+    let both = match (ramp.step_weight, ramp.step_weights.is_empty()) {
+        (Some(_), false) => error("has stepWeight and stepWeights", "keep one of the two"),
+        (None, true) => error("has neither stepWeight nor stepWeights", "give one of the two"),
+        _ => None,
+    };
+    let most = ramp.max_weight.filter(|_| ramp.step_weight.is_none());
+    let most = most.and_then(|_| error("maxWeight belongs to stepWeight", "leave it out"));
+    let falls = ramp.step_weights.windows(2).any(|pair| pair.first() >= pair.last());
+    let falls = if falls { error("stepWeights do not rise", "each must be more than the one before it") } else { None };
+    both.into_iter().chain(most).chain(falls).collect()
+}
