@@ -137,7 +137,16 @@ impl World {
 
     fn context(&self) -> Context<'_> {
         let Self { service, endpoints, uid, .. } = self;
-        Context { namespace: "shop", rollout: "fleet", uid, hub: "hub-1", service, total: 100, endpoints }
+        Context {
+            namespace: "shop",
+            rollout: "fleet",
+            uid,
+            hub: "hub-1",
+            service,
+            total: 100,
+            endpoints,
+            neighbours: &[],
+        }
     }
 
     fn assess(&self, addresses: &[&str]) -> BackendSeen {

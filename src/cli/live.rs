@@ -51,6 +51,8 @@ impl Owner {
             service: &place.service,
             total: self.total,
             endpoints: &place.endpoints,
+            // What the hub does not like about a number it changes itself.
+            neighbours: &[],
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The first half of a pass: what is seen of routes, backends, members and endpoints. A failure to see is a value.
 
-use std::{collections::BTreeMap, net::IpAddr};
+use std::{collections::BTreeMap, net::IpAddr, sync::Arc};
 
 use kube::{ResourceExt, core::DynamicObject};
 
@@ -15,8 +15,9 @@ use crate::{
     api::{FleetRollout, Reason, Route},
     backend,
     rollout::{
-        Observation, RouteKey,
+        self, Observation, RouteKey,
         input::{BackendSeen, Problem, Request, RouteSeen},
+        plan::plan,
     },
     route,
 };
@@ -65,6 +66,11 @@ pub(super) fn warm(hub: &Hub, subject: &Subject) {
     }
 }
 
+/// Every object of the kinds of which its routes count all.
+pub(super) fn neighbours(hub: &Hub, subject: &Subject) -> Vec<Arc<DynamicObject>> {
+    subject.neighbour_kinds().next().map(|kind| hub.objects.all(&kind)).unwrap_or_default()
+}
+
 /// The requests to this rollout that have no answer yet, oldest first.
 pub(super) fn requests(hub: &Hub, subject: &Subject) -> Vec<Request> {
     let all = hub.requests.in_namespace(&subject.namespace);
@@ -83,7 +89,22 @@ pub(super) fn requests(hub: &Hub, subject: &Subject) -> Vec<Request> {
 
 /// What makes the declaration unfit to start a run: the first problem.
 fn refused(rollout: &FleetRollout, subject: &Subject, memory: &mut Memory) -> Option<Problem> {
-    memory.refused(rollout).or_else(|| combinations(subject))
+    memory.refused(rollout).or_else(|| combinations(subject)).or_else(|| beyond(rollout, subject))
+}
+
+/// A step from where the routes stand now that one of them cannot hold.
+fn beyond(rollout: &FleetRollout, subject: &Subject) -> Option<Problem> {
+    let (spec, status) = (&rollout.spec, &subject.status);
+    let start = status.asked.as_ref().map(|asked| &asked.weights).or(status.primary.as_ref())?;
+    let steps = plan(start, &rollout::declared(spec), &spec.strategy, spec.weight_total).ok()?;
+    subject.declared.iter().flat_map(|placed| placed.spec.routes.iter().map(move |route| (placed, route))).find_map(
+        |(placed, route)| {
+            let refusal = |weights| route::capability(route).refusal(weights);
+            let (found, remedy) = steps.iter().find_map(|step| refusal(&step.weights))?;
+            let key = route::key(&placed.spec, route);
+            Some(Problem::new(Reason::CannotCarryWeights, format!("{key}: {found}: {remedy}")))
+        },
+    )
 }
 
 fn combinations(subject: &Subject) -> Option<Problem> {

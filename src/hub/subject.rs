@@ -5,7 +5,10 @@ use std::{
     sync::Arc,
 };
 
-use kube::ResourceExt;
+use kube::{
+    ResourceExt,
+    core::{ApiResource, DynamicObject},
+};
 
 use crate::{
     api::{FleetRollout, FleetRolloutSpec, FleetRolloutStatus, Reason, ServiceSpec},
@@ -32,6 +35,8 @@ pub(super) struct Subject {
     pub(super) declared: Vec<Placed>,
     /// Every member that is named.
     pub(super) members: BTreeMap<String, MemberSeen>,
+    /// What [`route::neighbours`] of its routes asks for.
+    pub(super) neighbours: Vec<Arc<DynamicObject>>,
 }
 
 /// A service and where its members are reached.
@@ -61,7 +66,13 @@ impl Subject {
         let seen = |name: &String| seen(name, &namespace, known.get(name.as_str()).map(AsRef::as_ref), &spec.services);
         let members = names.iter().map(|name| (name.clone(), seen(name))).collect();
         let (name, uid) = (rollout.name_any(), rollout.uid().unwrap_or_default());
-        Self { name, uid, hub: hub.to_owned(), services, declared, members, status, namespace }
+        Self { name, uid, hub: hub.to_owned(), services, declared, members, status, namespace, neighbours: Vec::new() }
+    }
+
+    /// The kinds of which every object counts for its routes.
+    pub(super) fn neighbour_kinds(&self) -> impl Iterator<Item = ApiResource> {
+        let routes = self.services.iter().chain(&self.declared).flat_map(|placed| &placed.spec.routes);
+        routes.filter_map(route::neighbours)
     }
 
     /// What routes and backends of one service need to know.
@@ -74,6 +85,7 @@ impl Subject {
             service: &placed.spec,
             total: placed.total,
             endpoints: &placed.endpoints,
+            neighbours: &self.neighbours,
         }
     }
 }

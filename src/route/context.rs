@@ -1,6 +1,7 @@
 //! What the functions of this module work with: whose route it is, which objects to fetch, and what to write.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use kube::core::{ApiResource, DynamicObject};
 
@@ -24,6 +25,8 @@ pub struct Context<'a> {
     pub total: u32,
     /// Every declared member, and where it is reached.
     pub endpoints: &'a BTreeMap<String, Reach>,
+    /// Every object of the kind that [`super::neighbours`] asks for, in all namespaces; empty where it asks for none.
+    pub neighbours: &'a [Arc<DynamicObject>],
 }
 
 /// An object of the hub cluster.

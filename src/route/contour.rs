@@ -5,11 +5,12 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::accepted::{MAX_WORDS, condition};
-use super::capability::{other_sni, refuse};
+use super::capability::{Applied, Capability, Leads, Shape, Split, Verified};
 use super::json::items;
 use super::listed::ListKind;
 use super::lists::Lists;
 use super::provider::resource;
+use super::refusal::{other_sni, refuse};
 use crate::api::Backend;
 use crate::api::member::HostHeader;
 use crate::api::service::ContourRoute;
@@ -20,6 +21,20 @@ impl ListKind for ContourRoute {
     /// A service without weight gets nothing beside one that has a weight. Contour sets no bound; the rollout's own is 64 members.
     const LISTS: Lists = Lists { rules: "routes", services: "services", max: 128, unset: 0, fields };
     const FIELDS: &'static [&'static [&'static str]] = &[&["spec", "routes"]];
+    const CAPABILITY: &'static Capability = &Capability {
+        route: "contour",
+        object: "HTTPProxy of Contour",
+        split: Split::Weights { members: None, parts: None },
+        external_name: Leads::Yes,
+        cluster_ip: Leads::Yes,
+        endpoint_slice: Leads::Yes,
+        own_host: true,
+        own_tls: true,
+        shape: Shape::OneObject,
+        applied: Applied::Accepted,
+        verified: Verified::Traffic,
+        note: "Contour takes ExternalName Services with `enableExternalNameService: true`.",
+    };
 
     fn resource(&self) -> ApiResource {
         resource("projectcontour.io", "v1", "HTTPProxy", "httpproxies")

@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::accepted::{condition, together};
-use super::capability::{no_host, no_tls, refuse};
+use super::capability::{Applied, Capability, Leads, Shape, Split, Verified};
 use super::json::items;
 use super::listed::ListKind;
 use super::lists::Lists;
 use super::provider::resource;
+use super::refusal::{no_host, no_tls, refuse};
 use crate::api::Backend;
 use crate::api::service::GatewayApiRoute;
 use crate::backend;
@@ -23,6 +24,21 @@ impl ListKind for GatewayApiRoute {
     /// The specification allows 16 backends a rule, and counts a backend without weight as 1.
     const LISTS: Lists = Lists { rules: "rules", services: "backendRefs", max: 16, unset: 1, fields };
     const FIELDS: &'static [&'static [&'static str]] = &[&["spec", "rules"]];
+    const CAPABILITY: &'static Capability = &Capability {
+        route: "gatewayAPI",
+        object: "HTTPRoute of Gateway API",
+        split: Split::Weights { members: Some(Self::LISTS.max), parts: None },
+        external_name: Leads::Yes,
+        cluster_ip: Leads::Yes,
+        endpoint_slice: Leads::Yes,
+        own_host: false,
+        own_tls: false,
+        shape: Shape::OneObject,
+        applied: Applied::Accepted,
+        verified: Verified::Traffic,
+        note: "The specification advises Gateways against ExternalName Services: Contour takes them where it is told to, \
+               Envoy Gateway does not (use backend kind EndpointSlice there).",
+    };
 
     fn resource(&self) -> ApiResource {
         resource("gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes")

@@ -3,6 +3,7 @@
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
+use super::capability::Capability;
 use super::lists::Lists;
 use super::provider::{Objects, Provider, only};
 use super::{Context, RouteError};
@@ -15,6 +16,9 @@ pub(super) trait ListKind {
     const LISTS: Lists;
     /// The same, as managed fields name it.
     const FIELDS: &'static [&'static [&'static str]];
+
+    /// What it can do.
+    const CAPABILITY: &'static Capability;
 
     fn resource(&self) -> ApiResource;
 
@@ -50,7 +54,11 @@ impl<K: ListKind> Provider for Listed<'_, K> {
         if rules.is_empty() { name.to_owned() } else { format!("{name}#{}", rules.join(",")) }
     }
 
-    fn creates(&self) -> bool {
+    fn capability(&self) -> &'static Capability {
+        K::CAPABILITY
+    }
+
+    fn creates(&self, _index: usize) -> bool {
         self.0.name().is_none()
     }
 

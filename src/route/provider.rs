@@ -3,6 +3,7 @@
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::Value;
 
+use super::capability::Capability;
 use super::{Context, RouteError};
 use crate::api::Distribution;
 use crate::rollout::input::{Accepted, Problem};
@@ -21,8 +22,11 @@ pub(super) trait Provider {
     /// The name by which a person knows it, with its rules.
     fn title(&self, service: &str) -> String;
 
-    /// The hub makes and owns the objects.
-    fn creates(&self) -> bool;
+    /// What it can do.
+    fn capability(&self) -> &'static Capability;
+
+    /// The hub makes and owns the object at this index of the names.
+    fn creates(&self, index: usize) -> bool;
 
     /// The fields that hold the weights, each as a path of keys.
     fn fields(&self) -> &'static [&'static [&'static str]];
@@ -63,6 +67,11 @@ pub(super) trait Provider {
     /// The order in which objects are brought from `before` to `after`, so that no traffic is ever uncovered.
     fn order(&self, _context: &Context<'_>, before: Objects<'_>, _after: Objects<'_>) -> Vec<usize> {
         (0..before.len()).collect()
+    }
+
+    /// The objects stand where they may among [`Context::neighbours`].
+    fn is_placed(&self, _context: &Context<'_>, _objects: Objects<'_>) -> bool {
+        true
     }
 
     /// What the data plane says of an object.

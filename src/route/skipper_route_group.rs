@@ -6,9 +6,10 @@
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::capability::{no_tls, other_sni, refuse};
+use super::capability::{Applied, Capability, Leads, Shape, Split, Verified};
 use super::json::{items, put};
 use super::provider::{Objects, Provider, only, resource};
+use super::refusal::{no_tls, other_sni, refuse};
 use super::segments::{self, Segment};
 use super::weights::{self, Raw};
 use super::{Context, RouteError, describe};
@@ -17,6 +18,22 @@ use crate::api::service::SkipperRoute;
 use crate::api::{Backend, Distribution};
 use crate::backend;
 use crate::rollout::input::Problem;
+
+/// What this form can do.
+pub(super) const CAPABILITY: Capability = Capability {
+    route: "skipper, form RouteGroup",
+    object: "RouteGroup of Skipper, with a `TrafficSegment` route per member",
+    split: Split::Weights { members: None, parts: None },
+    external_name: Leads::Yes,
+    cluster_ip: Leads::Yes,
+    endpoint_slice: Leads::Yes,
+    own_host: true,
+    own_tls: true,
+    shape: Shape::OneObject,
+    applied: Applied::ReadBack,
+    verified: Verified::Traffic,
+    note: "A member behind an ExternalName Service is a `network` backend of the RouteGroup, with its own address and Host.",
+};
 
 /// Form `RouteGroup`.
 pub(super) struct RouteGroup<'r>(pub &'r SkipperRoute);
@@ -42,7 +59,11 @@ impl Provider for RouteGroup<'_> {
         self.0.name.as_deref().unwrap_or(service).to_owned()
     }
 
-    fn creates(&self) -> bool {
+    fn capability(&self) -> &'static Capability {
+        &CAPABILITY
+    }
+
+    fn creates(&self, _index: usize) -> bool {
         self.0.name.is_none()
     }
 

@@ -22,6 +22,7 @@ const RULES: &[(&[Section], Rule)] = &[
     (&[Section::Services, Section::Members], members::long_names),
     (&[Section::Services], routes::routes),
     (&[Section::Services, Section::Members], routes::backends),
+    (&[Section::Services, Section::Members, Section::Strategy], routes::beyond),
     (&[Section::Strategy], strategy::steps),
     (&[Section::Strategy, Section::Members], strategy::stages),
     (&[Section::Analysis], analysis::analysis),

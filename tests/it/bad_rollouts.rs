@@ -162,15 +162,15 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         "gatewayAPI: {name: public}",
         "gatewayAPI: {name: public}\n          contour: {name: public}",
         &[
-            "10: spec.services[0].routes[0]: gatewayAPI and contour are both given; give exactly one of gatewayAPI, contour, skipper",
+            "10: spec.services[0].routes[0]: gatewayAPI and contour are both given; give exactly one of gatewayAPI, contour, skipper, nginx, aliyunALB, kubernetes",
         ],
     ),
     (
         "gatewayAPI: {name: public}",
-        "nginx: {name: public}",
+        "istio: {name: public}",
         &[
-            "10: spec.services[0].routes[0].nginx: unknown field; known here: contour, gatewayAPI, skipper",
-            "10: spec.services[0].routes[0]: nothing is chosen; give exactly one of gatewayAPI, contour, skipper",
+            "10: spec.services[0].routes[0].istio: unknown field; known here: aliyunALB, contour, gatewayAPI, kubernetes, nginx, skipper",
+            "10: spec.services[0].routes[0]: nothing is chosen; give exactly one of gatewayAPI, contour, skipper, nginx, aliyunALB, kubernetes",
         ],
     ),
     (
@@ -179,6 +179,22 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         &[
             "10: spec.services[0].routes[0]: skipper Ingress weights are ignored for ExternalName members (all traffic would go to one of them); \
              use the RouteGroup form or backend kind EndpointSlice",
+        ],
+    ),
+    (
+        "gatewayAPI: {name: public}",
+        "kubernetes: {name: storefront}",
+        &[
+            "10: spec.services[0].routes[0]: 2 members would carry traffic at once, but kubernetes has no weights; give one \
+             member all the weight, and say strategy.steps: [{progress: 100%}]; or use a route with weights",
+        ],
+    ),
+    (
+        "gatewayAPI: {name: public}",
+        "aliyunALB: {name: public}",
+        &[
+            "10: spec.services[0].routes[0]: an ALB sends to the endpoints of a Service, and an ExternalName Service has \
+             none; use backend kind EndpointSlice or clusterIP",
         ],
     ),
     (

@@ -12,5 +12,6 @@ mod crds;
 mod demo;
 mod examples;
 mod install;
+mod routes_page;
 mod rules;
 mod tidy;

@@ -50,6 +50,7 @@ impl World {
             service: &self.form.service,
             total: self.total,
             endpoints: &self.form.endpoints,
+            neighbours: &self.form.neighbours,
         }
     }
 
