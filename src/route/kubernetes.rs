@@ -3,12 +3,13 @@
 //! Clients resolve the name themselves and keep their connections, so they follow when their resolver forgets the old
 //! name. The hub knows which member a Service leads to by the host alone: a name without port, Host or TLS.
 
+use k8s_openapi::api::core::v1::Service;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
 use super::capability::{Applied, Capability, Leads, Shape, Split, Verified};
 use super::json::put;
-use super::provider::{Objects, Provider, only, resource};
+use super::provider::{Objects, Provider, only};
 use super::refusal::{no_host, no_tls, refuse};
 use super::{Context, RouteError, describe, weights};
 use crate::api::Distribution;
@@ -34,7 +35,7 @@ pub(super) const CAPABILITY: Capability = Capability {
     own_tls: false,
     shape: Shape::OneObject,
     applied: Applied::ReadBack,
-    verified: Verified::Objects,
+    verified: Verified::Traffic,
     note: "Blue/green: `steps: [{progress: 100%}]`, and back at once. Only `externalName` changes. Clients follow when their \
            resolver forgets the old name, and open connections stay where they are.",
 };
@@ -44,7 +45,7 @@ pub(super) struct SwitchedService<'r>(pub &'r KubernetesRoute);
 
 impl Provider for SwitchedService<'_> {
     fn resource(&self) -> ApiResource {
-        resource("", "v1", "Service", "services")
+        ApiResource::erase::<Service>(&())
     }
 
     fn names(&self, context: &Context<'_>) -> Vec<String> {

@@ -17,6 +17,7 @@ mod inputs;
 mod lockstep;
 mod people;
 mod promotion;
+mod routes;
 mod skipper;
 mod targets;
 mod verdicts;
@@ -32,6 +33,7 @@ pub fn all() -> Vec<Test> {
         edits::TESTS,
         verdicts::TESTS,
         targets::TESTS,
+        routes::TESTS,
         people::TESTS,
         credentials::TESTS,
         inputs::TESTS,
