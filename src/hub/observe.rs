@@ -19,7 +19,7 @@ use crate::{
         input::{BackendSeen, Problem, Request, RouteSeen},
         plan::plan,
     },
-    route,
+    route::{self, Wanted},
 };
 
 /// Objects in the order that routes and backends name them.
@@ -99,8 +99,8 @@ fn beyond(rollout: &FleetRollout, subject: &Subject) -> Option<Problem> {
     let steps = plan(start, &rollout::declared(spec), &spec.strategy, spec.weight_total).ok()?;
     subject.declared.iter().flat_map(|placed| placed.spec.routes.iter().map(move |route| (placed, route))).find_map(
         |(placed, route)| {
-            let refusal = |weights| route::capability(route).refusal(weights);
-            let (found, remedy) = steps.iter().find_map(|step| refusal(&step.weights))?;
+            let refusal = |step| route::capability(route).refusal(Wanted::of(step));
+            let (found, remedy) = steps.iter().find_map(refusal)?;
             let key = route::key(&placed.spec, route);
             Some(Problem::new(Reason::CannotCarryWeights, format!("{key}: {found}: {remedy}")))
         },
@@ -223,7 +223,14 @@ mod tests {
         let seen = |hub: &str, rollout: &str| {
             let mark = Mark { hub: hub.to_owned(), rollout: rollout.to_owned(), run: 1, sequence: 1 };
             let (weights, accepted) = ([("eu-1".to_owned(), 100)].into(), Accepted::Unsaid);
-            RouteSeen::Live(LiveRoute { weights, mark: Some(mark), accepted, failed: None, editor: None })
+            RouteSeen::Live(LiveRoute {
+                weights,
+                mark: Some(mark),
+                accepted,
+                matched: None,
+                failed: None,
+                editor: None,
+            })
         };
         let told = |seen| claimed(&subject, &key, seen, |uid| (uid == "uid-1").then(|| Key::new("shop", "first")));
         let message = "HTTPRoute/public (shop) belongs to FleetRollout shop/first; leave it to that one, or delete \

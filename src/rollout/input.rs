@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use crate::api::{Distribution, Duration, FleetRolloutSpec, FleetRolloutStatus, Reason, RolloutRequestSpec};
+use crate::api::{Distribution, Duration, FleetRolloutSpec, FleetRolloutStatus, Matched, Reason, RolloutRequestSpec};
 
 /// All that [`super::decide`] may know.
 #[derive(Clone, Debug)]
@@ -105,6 +105,8 @@ pub enum RouteSeen {
 pub struct LiveRoute {
     /// Its weights, brought to the rollout's total; members that it does not name are absent.
     pub weights: Distribution,
+    /// The requests that go elsewhere than by weight.
+    pub matched: Option<Matched>,
     /// The mark of the last write to this rollout's rules.
     pub mark: Option<Mark>,
     /// What the data plane says of the present object.

@@ -2,12 +2,12 @@
 
 use super::{
     checks, edits, gates,
-    pass::{Pass, Standing, above, canaries, in_words, intended, keep_newest},
+    pass::{Pass, Standing, above, canaries, in_words, intended, keep_newest, matched},
     revision::{declared, revision, same},
     start::begin,
 };
 use crate::api::{
-    Distribution, Duration, Phase, Reason,
+    Distribution, Duration, Phase, Reason, matches,
     status::{Outcome, Run, RunRecord, Stop},
 };
 use crate::mistakes::{Mistake, made};
@@ -186,7 +186,10 @@ fn take_step(pass: &mut Pass<'_>, step: u32, steps: u32) -> Standing {
     let Some(run) = pass.run_mut() else { return at_rest(pass) };
     run.step = step;
     run.waiting_since = None;
-    let weights = in_words(intended(run));
+    let mut weights = in_words(intended(run));
+    if let Some(matched) = matched(run) {
+        weights = format!("{weights}, and {} to {}", matches::in_words(&matched.matches), in_words(&matched.weights));
+    }
     let rest = if step == 1 { "rehearsed and ready" } else { "the step before it passed" };
     pass.tell(false, Reason::Confirming, format!("step {step}/{steps}: {weights}; {rest}"));
     // A step that only proves the weights that are there waits for no write.
@@ -245,5 +248,6 @@ fn take_back_if_skewed(pass: &mut Pass<'_>) {
 
 fn raises_a_canary(run: &Run) -> bool {
     let before = Run { step: run.step - 1, ..run.clone() };
-    above(intended(run), intended(&before)).iter().any(|member| canaries(run).contains(member))
+    matched(run).is_some()
+        || above(intended(run), intended(&before)).iter().any(|member| canaries(run).contains(member))
 }

@@ -80,7 +80,8 @@ fn steps(pass: &Pass<'_>, start: &Distribution, target: &Distribution) -> Result
     let last = spec.strategy.steps.last();
     let bake = last.and_then(|step| step.bake).unwrap_or(spec.strategy.bake);
     let wait = last.and_then(|step| step.wait);
-    Ok(vec![PlannedStep { stage: String::new(), progress: Progress::ALL, weights: target.clone(), bake, wait }])
+    let (stage, progress) = (String::new(), Some(Progress::ALL));
+    Ok(vec![PlannedStep { stage, progress, weights: target.clone(), matched: None, iterations: None, bake, wait }])
 }
 
 /// A canary that carries weight already, for an earlier target, is proven where it stands before it gets more.
@@ -89,7 +90,9 @@ fn prove_first(steps: &mut Vec<PlannedStep>, start: &Distribution, way_back: &Di
     let raised = |name: &String| weight(&first.weights, name) > weight(start, name);
     if above(start, way_back).iter().any(raised) {
         let (stage, progress) = (first.stage.clone(), first.progress);
-        steps.insert(0, PlannedStep { stage, progress, weights: start.clone(), bake, wait: None });
+        let proof =
+            PlannedStep { stage, progress, weights: start.clone(), matched: None, iterations: None, bake, wait: None };
+        steps.insert(0, proof);
     }
 }
 
@@ -116,7 +119,7 @@ pub(super) fn routes_show(pass: &Pass<'_>, start: &Distribution) -> Result<(), P
 
 /// Tries the first write of every route, as long as one has no good answer.
 pub(super) fn rehearse(pass: &mut Pass<'_>) -> Option<Problem> {
-    let first = pass.run()?.plan.first()?.weights.clone();
+    let first = pass.run()?.plan.first()?.clone();
     let mut problem = None;
     for (key, seen) in &pass.input.seen.routes {
         if matches!(seen, RouteSeen::ToCreate) {
@@ -136,7 +139,8 @@ pub(super) fn rehearse(pass: &mut Pass<'_>) -> Option<Problem> {
                 });
             }
         }
-        pass.actions.push(Action::Rehearse { route: key.clone(), weights: first.clone() });
+        let (weights, matched) = (first.weights.clone(), first.matched.clone());
+        pass.actions.push(Action::Rehearse { route: key.clone(), weights, matched });
     }
     problem
 }

@@ -32,6 +32,7 @@ pub(super) const CAPABILITY: Capability = Capability {
     endpoint_slice: Leads::Yes,
     own_host: false,
     own_tls: false,
+    matches: super::canary_ingress::MATCHING,
     shape: Shape::StableAndCanary,
     applied: Applied::ReadBack,
     verified: Verified::Objects,
@@ -47,6 +48,7 @@ pub(super) struct AliyunAlb<'r>(pub &'r StableIngress);
 
 impl CanaryKind for AliyunAlb<'_> {
     const CAPABILITY: &'static Capability = &CAPABILITY;
+    const PREFIX: &'static str = "alb.ingress.kubernetes.io";
     const REPEATED: &'static [&'static str] = &["alb.ingress.kubernetes.io/listen-ports"];
 
     fn name(&self) -> &str {

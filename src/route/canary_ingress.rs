@@ -9,24 +9,40 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::capability::Capability;
+use super::capability::{Capability, Matching, Values};
 use super::json::items;
+use super::matched::Wanted;
 use super::provider::{Objects, Provider};
 use super::skipper_ingress::{ingress, lead, service_of};
 use super::weights::{self, Raw};
-use super::{Context, RouteError, describe};
-use crate::api::Distribution;
+use super::{Context, RouteError, describe, matched};
+use crate::api::matches::{FieldMatch, Value as Chosen};
+use crate::api::{Distribution, Matched};
 use crate::backend;
 use crate::rollout::input::Problem;
 
 const STABLE: usize = 0;
 const CANARY: usize = 1;
 const CLASS: &str = "kubernetes.io/ingress.class";
+const BY_HEADER: &str = "canary-by-header";
+const BY_VALUE: &str = "canary-by-header-value";
+const BY_PATTERN: &str = "canary-by-header-pattern";
+const BY_COOKIE: &str = "canary-by-cookie";
+
+/// One header, or a cookie whose value is `always`: so the annotations say.
+pub(super) const MATCHING: Matching = Matching {
+    headers: Values::EXACT_OR_REGEX,
+    cookies: Values { only: Some("always"), ..Values::EXACT },
+    query: Values::NONE,
+    single: true,
+};
 
 /// What one such kind must say of itself.
 pub(super) trait CanaryKind {
     /// What it can do.
     const CAPABILITY: &'static Capability;
+    /// The beginning of its annotations.
+    const PREFIX: &'static str;
     /// Beginnings of the annotations that a canary does not inherit from its stable Ingress and must repeat.
     const REPEATED: &'static [&'static str];
 
@@ -102,12 +118,13 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
-        weights: &Distribution,
+        wanted: Wanted<'_>,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
         let Some(live) = at(objects, STABLE) else { return Ok(objects.to_vec()) };
         let stable_member = member(context, live)?;
         let canary_member = at(objects, CANARY).map(|canary| member(context, canary)).transpose()?;
-        let parts = Parts::of(weights, stable_member, canary_member);
+        let parts = Parts::of(&wanted.receiving(), stable_member, canary_member);
+        check_tried(live, &parts, wanted)?;
         let mut stable = live.clone();
         if parts.stable != stable_member {
             lead_all(context, &mut stable, &parts.stable);
@@ -116,6 +133,7 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
             Some((member, weight)) => {
                 let mut canary = self.canary(context, &stable, at(objects, CANARY), &member);
                 self.0.put_share(&mut canary, weight, context.total);
+                put_matches(&mut canary, K::PREFIX, wanted.matched);
                 self.0.place(context, &stable, &mut canary)?;
                 Some(canary)
             }
@@ -145,6 +163,14 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
         let ((before, of_before), (after, of_after)) = (share(before), share(after));
         let rises = u64::from(after) * u64::from(of_before) > u64::from(before) * u64::from(of_after);
         if rises { vec![CANARY, STABLE] } else { vec![STABLE, CANARY] }
+    }
+
+    fn shows(&self, _context: &Context<'_>, objects: Objects<'_>, matched: &Matched) -> bool {
+        at(objects, CANARY).is_some_and(|canary| {
+            let mut expected = canary.clone();
+            put_matches(&mut expected, K::PREFIX, Some(matched));
+            expected.metadata.annotations == canary.metadata.annotations
+        })
     }
 
     fn is_placed(&self, context: &Context<'_>, objects: Objects<'_>) -> bool {
@@ -206,9 +232,8 @@ struct Parts {
 
 impl Parts {
     /// Of two members each stays where he is, if he is anywhere.
-    fn of(weights: &Distribution, stable: &str, canary: Option<&str>) -> Self {
-        let carrying = weights::nonzero(weights);
-        let mut members = carrying.into_iter();
+    fn of(receiving: &Distribution, stable: &str, canary: Option<&str>) -> Self {
+        let mut members = receiving.clone().into_iter();
         match (members.next(), members.next()) {
             (None, _) => Self { stable: stable.to_owned(), canary: None },
             (Some((only, _)), None) => Self { stable: only, canary: None },
@@ -218,6 +243,41 @@ impl Parts {
                 Self { stable: kept.0, canary: Some(taken) }
             }
         }
+    }
+}
+
+/// Requests can be chosen for the canary alone.
+fn check_tried(stable: &DynamicObject, parts: &Parts, wanted: Wanted<'_>) -> Result<(), RouteError> {
+    let title = describe(stable);
+    let canary = parts.canary.as_ref().map(|(member, _)| member.as_str());
+    match wanted.matched.and_then(|matched| matched::members(matched).find(|member| Some(*member) != canary)) {
+        Some(member) => Err(RouteError::CannotCarry(format!(
+            "{title}: requests can be chosen for the canary Ingress only, and {member} stands in the stable one: leave matches out for it"
+        ))),
+        None if wanted.receiving().len() > 2 => Err(RouteError::CannotCarry(format!(
+            "{title}: it and its canary lead to two members, and three would get requests: move fewer members at once"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Says which requests the canary takes beside its share.
+fn put_matches(canary: &mut DynamicObject, prefix: &str, matched: Option<&Matched>) {
+    let sort = matched.and_then(|matched| matched.matches.first());
+    let header = sort.and_then(|sort| sort.headers.first());
+    let cookie = sort.and_then(|sort| sort.cookies.first()).map(|cookie| cookie.name.as_str());
+    let (value, pattern) = match header.and_then(FieldMatch::value) {
+        Some(Chosen::Exact(text)) => (Some(text), None),
+        Some(Chosen::Regex(text)) => (None, Some(text)),
+        Some(Chosen::Prefix(_)) | None => (None, None),
+    };
+    let name = header.map(|header| header.name.as_str());
+    for (key, text) in [(BY_HEADER, name), (BY_VALUE, value), (BY_PATTERN, pattern), (BY_COOKIE, cookie)] {
+        let key = format!("{prefix}/{key}");
+        match text {
+            Some(text) => canary.annotations_mut().insert(key, text.to_owned()),
+            None => canary.annotations_mut().remove(&key),
+        };
     }
 }
 

@@ -1,6 +1,8 @@
 //! What each kind of route can do, as data. Whoever refuses a combination, and the page docs/routes.md, read it here.
 
-use crate::api::{Backend, Distribution};
+use super::matched::Wanted;
+use crate::api::matches::{FieldMatch, Value};
+use crate::api::{Backend, Distribution, RequestMatch};
 
 /// What one kind of route can do.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub struct Capability {
     pub own_host: bool,
     /// Members may be reached by TLS, each with its own server name.
     pub own_tls: bool,
+    /// Which requests it can send elsewhere than by weight.
+    pub matches: Matching,
     /// How many objects one split takes.
     pub shape: Shape,
     /// When a write counts as applied.
@@ -57,6 +61,76 @@ pub enum Leads {
         /// What to say instead.
         remedy: &'static str,
     },
+}
+
+/// Which requests a kind can send elsewhere than by weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Matching {
+    /// By a header.
+    pub headers: Values,
+    /// By a cookie.
+    pub cookies: Values,
+    /// By a query parameter.
+    pub query: Values,
+    /// By one condition only, which is also the only alternative.
+    pub single: bool,
+}
+
+/// How a kind can look at a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Values {
+    /// The whole value.
+    pub exact: bool,
+    /// Its beginning.
+    pub prefix: bool,
+    /// A regular expression.
+    pub regex: bool,
+    /// No other value than this one.
+    pub only: Option<&'static str>,
+}
+
+impl Values {
+    /// Not at all.
+    pub const NONE: Self = Self { exact: false, prefix: false, regex: false, only: None };
+    /// The whole value.
+    pub const EXACT: Self = Self { exact: true, ..Self::NONE };
+    /// The whole value, or a regular expression.
+    pub const EXACT_OR_REGEX: Self = Self { regex: true, ..Self::EXACT };
+    /// A regular expression; whole values and beginnings are written as one.
+    pub const ANY: Self = Self { exact: true, prefix: true, regex: true, only: None };
+
+    fn can(self, field: &FieldMatch) -> bool {
+        match field.value() {
+            Some(Value::Exact(text)) => self.exact && self.only.is_none_or(|only| only == text),
+            Some(Value::Prefix(_)) => self.prefix,
+            Some(Value::Regex(_)) => self.regex,
+            // A condition that says nothing is refused for itself.
+            None => true,
+        }
+    }
+}
+
+impl Matching {
+    /// No requests at all.
+    pub const NONE: Self = Self { headers: Values::NONE, cookies: Values::NONE, query: Values::NONE, single: false };
+
+    /// The first condition that this kind cannot hold, in words.
+    fn refusal(self, matches: &[RequestMatch]) -> Option<String> {
+        let fields = |sort: &'_ RequestMatch| sort.headers.len() + sort.cookies.len() + sort.query.len();
+        if self.single && (matches.len() > 1 || matches.iter().any(|sort| fields(sort) > 1)) {
+            return Some("more than one condition".to_owned());
+        }
+        matches.iter().find_map(|sort| {
+            let sorts = [
+                ("header", &sort.headers, self.headers),
+                ("cookie", &sort.cookies, self.cookies),
+                ("query", &sort.query, self.query),
+            ];
+            sorts.into_iter().find_map(|(name, fields, can)| {
+                fields.iter().find(|field| !can.can(field)).map(|field| format!("{name} {field}"))
+            })
+        })
+    }
 }
 
 /// How many objects one split takes.
@@ -99,10 +173,15 @@ impl Capability {
         }
     }
 
-    /// Why this kind cannot hold these weights: what is wrong, and what would help.
+    /// Why this kind cannot hold this: what is wrong, and what would help.
     #[must_use]
-    pub fn refusal(&self, weights: &Distribution) -> Option<(String, String)> {
-        let carrying = weights.values().filter(|weight| **weight > 0).count();
+    pub fn refusal<'w>(&self, wanted: impl Into<Wanted<'w>>) -> Option<(String, String)> {
+        let wanted = wanted.into();
+        let carrying = wanted.receiving().len();
+        if let Some(found) = wanted.matched.and_then(|matched| self.matches.refusal(&matched.matches)) {
+            let remedy = format!("{} cannot choose requests so; docs/routes.md says what each route can", self.route);
+            return Some((format!("a step chooses requests by {found}"), remedy));
+        }
         match self.split {
             Split::Switch if carrying > 1 => Some((
                 format!("{carrying} members would carry traffic at once, but {} has no weights", self.route),
@@ -113,7 +192,7 @@ impl Capability {
                 format!("{carrying} members would carry traffic at once"),
                 format!("{} takes {most}; move fewer members at once, or use contour or skipper", self.route),
             )),
-            Split::Weights { parts: Some(parts), .. } => uneven(weights, parts).map(|(member, weight, total)| {
+            Split::Weights { parts: Some(parts), .. } => uneven(wanted.weights, parts).map(|(member, weight, total)| {
                 (
                     format!("{member} would have {weight} of {total}, which is no whole {parts}th of all traffic"),
                     format!("{} knows only {parts}ths: choose weights and steps that need no finer ones", self.route),

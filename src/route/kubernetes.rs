@@ -7,8 +7,9 @@ use k8s_openapi::api::core::v1::Service;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::capability::{Applied, Capability, Leads, Shape, Split, Verified};
+use super::capability::{Applied, Capability, Leads, Matching, Shape, Split, Verified};
 use super::json::put;
+use super::matched::Wanted;
 use super::provider::{Objects, Provider, only};
 use super::refusal::{no_host, no_tls, refuse};
 use super::{Context, RouteError, describe, weights};
@@ -33,6 +34,7 @@ pub(super) const CAPABILITY: Capability = Capability {
     endpoint_slice: ADDRESSES,
     own_host: false,
     own_tls: false,
+    matches: Matching::NONE,
     shape: Shape::OneObject,
     applied: Applied::ReadBack,
     verified: Verified::Traffic,
@@ -100,8 +102,9 @@ impl Provider for SwitchedService<'_> {
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
-        weights: &Distribution,
+        wanted: Wanted<'_>,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+        let weights = wanted.weights;
         let carrying = weights::nonzero(weights);
         let reach = carrying.keys().next().and_then(|member| context.endpoints.get(member));
         let mut service = only(objects).cloned().or_else(|| self.0.create.is_some().then(|| self.draft(context)));

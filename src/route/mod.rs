@@ -19,6 +19,7 @@ mod kubernetes;
 mod listed;
 mod lists;
 pub mod mark;
+mod matched;
 mod nginx;
 mod order;
 mod original;
@@ -40,6 +41,7 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use kubernetes::SwitchedService;
 use listed::{ListKind, Listed};
+pub use matched::Wanted;
 use nginx::Nginx;
 use provider::{Objects, Provider};
 use serde_json::Value;
@@ -137,19 +139,20 @@ pub fn read(context: &Context<'_>, route: &Route, objects: &[Option<DynamicObjec
 
 /// The writes that bring the route to these weights and leave the mark, in an order that never uncovers traffic.
 /// Nothing where it is so already.
-pub fn render(
+pub fn render<'w>(
     context: &Context<'_>,
     route: &Route,
     objects: &[Option<DynamicObject>],
-    weights: &Distribution,
+    wanted: impl Into<Wanted<'w>>,
     mark: &Mark,
 ) -> Result<Vec<Write>, RouteError> {
-    let provider = provider(route);
+    let (provider, wanted) = (provider(route), wanted.into());
     check_present(context, provider.as_ref(), objects)?;
-    check_able(provider.as_ref(), weights)?;
-    let mut after = provider.set(context, objects, weights)?;
+    check_able(provider.as_ref(), wanted)?;
+    let mut after = provider.set(context, objects, wanted)?;
+    after.iter_mut().flatten().for_each(|object| matched::keep(object, context.uid, wanted.matched));
     sign(context, provider.as_ref(), objects, &mut after, mark)?;
-    check_shown(context, provider.as_ref(), &after, weights)?;
+    check_shown(context, provider.as_ref(), &after, wanted.weights)?;
     Ok(writes(context, route, objects, after))
 }
 
@@ -166,20 +169,20 @@ pub enum Entry {
 
 /// A data plane may learn of a route's new backend later than of the route, and refuse requests until then. So a
 /// backend is named at weight 0 first, and that must be accepted, where the kind can name one without weight.
-pub fn entry(
+pub fn entry<'w>(
     context: &Context<'_>,
     route: &Route,
     objects: &[Option<DynamicObject>],
-    weights: &Distribution,
+    wanted: impl Into<Wanted<'w>>,
     mark: &Mark,
 ) -> Result<Entry, RouteError> {
-    let provider = provider(route);
+    let (provider, wanted) = (provider(route), wanted.into());
     if objects.iter().all(Option::is_none) {
         return Ok(Entry::Done);
     }
     let shown = provider.read(context, objects)?;
     let has = |member: &String| shown.get(member).is_some_and(|weight| *weight > 0);
-    let entering: Vec<String> = weights::nonzero(weights).into_keys().filter(|member| !has(member)).collect();
+    let entering: Vec<String> = wanted.receiving().into_keys().filter(|member| !has(member)).collect();
     let mut after = provider.name(context, objects, &entering)?;
     if after != objects {
         // The weights are those of before, so the mark is as well.
@@ -271,7 +274,9 @@ fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) ->
         weights => weights?,
     };
     let accepted = present.iter().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::together);
-    Ok(RouteSeen::Live(LiveRoute { weights, mark, accepted, editor: editor::last(&present), failed: None }))
+    let kept = present.iter().find_map(|object| matched::kept(object, context.uid));
+    let matched = kept.filter(|matched| provider.shows(context, objects, matched));
+    Ok(RouteSeen::Live(LiveRoute { weights, matched, mark, accepted, editor: editor::last(&present), failed: None }))
 }
 
 /// Of several objects the least recent mark counts: until the last one is written, the write is not done. Nor is it
@@ -307,6 +312,7 @@ fn released(
         DeletionPolicy::Retain => owner::give_back(&mut object),
     }
     original::forget(&mut object, context.uid)?;
+    matched::keep(&mut object, context.uid, None);
     mark::remove(&mut object, context.uid)?;
     Ok(Some(object))
 }
@@ -345,9 +351,9 @@ fn creates_all(provider: &dyn Provider, objects: Objects<'_>) -> bool {
     (0..objects.len()).all(|index| provider.creates(index))
 }
 
-/// The kind can hold these weights at all.
-fn check_able(provider: &dyn Provider, weights: &Distribution) -> Result<(), RouteError> {
-    match provider.capability().refusal(weights) {
+/// The kind can hold this at all.
+fn check_able(provider: &dyn Provider, wanted: Wanted<'_>) -> Result<(), RouteError> {
+    match provider.capability().refusal(wanted) {
         Some((found, remedy)) => Err(RouteError::CannotCarry(format!("{found}: {remedy}"))),
         None => Ok(()),
     }

@@ -28,6 +28,7 @@ pub(super) const CAPABILITY: Capability = Capability {
     endpoint_slice: Leads::Yes,
     own_host: false,
     own_tls: false,
+    matches: super::canary_ingress::MATCHING,
     shape: Shape::StableAndCanary,
     applied: Applied::ReadBack,
     verified: Verified::Objects,
@@ -41,6 +42,7 @@ pub(super) struct Nginx<'r>(pub &'r StableIngress);
 
 impl CanaryKind for Nginx<'_> {
     const CAPABILITY: &'static Capability = &CAPABILITY;
+    const PREFIX: &'static str = "nginx.ingress.kubernetes.io";
     const REPEATED: &'static [&'static str] = &[
         "nginx.ingress.kubernetes.io/affinity",
         "nginx.ingress.kubernetes.io/load-balance",

@@ -9,8 +9,9 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::capability::{Applied, Capability, Leads, Shape, Split, Verified};
+use super::capability::{Applied, Capability, Leads, Matching, Shape, Split, Verified};
 use super::json::items;
+use super::matched::Wanted;
 use super::owner::Owner;
 use super::provider::{Objects, Provider};
 use super::refusal::{other_sni, refuse};
@@ -38,6 +39,7 @@ pub(super) const CAPABILITY: Capability = Capability {
     endpoint_slice: Leads::Yes,
     own_host: true,
     own_tls: true,
+    matches: Matching::NONE,
     shape: Shape::ObjectPerMember,
     applied: Applied::ReadBack,
     verified: Verified::Traffic,
@@ -105,8 +107,9 @@ impl Provider for IngressPerMember<'_> {
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
-        weights: &Distribution,
+        wanted: Wanted<'_>,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+        let weights = wanted.weights;
         let members: Vec<&String> = context.endpoints.keys().collect();
         let order = order(context, objects);
         let in_order: Vec<u32> = order

@@ -6,8 +6,9 @@
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::capability::{Applied, Capability, Leads, Shape, Split, Verified};
+use super::capability::{Applied, Capability, Leads, Matching, Shape, Split, Verified};
 use super::json::{items, put};
+use super::matched::Wanted;
 use super::provider::{Objects, Provider, only, resource};
 use super::refusal::{no_tls, other_sni, refuse};
 use super::segments::{self, Segment};
@@ -29,6 +30,7 @@ pub(super) const CAPABILITY: Capability = Capability {
     endpoint_slice: Leads::Yes,
     own_host: true,
     own_tls: true,
+    matches: Matching::NONE,
     shape: Shape::OneObject,
     applied: Applied::ReadBack,
     verified: Verified::Traffic,
@@ -99,8 +101,9 @@ impl Provider for RouteGroup<'_> {
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
-        weights: &Distribution,
+        wanted: Wanted<'_>,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+        let weights = wanted.weights;
         let (mut object, groups) = match (only(objects), &self.0.create) {
             (Some(object), _) => (object.clone(), groups(context, object)?),
             (None, Some(create)) => {

@@ -10,12 +10,12 @@ use super::{
 };
 use crate::{
     api::{
-        Backend, Distribution, FleetRolloutSpec, Route, ServiceSpec,
+        Backend, Distribution, FleetRolloutSpec, Matched, Route, ServiceSpec,
         service::{Named, SkipperForm},
     },
     rollout::plan::plan,
     route::{
-        self,
+        self, Wanted,
         capability::{Leads, Split},
     },
 };
@@ -91,16 +91,25 @@ fn rules_of_nothing(path: &str, route: &Route) -> Option<Problem> {
 
 /// A plan that needs more than its route can do. Where the way begins is not always declared, but its end is.
 pub(super) fn beyond(spec: &FleetRolloutSpec) -> Vec<Problem> {
-    let start = declared_start(spec);
-    let steps = start.as_ref().and_then(|start| plan(start, &target(spec), &spec.strategy, spec.weight_total).ok());
-    let steps = steps.into_iter().flatten().map(|step| step.weights);
-    let distributions: Vec<Distribution> = steps.chain(start).chain([target(spec)]).collect();
-    each(spec).filter_map(|(path, _, route)| refused(&path, route, spec, &distributions)).collect()
+    let (start, end) = (declared_start(spec), target(spec));
+    let steps = start.as_ref().and_then(|start| plan(start, &end, &spec.strategy, spec.weight_total).ok());
+    let steps = steps.unwrap_or_default();
+    let chosen = spec.strategy.steps.iter().filter(|step| !step.matches.is_empty());
+    let chosen: Vec<Matched> =
+        chosen.map(|step| Matched { matches: step.matches.clone(), weights: Distribution::new() }).collect();
+    let wanted: Vec<Wanted<'_>> = steps
+        .iter()
+        .map(Wanted::of)
+        .chain(start.as_ref().map(Wanted::from))
+        .chain([Wanted::from(&end)])
+        .chain(chosen.iter().map(|matched| Wanted { weights: &end, matched: Some(matched) }))
+        .collect();
+    each(spec).filter_map(|(path, _, route)| refused(&path, route, spec, &wanted)).collect()
 }
 
-fn refused(path: &str, route: &Route, spec: &FleetRolloutSpec, distributions: &[Distribution]) -> Option<Problem> {
+fn refused(path: &str, route: &Route, spec: &FleetRolloutSpec, wanted: &[Wanted<'_>]) -> Option<Problem> {
     let capability = route::capability(route);
-    if let Some((found, remedy)) = distributions.iter().find_map(|weights| capability.refusal(weights)) {
+    if let Some((found, remedy)) = wanted.iter().find_map(|wanted| capability.refusal(*wanted)) {
         return Some(Problem::error(path, found, remedy));
     }
     match capability.split {

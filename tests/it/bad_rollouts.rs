@@ -38,6 +38,35 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         &["15: spec.strategy.steps: 0 entries given; write at least 1 entry, or leave it out for the default"],
     ),
     (
+        "{progress: 50%}",
+        "{progress: 50%, matches: [{headers: [{name: a, exact: b}]}]}",
+        &["17: spec.strategy.steps[1]: progress and matches are both given; give exactly one of them"],
+    ),
+    (
+        "{progress: 50%}",
+        "{iterations: 3}",
+        &["17: spec.strategy.steps[1]: neither progress nor matches is given; give exactly one of them"],
+    ),
+    (
+        "{progress: 50%}",
+        "{matches: [{headers: [{name: a, exact: b, regex: c}]}]}",
+        &[
+            "17: spec.strategy.steps[1].matches[0].headers[0]: does not say in one way which values it is about; give exactly one of exact, prefix and regex",
+        ],
+    ),
+    (
+        "{progress: 50%}",
+        "{matches: [{cookies: [{name: a, exact: b}]}]}",
+        &[
+            "10: spec.services[0].routes[0]: a step chooses requests by cookie a: b; gatewayAPI cannot choose requests so; docs/routes.md says what each route can",
+        ],
+    ),
+    (
+        "      - {progress: 100%}\n",
+        "      - {matches: [{headers: [{name: a, exact: b}]}]}\n",
+        &["18: spec.strategy.steps[2].progress: the last step chooses requests; the last step must be 100%"],
+    ),
+    (
         "progress: 50%",
         "progress: 5%",
         &["17: spec.strategy.steps[1].progress: 5 is not more than the step before it (10); steps rise"],
@@ -139,7 +168,9 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
     (
         "progress: 10%",
         "stepWeight: 5, progress: 10%",
-        &["16: spec.strategy.steps[0].stepWeight: unknown field; known here: bake, progress, wait"],
+        &[
+            "16: spec.strategy.steps[0].stepWeight: unknown field; known here: bake, iterations, matches, progress, wait",
+        ],
     ),
     ("kind: FleetRollout", "kind: FleetRolout", &["2: kind: \"FleetRolout\" is not known; did you mean FleetRollout?"]),
     (

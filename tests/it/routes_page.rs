@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use cutover::route::{
     capabilities,
-    capability::{Applied, Capability, Leads, Shape, Split, Verified},
+    capability::{Applied, Capability, Leads, Matching, Shape, Split, Values, Verified},
 };
 
 use crate::command::root;
@@ -22,6 +22,7 @@ why. A backend that a route would ignore, or treat like any other, is refused as
 const FOOT: &str = "\
 - **members**: how many may carry traffic at once. **switch**: no weights, one member has everything.
 - **own Host, own TLS**: each member may be given the Host header and the TLS server name that its MemberCluster declares.
+- **chooses requests by**: what a step's `matches` may say. The conditions of one match must all hold; matches are alternatives.
 - **applied**: a write counts when the data plane has accepted it, or, where it says nothing, when it is read back.
 - **verified: traffic**: requests through the real data plane were counted at the members (`make lab-tests`).
   **objects**: the very objects were written to a real API server, object by object; what the data plane does with them is
@@ -51,6 +52,7 @@ fn page() -> String {
         "EndpointSlice",
         "own Host",
         "own TLS",
+        "chooses requests by",
         "objects",
         "applied",
         "verified",
@@ -66,7 +68,7 @@ fn page() -> String {
     format!("{}\n", page.trim_end())
 }
 
-fn row(route: &Capability) -> [String; 11] {
+fn row(route: &Capability) -> [String; 12] {
     let yes = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
     let leads = |leads: Leads| yes(leads == Leads::Yes);
     let (weights, members) = match route.split {
@@ -98,10 +100,28 @@ fn row(route: &Capability) -> [String; 11] {
         leads(route.endpoint_slice),
         yes(route.own_host),
         yes(route.own_tls),
+        chooses(route.matches),
         shape.to_owned(),
         applied.to_owned(),
         verified.to_owned(),
     ]
+}
+
+/// By what a route can tell requests apart.
+fn chooses(can: Matching) -> String {
+    let ways = |values: Values| {
+        let ways = [(values.exact, "exact"), (values.prefix, "prefix"), (values.regex, "regex")];
+        let ways: Vec<&str> = ways.into_iter().filter(|(can, _)| *can).map(|(_, way)| way).collect();
+        values.only.map_or_else(|| ways.join(", "), |only| format!("`{only}`"))
+    };
+    let sorts = [("header", can.headers), ("cookie", can.cookies), ("query", can.query)];
+    let sorts = sorts.into_iter().filter(|(_, values)| *values != Values::NONE);
+    let sorts: Vec<String> = sorts.map(|(sort, values)| format!("{sort} ({})", ways(values))).collect();
+    match (sorts.is_empty(), can.single) {
+        (true, _) => "no".to_owned(),
+        (false, true) => format!("one condition: {}", sorts.join(" or ")),
+        (false, false) => sorts.join(", "),
+    }
 }
 
 fn refusals(route: &Capability) -> String {

@@ -4,6 +4,7 @@ mod bad_routes;
 mod canary;
 mod forms;
 mod hostile;
+mod matches;
 mod order;
 mod ownership;
 mod refusals;

@@ -17,7 +17,7 @@ use kube::{
     Api, ResourceExt,
     api::{DynamicObject, ListParams},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
 
 pub const TESTS: &[Test] = &[
@@ -110,8 +110,7 @@ async fn alb(scene: Scene) -> Result<()> {
         histories.push(History::start(ingresses.clone(), &format!("{name}-canary")).await?);
         let mut declared = declaration(name, &json!({"aliyunALB": {"name": name}}));
         declared["spec"]["services"][0]["backend"] = json!({"endpointSlice": {}});
-        declared["spec"]["strategy"]["steps"] =
-            json!([{"progress": "10%", "wait": "Promotion"}, {"progress": "50%"}, {"progress": "100%"}]);
+        declared["spec"]["strategy"]["steps"] = mixed();
         rollouts.push(Rollout::declare(&scene, &scene.namespace, &declared).await?);
     }
     for rollout in &rollouts {
@@ -146,10 +145,35 @@ async fn alb(scene: Scene) -> Result<()> {
     let left = orders(&ingresses).await?;
     ensure!(left.is_empty(), "numbers that were not given back: {left:?}");
     shared_for(&histories)?;
+    let took_all = |agent: Option<&str>| Some(("5".to_owned(), agent.map(str::to_owned)));
+    for history in &histories {
+        let found = took(history);
+        ensure!(
+            found == [took_all(None), took_all(Some("pc")), took_all(Some("mobile")), None],
+            "a canary took {found:?}"
+        );
+    }
     for load in loads {
         load.stop().await.assert_all_ok()?;
     }
     Ok(())
+}
+
+/// A little weight that waits for a person; then requests of one sort, of another, and everything, by itself.
+fn mixed() -> Value {
+    let by = |agent: &str| json!({"matches": [{"headers": [{"name": "user-agent", "exact": agent}]}], "iterations": 2});
+    json!([{"progress": "5%", "wait": "Promotion"}, by("pc"), by("mobile"), {"progress": "100%"}])
+}
+
+/// What a canary took, write by write: its share, and the requests that are chosen.
+fn took(history: &History) -> Vec<Option<(String, Option<String>)>> {
+    let taken = |object: &DynamicObject| {
+        let said = |key: &str| object.annotations().get(&format!("alb.ingress.kubernetes.io/{key}")).cloned();
+        (said("canary-weight").unwrap_or_default(), said("canary-by-header-value"))
+    };
+    let mut all: Vec<_> = history.entries().iter().map(|entry| entry.object.as_ref().map(taken)).collect();
+    all.dedup();
+    all
 }
 
 /// Somebody else's Ingress with this number.
