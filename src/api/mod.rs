@@ -6,6 +6,7 @@ pub mod analysis;
 pub mod copy;
 pub mod crd;
 pub mod duration;
+pub mod matches;
 pub mod member;
 pub mod metric_template;
 pub mod progress;
@@ -21,6 +22,7 @@ pub mod window;
 pub use analysis::{Analysis, Metric};
 pub use copy::ServiceCopy;
 pub use duration::Duration;
+pub use matches::{Matched, RequestMatch};
 pub use member::{MemberCluster, MemberClusterSpec, MemberClusterStatus};
 pub use metric_template::{MetricTemplate, MetricTemplateSpec};
 pub use progress::Progress;
@@ -48,6 +50,8 @@ pub const FINALIZER: &str = "cutover.dev/finalizer";
 pub const WRITE_ANNOTATION: &str = "cutover.dev/write";
 /// On an adopted route: what its rules held before the first write, for `deletionPolicy: Revert`.
 pub const ORIGINAL_ANNOTATION: &str = "cutover.dev/original";
+/// On a route: which requests go where they would not by weight, one entry a rollout.
+pub const MATCHED_ANNOTATION: &str = "cutover.dev/matched";
 /// On a backend that the hub made: the uid of its rollout.
 pub const ROLLOUT_LABEL: &str = "cutover.dev/rollout-uid";
 /// On a backend that the hub made: the member it leads to.

@@ -64,6 +64,13 @@ pub enum Route {
     Contour(ContourRoute),
     /// A RouteGroup or Ingress of Skipper.
     Skipper(SkipperRoute),
+    /// An Ingress of ingress-nginx, and a canary Ingress beside it that the hub makes.
+    Nginx(StableIngress),
+    /// An Ingress of Alibaba Cloud's ALB, and a canary Ingress beside it that the hub makes.
+    #[serde(rename = "aliyunALB")]
+    AliyunAlb(StableIngress),
+    /// A Service of type ExternalName that clients call: no weights, all traffic is switched from one member to another.
+    Kubernetes(KubernetesRoute),
 }
 
 /// An HTTPRoute, adopted by `name` or made by `create`.
@@ -167,3 +174,30 @@ pub struct CreateSkipper {
     #[schemars(length(min = 1, max = 16), inner(length(min = 1, max = 253)))]
     pub hosts: Vec<String>,
 }
+
+/// The Ingress that is there. It keeps one member; the Ingress `<name>-canary`, which the hub makes and owns, has the other.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct StableIngress {
+    /// The Ingress to adopt: its paths that lead to a member of the service.
+    #[schemars(length(min = 1, max = 246))]
+    pub name: String,
+}
+
+/// A Service of type ExternalName, adopted by `name` or made by `create`.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("has(self.name) != has(self.create)").message("name a Service to adopt, or say create; one of the two"))]
+pub struct KubernetesRoute {
+    /// The Service to adopt: only its `externalName` changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63))]
+    pub name: Option<String>,
+    /// Make the Service, named as the service, and own it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub create: Option<CreateService>,
+}
+
+/// What a new Service needs to know: nothing beyond the service's name and port.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+pub struct CreateService {}

@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Distribution, Duration, Progress, ServiceCopy, ServiceSpec, Strategy, request::RequestState, strategy::Wait,
+    Distribution, Duration, Matched, Progress, ServiceCopy, ServiceSpec, Strategy, request::RequestState,
+    strategy::Wait,
 };
 
 /// The status of a fleet rollout.
@@ -124,6 +125,9 @@ pub struct Summary {
 pub struct Asked {
     /// The weights, projected on the members that can serve.
     pub weights: Distribution,
+    /// The requests that go elsewhere than by weight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matched: Option<Matched>,
     /// The decision that asked for it.
     pub sequence: u64,
     /// When.
@@ -264,10 +268,17 @@ pub struct Pinned {
 pub struct PlannedStep {
     /// Name of its stage; empty where stages are not declared.
     pub stage: String,
-    /// How far the stage has moved.
-    pub progress: Progress,
+    /// How far the stage has moved; nothing where the step chooses requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Progress>,
     /// Weight of every member.
     pub weights: Distribution,
+    /// The requests that go to the stage's gaining members whatever the weights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matched: Option<Matched>,
+    /// Checks that must pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iterations: Option<u32>,
     /// Time that the weights must hold with passing checks.
     pub bake: Duration,
     /// What is waited for after the bake.

@@ -6,7 +6,7 @@ use kube::KubeSchema;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::{Duration, Progress, Window, duration::NotADuration};
+use super::{Duration, Progress, RequestMatch, Window, duration::NotADuration};
 
 /// How to get from the primary to the declared distribution.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -21,9 +21,10 @@ pub struct Strategy {
     #[serde(default = "default_steps")]
     #[schemars(length(min = 1, max = 32))]
     #[x_kube(
-        validation = Rule::new("self.map(s, double(s.progress.replace('%', ''))).isSorted() && self.all(s, self.exists_one(t, double(t.progress.replace('%', '')) == double(s.progress.replace('%', ''))))")
+        // Where some steps choose requests the rule would be too dear; `validate` and the hub know it.
+        validation = Rule::new("self.exists(s, has(s.matches)) || (self.map(s, double(s.progress.replace('%', ''))).isSorted() && self.all(s, self.exists_one(t, double(t.progress.replace('%', '')) == double(s.progress.replace('%', '')))))")
             .message("spec.strategy.steps: steps rise; each progress must be more than the one before it"),
-        validation = Rule::new("self[size(self) - 1].progress == '100%'")
+        validation = Rule::new("has(self[size(self) - 1].progress) && self[size(self) - 1].progress == '100%'")
             .message("spec.strategy.steps: the last step must be 100%")
     )]
     pub steps: Vec<Step>,
@@ -102,12 +103,24 @@ pub struct Stage {
     pub members: Vec<String>,
 }
 
-/// How far a stage moves at a time, and what must pass before the next step.
-#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+/// How far a stage moves at a time, or which requests it tries the new members with, and what must pass before the next
+/// step.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("has(self.progress) != has(self.matches)").message("a step has exactly one of progress and matches"))]
 pub struct Step {
     /// Part of the way from old to new.
-    pub progress: Progress,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Progress>,
+    /// While this step stands, requests that match any of these go to the stage's gaining members, and all others by the
+    /// weights of the step before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 8))]
+    pub matches: Vec<RequestMatch>,
+    /// Checks that must pass before the step ends, one an interval; with it, the strategy's bake is not for this step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub iterations: Option<u32>,
     /// Time that this weight must hold with passing checks; overrides the strategy's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bake: Option<Duration>,
@@ -154,7 +167,7 @@ fn default_steps() -> Vec<Step> {
     ["5%", "25%", "50%", "100%"]
         .iter()
         .filter_map(|progress| progress.parse().ok())
-        .map(|progress| Step { progress, bake: None, wait: None })
+        .map(|progress| Step { progress: Some(progress), ..Step::default() })
         .collect()
 }
 

@@ -146,6 +146,7 @@ impl World {
             total: 100,
             endpoints,
             copies: &crate::route::NO_COPIES,
+            neighbours: &[],
         }
     }
 

@@ -7,10 +7,10 @@ use serde_json::json;
 
 use super::{CliError, Exit, Format, Output, files};
 use crate::{
-    api::{CANARY, Distribution, Duration, FleetRolloutSpec, Mode, PRIMARY, status::PlannedStep},
+    api::{Analysis, CANARY, Distribution, Duration, FleetRolloutSpec, Mode, PRIMARY, matches, status::PlannedStep},
     rollout::{
         distribution::weight,
-        plan::{least_time, plan},
+        plan::{bake, least_time, plan},
         ramp::{ramp, split},
     },
     validate::{Severity, declared_start, file, target},
@@ -109,6 +109,12 @@ impl Planned<'_> {
             if let Some(wait) = step.wait {
                 json["wait"] = json!(wait);
             }
+            if let Some(matched) = &step.matched {
+                json["matched"] = json!(matched);
+            }
+            if let Some(iterations) = step.iterations {
+                json["iterations"] = json!(iterations);
+            }
             json
         };
         json!({
@@ -176,9 +182,9 @@ impl Planned<'_> {
             table.add_row(row(
                 (i + 1).to_string(),
                 &step.stage,
-                step.progress.to_string(),
+                step.progress.map_or_else(|| "matches".to_owned(), |progress| progress.to_string()),
                 &step.weights,
-                gates(step, self.spec.analysis.settle),
+                gates(step, &self.spec.analysis),
             ));
         }
         let numbers = if staged { 2 } else { 1 };
@@ -200,10 +206,16 @@ impl Planned<'_> {
     }
 }
 
-fn gates(step: &PlannedStep, settle: Duration) -> String {
+fn gates(step: &PlannedStep, analysis: &Analysis) -> String {
     if step.promotes {
         return "the primary is what passed, and serves".to_owned();
     }
     let wait = step.wait.map(|wait| format!(", wait {wait}")).unwrap_or_default();
-    format!("settle {settle}, bake {}{wait}", step.bake)
+    let checks = step.iterations.map(|checks| format!(", {checks} checks")).unwrap_or_default();
+    let held = if step.bake == Duration::ZERO { bake(step, analysis) } else { step.bake };
+    let tried = step.matched.as_ref().map(|matched| {
+        let members: Vec<&str> = matched.weights.keys().map(String::as_str).collect();
+        format!("; {} to {}", matches::in_words(&matched.matches), members.join(", "))
+    });
+    format!("settle {}, bake {held}{checks}{wait}{}", analysis.settle, tried.unwrap_or_default())
 }

@@ -5,8 +5,8 @@ use super::{
     view::{Part, View, bake_left, step, weight},
 };
 use crate::api::{
-    Reason,
-    status::{Check, ConditionStatus, Outcome, Phase, Run, Verdict},
+    Reason, matches,
+    status::{Check, ConditionStatus, Outcome, Phase, PlannedStep, Run, Verdict},
     strategy::Wait,
 };
 
@@ -69,7 +69,11 @@ fn primaries(check: &Check) -> String {
 pub(super) fn progress(view: &View) -> Option<String> {
     let run = view.live()?;
     let far = match step(run, run.step) {
-        Some(step) => format!("{} of the way", step.progress),
+        Some(PlannedStep { progress: Some(progress), .. }) => format!("{progress} of the way"),
+        Some(PlannedStep { matched: Some(matched), .. }) => {
+            format!("requests with {}", matches::in_words(&matched.matches))
+        }
+        Some(_) => "requests that match".to_owned(),
         None => "no weight has moved yet".to_owned(),
     };
     let asked = view.asked();

@@ -21,7 +21,7 @@ use crate::{
         Action, RouteKey,
         input::{Mark, Problem, RouteSeen},
     },
-    route::{self, Entry, RouteError, Write},
+    route::{self, Entry, RouteError, Wanted, Write},
 };
 
 /// A pass that executes.
@@ -60,12 +60,14 @@ impl Execution<'_> {
             Action::AddFinalizer => self.finalizer(true).await,
             Action::RemoveFinalizer => self.finalizer(false).await,
             Action::WriteBackend { service, member } => self.write_backend(service, member).await,
-            Action::Rehearse { route, weights } => {
+            Action::Rehearse { route, weights, matched } => {
                 let (run, sequence) = (self.run(), self.subject.status.sequence + 1);
-                self.write_route(route, weights, run, sequence, Earnest::DryRun).await
+                let wanted = Wanted { weights, matched: matched.as_ref() };
+                self.write_route(route, wanted, run, sequence, Earnest::DryRun).await
             }
-            Action::WriteRoute { route, weights, run, sequence } => {
-                self.write_route(route, weights, *run, *sequence, Earnest::Real).await
+            Action::WriteRoute { route, weights, matched, run, sequence } => {
+                let wanted = Wanted { weights, matched: matched.as_ref() };
+                self.write_route(route, wanted, *run, *sequence, Earnest::Real).await
             }
             Action::ReleaseRoute { route, policy } => self.release_route(route, *policy).await,
             Action::ReleaseBackends { policy } => self.release_backends(*policy).await,
@@ -96,7 +98,7 @@ impl Execution<'_> {
     async fn write_route(
         &self,
         key: &RouteKey,
-        weights: &Distribution,
+        wanted: Wanted<'_>,
         run: u64,
         sequence: u64,
         earnest: Earnest,
@@ -106,14 +108,14 @@ impl Execution<'_> {
         let mark = Mark { hub: self.subject.hub.clone(), rollout: self.subject.uid.clone(), run, sequence };
         let context = self.subject.context(placed);
         if matches!(earnest, Earnest::Real) && !self.goes_back() {
-            match route::entry(&context, route, found, weights, &mark).map_err(|error| unable(&error))? {
+            match route::entry(&context, route, found, wanted, &mark).map_err(|error| unable(&error))? {
                 Entry::Done => {}
                 Entry::Pending => return Ok(()),
                 Entry::Missing(writes) => return self.write(&writes, earnest).await,
             }
         }
-        let weights = &self.stepped(key, weights);
-        let writes = route::render(&context, route, found, weights, &mark).map_err(|error| unable(&error))?;
+        let wanted = Wanted { weights: &self.stepped(key, wanted.weights), ..wanted };
+        let writes = route::render(&context, route, found, wanted, &mark).map_err(|error| unable(&error))?;
         self.write(&writes, earnest).await
     }
 

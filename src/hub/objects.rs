@@ -2,7 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use kube::{
@@ -24,7 +27,15 @@ pub(super) struct Objects {
     client: Client,
     wakers: Arc<Wakers>,
     metrics: Metrics,
-    kinds: Mutex<BTreeMap<String, Arc<Cache<DynamicObject>>>>,
+    kinds: Mutex<BTreeMap<String, Arc<Kind>>>,
+}
+
+/// The objects of one kind.
+#[derive(Default)]
+struct Kind {
+    cache: Arc<Cache<DynamicObject>>,
+    /// Somebody looks at all of them: a change concerns rollouts of every namespace.
+    whole: AtomicBool,
 }
 
 /// What a look at one object shows.
@@ -50,7 +61,7 @@ impl Objects {
 
     /// One object, as it is known now. The first look at a kind begins to watch it.
     pub(super) fn look(&self, resource: &ApiResource, key: &Key) -> Look {
-        let kind = self.kind(resource);
+        let kind = &self.kind(resource).cache;
         match kind.availability() {
             Availability::Pending => Look::Pending,
             Availability::NotInstalled => Look::NotInstalled,
@@ -59,36 +70,50 @@ impl Objects {
         }
     }
 
-    /// Takes what an own write answered.
+    /// All objects of a kind, as they are known now.
+    pub(super) fn all(&self, resource: &ApiResource) -> Vec<Arc<DynamicObject>> {
+        let kind = self.kind(resource);
+        kind.whole.store(true, Ordering::Relaxed);
+        kind.cache.all()
+    }
+
+    /// Takes what an own write answered. Its echo will be no news, so whoever looks at all is told now.
     pub(super) fn wrote(&self, resource: &ApiResource, mut object: DynamicObject) {
         trim(resource, &mut object);
-        self.kind(resource).wrote(object);
+        let kind = self.kind(resource);
+        kind.cache.wrote(object);
+        if kind.whole.load(Ordering::Relaxed) {
+            self.wakers.wake_all();
+        }
     }
 
     /// Takes that an object is not there, as an own call was told.
     pub(super) fn gone(&self, resource: &ApiResource, key: &Key) {
-        self.kind(resource).gone(key);
+        self.kind(resource).cache.gone(key);
     }
 
-    fn kind(&self, resource: &ApiResource) -> Arc<Cache<DynamicObject>> {
+    fn kind(&self, resource: &ApiResource) -> Arc<Kind> {
         let name = format!("{} {}", resource.api_version, resource.kind);
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         kinds.entry(name.clone()).or_insert_with(|| self.begin(name, resource)).clone()
     }
 
-    fn begin(&self, name: String, resource: &ApiResource) -> Arc<Cache<DynamicObject>> {
-        let cache: Arc<Cache<DynamicObject>> = Arc::default();
-        let (filled, wakers, metrics) = (cache.clone(), self.wakers.clone(), self.metrics.clone());
+    fn begin(&self, name: String, resource: &ApiResource) -> Arc<Kind> {
+        let kind: Arc<Kind> = Arc::default();
+        let (filled, wakers, metrics) = (kind.clone(), self.wakers.clone(), self.metrics.clone());
         let api = Api::all_with(self.client.clone(), resource);
         let resource = resource.clone();
         tracing::debug!(kind = name, "watching");
         tokio::spawn(async move {
             let trimmed = |object: &mut DynamicObject| trim(&resource, object);
-            let changed = |change: &Change| wakers.wake(change);
-            let fill = || watch::fill(api.clone(), selection(&resource), filled.clone(), trimmed, changed);
+            let changed = |change: &Change| match change {
+                Change::One(_) if filled.whole.load(Ordering::Relaxed) => wakers.wake_all(),
+                Change::Nothing | Change::One(_) | Change::All => wakers.wake(change),
+            };
+            let fill = || watch::fill(api.clone(), selection(&resource), filled.cache.clone(), trimmed, changed);
             supervise::forever(&name, &metrics, fill).await;
         });
-        cache
+        kind
     }
 }
 
@@ -100,12 +125,14 @@ fn selection(resource: &ApiResource) -> watcher::Config {
     }
 }
 
-/// Objects of a list do not say their kind, and clusters have many Services, of which only the spec is read.
+/// Objects of a list do not say their kind, and clusters have many Services, of which only the spec is read; and of
+/// those that a route may be, who writes it.
 fn trim(resource: &ApiResource, object: &mut DynamicObject) {
     let (api_version, kind) = (resource.api_version.clone(), resource.kind.clone());
     object.types.get_or_insert(TypeMeta { api_version, kind });
     if resource.kind == "Service" {
-        object.metadata.managed_fields = None;
+        let is_switched = object.data.pointer("/spec/type").is_some_and(|kind| kind == "ExternalName");
+        object.metadata.managed_fields = object.metadata.managed_fields.take().filter(|_| is_switched);
         if let Some(fields) = object.data.as_object_mut() {
             fields.remove("status");
         }

@@ -1,6 +1,6 @@
 //! The first half of a pass: what is seen of routes, backends, members and endpoints. A failure to see is a value.
 
-use std::{collections::BTreeMap, net::IpAddr};
+use std::{collections::BTreeMap, net::IpAddr, sync::Arc};
 
 use k8s_openapi::api::core::v1::Service;
 use kube::{
@@ -21,10 +21,11 @@ use crate::{
     api::{FleetRollout, Mode, Reason, Route},
     backend,
     rollout::{
-        Observation, RouteKey,
+        self, Observation, RouteKey,
         input::{BackendSeen, Problem, Request, RouteSeen, SourceSeen},
+        plan::plan,
     },
-    route,
+    route::{self, Wanted},
 };
 
 /// Objects in the order that routes and backends name them.
@@ -84,6 +85,11 @@ pub(super) fn warm(hub: &Hub, subject: &Subject) {
     }
 }
 
+/// Every object of the kinds of which its routes count all.
+pub(super) fn neighbours(hub: &Hub, subject: &Subject) -> Vec<Arc<DynamicObject>> {
+    subject.neighbour_kinds().next().map(|kind| hub.objects.all(&kind)).unwrap_or_default()
+}
+
 /// The requests to this rollout that have no answer yet, oldest first.
 pub(super) fn requests(hub: &Hub, subject: &Subject) -> Vec<Request> {
     let all = hub.requests.in_namespace(&subject.namespace);
@@ -102,7 +108,22 @@ pub(super) fn requests(hub: &Hub, subject: &Subject) -> Vec<Request> {
 
 /// What makes the declaration unfit to start a run: the first problem.
 fn refused(rollout: &FleetRollout, subject: &Subject, memory: &mut Memory) -> Option<Problem> {
-    memory.refused(rollout).or_else(|| combinations(subject))
+    memory.refused(rollout).or_else(|| combinations(subject)).or_else(|| beyond(rollout, subject))
+}
+
+/// A step from where the routes stand now that one of them cannot hold.
+fn beyond(rollout: &FleetRollout, subject: &Subject) -> Option<Problem> {
+    let (spec, status) = (&rollout.spec, &subject.status);
+    let start = status.asked.as_ref().map(|asked| &asked.weights).or(status.primary.as_ref())?;
+    let steps = plan(start, &rollout::declared(spec), &spec.strategy, spec.weight_total).ok()?;
+    subject.declared.iter().flat_map(|placed| placed.spec.routes.iter().map(move |route| (placed, route))).find_map(
+        |(placed, route)| {
+            let refusal = |step| route::capability(route).refusal(Wanted::of(step));
+            let (found, remedy) = steps.iter().find_map(refusal)?;
+            let key = route::key(&placed.spec, route);
+            Some(Problem::new(Reason::CannotCarryWeights, format!("{key}: {found}: {remedy}")))
+        },
+    )
 }
 
 fn combinations(subject: &Subject) -> Option<Problem> {
@@ -240,7 +261,14 @@ mod tests {
         let seen = |hub: &str, rollout: &str| {
             let mark = Mark { hub: hub.to_owned(), rollout: rollout.to_owned(), run: 1, sequence: 1 };
             let (weights, accepted) = ([("eu-1".to_owned(), 100)].into(), Accepted::Unsaid);
-            RouteSeen::Live(LiveRoute { weights, mark: Some(mark), accepted, failed: None, editor: None })
+            RouteSeen::Live(LiveRoute {
+                weights,
+                mark: Some(mark),
+                accepted,
+                matched: None,
+                failed: None,
+                editor: None,
+            })
         };
         let told = |seen| claimed(&subject, &key, seen, |uid| (uid == "uid-1").then(|| Key::new("shop", "first")));
         let message = "HTTPRoute/public (shop) belongs to FleetRollout shop/first; leave it to that one, or delete \

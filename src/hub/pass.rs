@@ -46,7 +46,8 @@ pub(super) async fn pass(
     wake: &Arc<Notify>,
 ) -> Result<Ended, CallError> {
     memory.collect();
-    let subject = Subject::new(&hub.id, rollout, &hub.registry);
+    let mut subject = Subject::new(&hub.id, rollout, &hub.registry);
+    subject.neighbours = observe::neighbours(hub, &subject);
     memory.announced.get_or_insert(subject.status.announced);
     let resolved = templates::resolve(hub, rollout);
     let judged = templates::judged(rollout, &resolved);

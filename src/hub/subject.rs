@@ -5,7 +5,10 @@ use std::{
     sync::Arc,
 };
 
-use kube::ResourceExt;
+use kube::{
+    ResourceExt,
+    core::{ApiResource, DynamicObject},
+};
 
 use super::slots;
 use crate::{
@@ -34,6 +37,8 @@ pub(super) struct Subject {
     pub(super) declared: Vec<Placed>,
     /// Every member that is named.
     pub(super) members: BTreeMap<String, MemberSeen>,
+    /// What [`route::neighbours`] of its routes asks for.
+    pub(super) neighbours: Vec<Arc<DynamicObject>>,
 }
 
 /// A service and where its members are reached.
@@ -72,7 +77,13 @@ impl Subject {
         let seen = |name: &String| seen(name, &namespace, known.get(name.as_str()).map(AsRef::as_ref), &spec.services);
         let members = names.iter().map(|name| (name.clone(), seen(name))).collect();
         let (name, uid) = (rollout.name_any(), rollout.uid().unwrap_or_default());
-        Self { name, uid, hub: hub.to_owned(), services, declared, members, status, namespace }
+        Self { name, uid, hub: hub.to_owned(), services, declared, members, status, namespace, neighbours: Vec::new() }
+    }
+
+    /// The kinds of which every object counts for its routes.
+    pub(super) fn neighbour_kinds(&self) -> impl Iterator<Item = ApiResource> {
+        let routes = self.services.iter().chain(&self.declared).flat_map(|placed| &placed.spec.routes);
+        routes.filter_map(route::neighbours)
     }
 
     /// In service mode primary and canary stand where members do; each leads where its copy of the Service says.
@@ -92,7 +103,7 @@ impl Subject {
         let declared = place(&spec.services, spec.weight_total);
         let members = slots::seen(&services, &namespace, spec.skip_analysis, registry);
         let (name, uid) = (rollout.name_any(), rollout.uid().unwrap_or_default());
-        Self { name, uid, hub: hub.to_owned(), services, declared, members, status, namespace }
+        Self { name, uid, hub: hub.to_owned(), services, declared, members, status, namespace, neighbours: Vec::new() }
     }
 
     /// The `MemberCluster` behind each service and member of the distribution.
@@ -116,6 +127,7 @@ impl Subject {
             total: placed.total,
             endpoints: &placed.endpoints,
             copies: &placed.copies,
+            neighbours: &self.neighbours,
         }
     }
 }

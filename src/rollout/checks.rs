@@ -41,9 +41,10 @@ pub fn due(input: &Input<'_>) -> Option<Wanted> {
         let full = metric.window.unwrap_or(analysis.interval);
         WantedMetric { metric: metric.name.clone(), window: full.min(fresh), whole: full <= fresh }
     });
-    let carrying = |name: &String| weight(&asked.weights, name) > 0 || weight(&run.way_back, name) > 0;
+    let carrying = |name: &String| receives(asked, name) || weight(&run.way_back, name) > 0;
+    let tried = asked.matched.iter().flat_map(|matched| matched.weights.keys());
     let members: BTreeSet<String> =
-        run.way_back.keys().chain(asked.weights.keys()).filter(|name| carrying(name)).cloned().collect();
+        run.way_back.keys().chain(asked.weights.keys()).chain(tried).filter(|name| carrying(name)).cloned().collect();
     Some(Wanted {
         at: input.now,
         sequence: asked.sequence,
@@ -228,5 +229,11 @@ fn fail(pass: &mut Pass<'_>, reason: Reason, message: String) {
 
 /// The members that are judged now.
 pub(super) fn judged_members(run: &Run, asked: &Asked) -> Vec<String> {
-    canaries(run).into_iter().filter(|name| weight(&asked.weights, name) > 0).collect()
+    canaries(run).into_iter().filter(|name| receives(asked, name)).collect()
+}
+
+/// Requests go to this member, by weight or because they match.
+fn receives(asked: &Asked, name: &str) -> bool {
+    let tried = asked.matched.as_ref().is_some_and(|matched| weight(&matched.weights, name) > 0);
+    tried || weight(&asked.weights, name) > 0
 }

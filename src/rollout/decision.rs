@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::input::RouteKey;
-use crate::api::{DeletionPolicy, Distribution, FleetRolloutStatus, status::Answer};
+use crate::api::{DeletionPolicy, Distribution, FleetRolloutStatus, Matched, status::Answer};
 
 /// The answer of [`super::decide`].
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +34,8 @@ pub enum Action {
         route: RouteKey,
         /// The weights to try.
         weights: Distribution,
+        /// The requests that go elsewhere than by weight.
+        matched: Option<Matched>,
     },
     /// Bring a route to these weights and leave the mark of this sequence.
     WriteRoute {
@@ -41,6 +43,8 @@ pub enum Action {
         route: RouteKey,
         /// The weights.
         weights: Distribution,
+        /// The requests that go elsewhere than by weight.
+        matched: Option<Matched>,
         /// The run, for the mark.
         run: u64,
         /// The decision, for the mark.

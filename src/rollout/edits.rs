@@ -35,7 +35,9 @@ pub(super) fn obey_or_put_back(pass: &mut Pass<'_>) {
         return;
     }
     let canaries = canaries(run);
-    let raised = above(&edit.live.weights, &edit.expected).into_iter().find(|name| canaries.contains(name));
+    let tried = edit.live.matched.iter().flat_map(|matched| matched.weights.keys().cloned());
+    let raised =
+        above(&edit.live.weights, &edit.expected).into_iter().chain(tried).find(|name| canaries.contains(name));
     match raised {
         // The write that puts it back is on its way, and the edit was counted when that was decided.
         Some(_) if is_being_written(pass, edit.key) => {}
@@ -58,7 +60,9 @@ fn known<'a>(pass: &'a Pass<'_>, key: &RouteKey) -> Option<&'a RouteStatus> {
 fn first_edit<'a>(pass: &Pass<'a>) -> Option<Edit<'a>> {
     pass.live_routes().find_map(|(key, live)| {
         let expected = expected(pass, key, live)?;
-        let edited = !same(&live.weights, &expected);
+        let asked =
+            pass.status.asked.as_ref().filter(|asked| asked.confirmed_at.is_some() && pass.written(live, asked));
+        let edited = !same(&live.weights, &expected) || asked.is_some_and(|asked| live.matched != asked.matched);
         edited.then_some(Edit { key, live, expected })
     })
 }

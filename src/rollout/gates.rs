@@ -8,7 +8,7 @@ use super::{
     schedule, start,
 };
 use crate::api::{
-    Duration, Phase, Reason,
+    Duration, Phase, Reason, matches,
     status::{PlannedStep, Run, Verdict},
     strategy::Wait,
 };
@@ -51,11 +51,10 @@ fn unconfirmed(pass: &mut Pass<'_>) -> Option<Standing> {
         return Some(Standing::new(Phase::Paused, pause.reason, pause.message.clone()));
     }
     // A projection that is still to be asked for is a write under way as well.
-    let moving = pass
-        .status
-        .asked
-        .as_ref()
-        .is_some_and(|asked| pass.projected(intended(run)).is_some_and(|want| !super::same(&want, &asked.weights)));
+    let moving = pass.status.asked.as_ref().is_some_and(|asked| {
+        pass.projected(intended(run))
+            .is_some_and(|want| !super::same(&want, &asked.weights) || pass.matched() != asked.matched)
+    });
     if run.step == 0 && !moving && pass.status.asked.is_none() || !moving && pass.confirmed_everywhere() {
         return None;
     }
@@ -86,7 +85,12 @@ fn lacks(live: &LiveRoute) -> String {
         (Some(why), _) => format!("the write was refused: {why}"),
         (None, Accepted::No(why)) => format!("the data plane refused it: {why}"),
         (None, Accepted::Pending) => "the data plane has not accepted it yet".to_owned(),
-        (None, Accepted::Yes | Accepted::Unsaid) => format!("it shows {}", in_words(&live.weights)),
+        (None, Accepted::Yes | Accepted::Unsaid) => match &live.matched {
+            None => format!("it shows {}", in_words(&live.weights)),
+            Some(matched) => {
+                format!("it shows {} and {}", in_words(&live.weights), matches::in_words(&matched.matches))
+            }
+        },
     }
 }
 
@@ -106,7 +110,9 @@ fn not_rehearsed(pass: &mut Pass<'_>) -> Option<Standing> {
 /// The members that the next step raises.
 fn gaining(run: &Run) -> Vec<String> {
     let index = usize::try_from(run.step).unwrap_or(usize::MAX);
-    run.plan.get(index).map(|next| above(&next.weights, intended(run))).unwrap_or_default()
+    let Some(next) = run.plan.get(index) else { return Vec::new() };
+    let tried = next.matched.iter().flat_map(|matched| matched.weights.keys().cloned());
+    above(&next.weights, intended(run)).into_iter().chain(tried).collect()
 }
 
 fn present(run: &Run) -> Option<&PlannedStep> {

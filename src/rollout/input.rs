@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use crate::api::{
-    Distribution, Duration, FleetRolloutSpec, FleetRolloutStatus, Reason, RolloutRequestSpec, ServiceCopy,
+    Distribution, Duration, FleetRolloutSpec, FleetRolloutStatus, Matched, Reason, RolloutRequestSpec, ServiceCopy,
 };
 
 /// All that [`super::decide`] may know.
@@ -113,6 +113,8 @@ pub enum RouteSeen {
 pub struct LiveRoute {
     /// Its weights, brought to the rollout's total; members that it does not name are absent.
     pub weights: Distribution,
+    /// The requests that go elsewhere than by weight.
+    pub matched: Option<Matched>,
     /// The mark of the last write to this rollout's rules.
     pub mark: Option<Mark>,
     /// What the data plane says of the present object.

@@ -4,12 +4,12 @@ use jiff::Timestamp;
 
 use super::{
     decision::{Action, Decision},
-    distribution::{project, weight},
+    distribution::{apportion, project, sum, weight},
     input::{Accepted, Input, LiveRoute, Problem, RouteKey, RouteSeen},
     revision::same,
 };
 use crate::api::{
-    Distribution, Duration, FleetRolloutStatus, Phase, Reason,
+    Distribution, Duration, FleetRolloutStatus, Matched, Phase, Reason,
     status::{Asked, Retreat, Run, Stop, Transition, Verdict},
 };
 use crate::mistakes::{Mistake, made};
@@ -152,7 +152,7 @@ impl<'a> Pass<'a> {
             return;
         };
         match self.projected(&intended) {
-            Some(weights) if !same(&weights, &asked.weights) => self.ask(weights),
+            Some(weights) if !same(&weights, &asked.weights) || self.matched() != asked.matched => self.ask(weights),
             _ => {}
         }
     }
@@ -166,13 +166,23 @@ impl<'a> Pass<'a> {
 
     fn ask(&mut self, weights: Distribution) {
         self.status.sequence += 1;
-        self.status.asked =
-            Some(Asked { weights, sequence: self.status.sequence, at: self.input.now, confirmed_at: None });
+        let (matched, sequence, at) = (self.matched(), self.status.sequence, self.input.now);
+        self.status.asked = Some(Asked { weights, matched, sequence, at, confirmed_at: None });
         if let Some(run) = self.run_mut() {
             run.baked = Duration::ZERO;
             run.baked_until = None;
             run.waiting_since = None;
         }
+    }
+
+    /// What the present step does with requests that match, as far as there is a member left that can serve them.
+    pub(super) fn matched(&self) -> Option<Matched> {
+        let run = self.run()?;
+        let mut matched = matched(run)?.clone();
+        let total = sum(&matched.weights);
+        matched.weights.retain(|name, _| !run.dead.contains(name));
+        matched.weights = apportion(total, &matched.weights);
+        (sum(&matched.weights) > 0).then_some(matched)
     }
 
     /// `None` when no member that can serve is left.
@@ -204,6 +214,7 @@ impl<'a> Pass<'a> {
     pub(super) fn confirmed(&self, live: &LiveRoute, asked: &Asked) -> bool {
         self.written(live, asked)
             && same(&live.weights, &asked.weights)
+            && live.matched == asked.matched
             && (matches!(live.accepted, Accepted::Unsaid | Accepted::Yes) || made(Mistake::ConfirmUnseen))
     }
 
@@ -239,6 +250,7 @@ impl<'a> Pass<'a> {
                 self.actions.push(Action::WriteRoute {
                     route: key.clone(),
                     weights: asked.weights.clone(),
+                    matched: asked.matched.clone(),
                     run,
                     sequence: asked.sequence,
                 });
@@ -264,11 +276,22 @@ pub(super) fn intended(run: &Run) -> &Distribution {
     index.checked_sub(1).and_then(|index| run.plan.get(index)).map_or(&run.start, |step| &step.weights)
 }
 
-/// Every member above its weight in the way back at the present step: what is being proven.
+/// Every member above its weight in the way back at the present step, or with requests that match: what is being proven.
 pub(super) fn canaries(run: &Run) -> Vec<String> {
     let index = usize::try_from(run.step).unwrap_or(usize::MAX);
-    let weights = index.checked_sub(1).and_then(|index| run.plan.get(index)).map_or(&run.start, |step| &step.weights);
-    above(weights, &run.way_back)
+    let step = index.checked_sub(1).and_then(|index| run.plan.get(index));
+    let mut canaries = above(step.map_or(&run.start, |step| &step.weights), &run.way_back);
+    let tried = step.and_then(|step| step.matched.as_ref()).map(|matched| matched.weights.keys().cloned());
+    canaries.extend(tried.into_iter().flatten());
+    canaries.sort();
+    canaries.dedup();
+    canaries
+}
+
+/// What the present step does with requests that match; a rollback knows no such requests.
+pub(super) fn matched(run: &Run) -> Option<&Matched> {
+    let index = usize::try_from(run.step).ok().filter(|_| run.retreat.is_none())?;
+    index.checked_sub(1).and_then(|index| run.plan.get(index))?.matched.as_ref()
 }
 
 /// The members whose weight is more in `weights` than in `base`.

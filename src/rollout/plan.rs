@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt};
 
 use super::distribution::{apportion, between, differences, sum, weight};
 use crate::api::{
-    Analysis, Distribution, Duration, Progress, Strategy,
+    Analysis, Distribution, Duration, Matched, Progress, Strategy,
     status::PlannedStep,
     strategy::{Step, Wait},
 };
@@ -119,11 +119,19 @@ pub fn plan(
     let mut steps = Vec::new();
     for group in &groups {
         for step in &strategy.steps {
-            let weights = between(start, target, &finished, &group.members, step.progress);
+            let Some(progress) = step.progress else {
+                let mut before = steps.last().map_or(start, |step: &PlannedStep| &step.weights).clone();
+                let others = target.keys().filter(|name| !before.contains_key(*name)).cloned().collect::<Vec<_>>();
+                before.extend(others.into_iter().map(|name| (name, 0)));
+                let matched = Some(matched(step, group, target, total));
+                steps.push(PlannedStep { matched, ..planned(group.name, step, strategy.bake, before) });
+                continue;
+            };
+            let weights = between(start, target, &finished, &group.members, progress);
             if let Some(member) = group.members.iter().find(|name| weight(&weights, name) == 0) {
                 let needed = groups.iter().map(|group| smallest_total(start, target, group, strategy, total)).max();
                 return Err(PlanProblem::TooSmall {
-                    progress: step.progress,
+                    progress,
                     member: (*member).to_owned(),
                     total,
                     needed: needed
@@ -156,7 +164,7 @@ fn smallest_total(
     };
     // More units never take one away from anybody, so the first number that serves all can be searched by halving.
     let units = (0..=stage_gain).collect::<Vec<_>>().partition_point(|units| !serves_all(*units)) as u64;
-    let progress = strategy.steps.first().map_or(Progress::ALL, |step| step.progress);
+    let progress = strategy.steps.iter().find_map(|step| step.progress).unwrap_or(Progress::ALL);
     let least = (units * Progress::ALL.basis_points() * u64::from(total))
         .div_ceil(progress.basis_points() * u64::from(stage_gain).max(1));
     let common = start.values().chain(target.values()).fold(total, |common, weight| gcd(common, *weight));
@@ -168,10 +176,12 @@ fn gcd(a: u32, b: u32) -> u32 {
 }
 
 /// The time that a step's weights must hold with passing checks: never shorter than what the longest metric window
-/// takes to be full and evaluated.
+/// takes to be full and evaluated, nor than its checks take.
 #[must_use]
 pub fn bake(step: &PlannedStep, analysis: &Analysis) -> Duration {
-    step.bake.max(longest_window(analysis).saturating_add(analysis.lag))
+    let checks = u64::from(step.iterations.unwrap_or(0));
+    let checked = Duration::from_millis(analysis.interval.as_millis().saturating_mul(checks));
+    step.bake.max(checked).max(longest_window(analysis).saturating_add(analysis.lag))
 }
 
 /// The longest time that any metric covers.
@@ -199,10 +209,18 @@ fn planned(stage: &str, step: &Step, bake: Duration, weights: Distribution) -> P
         stage: stage.to_owned(),
         progress: step.progress,
         weights,
-        bake: step.bake.unwrap_or(bake),
+        matched: None,
+        iterations: step.iterations,
+        bake: step.bake.unwrap_or(if step.iterations.is_some() { Duration::ZERO } else { bake }),
         wait: step.wait,
         promotes: false,
     }
+}
+
+/// Matching requests are divided among the stage's gaining members as all requests will be in the end.
+fn matched(step: &Step, group: &Group<'_>, target: &Distribution, total: u32) -> Matched {
+    let ends: Distribution = group.members.iter().map(|name| ((*name).to_owned(), weight(target, name))).collect();
+    Matched { matches: step.matches.clone(), weights: apportion(total, &ends) }
 }
 
 /// The gaining members of each stage, in order; all of them in one where no stages are declared.
@@ -270,7 +288,8 @@ mod tests {
         let told: Vec<String> = planned
             .iter()
             .map(|step| {
-                format!("{} {} {:?} {} {:?}", step.stage, step.progress, step.weights.values(), step.bake, step.wait)
+                let progress = step.progress.unwrap();
+                format!("{} {progress} {:?} {} {:?}", step.stage, step.weights.values(), step.bake, step.wait)
             })
             .collect();
         assert_eq!(

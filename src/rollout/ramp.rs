@@ -1,7 +1,11 @@
 //! The steps of a run in service mode: the canary's shares, and then the way back to a primary that became what passed.
 
 use super::plan::{LARGEST_TOTAL, PlanProblem};
-use crate::api::{CANARY, Distribution, Duration, FleetRolloutSpec, PRIMARY, Progress, status::PlannedStep};
+use crate::api::{
+    CANARY, Distribution, Duration, FleetRolloutSpec, Matched, PRIMARY, Progress,
+    status::PlannedStep,
+    strategy::{Ramp, Step},
+};
 
 /// The distribution in which the canary has so many of the units.
 #[must_use]
@@ -20,19 +24,49 @@ pub fn ramp(spec: &FleetRolloutSpec) -> Result<Vec<PlannedStep>, PlanProblem> {
 
 fn forward(spec: &FleetRolloutSpec) -> Result<Vec<PlannedStep>, PlanProblem> {
     let (strategy, total) = (&spec.strategy, spec.weight_total);
-    let step = |progress: Progress, bake: Option<Duration>, wait| {
-        let canary = progress.of(total);
-        if canary == 0 {
-            let member = CANARY.to_owned();
-            let needed = Some(progress.least_total()).filter(|needed| *needed <= LARGEST_TOTAL);
-            return Err(PlanProblem::TooSmall { progress, member, total, needed });
+    let ramp = strategy.ramp.iter().flat_map(Ramp::shares).map(|share| step_to(Some(share)));
+    let ramp: Vec<Step> = ramp.collect();
+    let given = if ramp.is_empty() { &strategy.steps } else { &ramp };
+    let mut steps = Vec::new();
+    let mut canary = 0;
+    for step in given {
+        if let Some(progress) = step.progress {
+            canary = units(progress, total)?;
         }
-        let (bake, weights) = (bake.unwrap_or(strategy.bake), split(canary, total));
-        Ok(PlannedStep { stage: String::new(), progress, weights, bake, wait, promotes: false })
-    };
-    match &strategy.ramp {
-        Some(ramp) => ramp.shares().into_iter().map(|share| step(share, None, None)).collect(),
-        None => strategy.steps.iter().map(|given| step(given.progress, given.bake, given.wait)).collect(),
+        let tried = || Matched { matches: step.matches.clone(), weights: [(CANARY.to_owned(), total)].into() };
+        steps.push(PlannedStep {
+            progress: step.progress,
+            matched: step.progress.is_none().then(tried),
+            iterations: step.iterations,
+            bake: step.bake.unwrap_or(strategy.bake),
+            wait: step.wait,
+            ..to(canary, total)
+        });
+    }
+    Ok(steps)
+}
+
+fn units(progress: Progress, total: u32) -> Result<u32, PlanProblem> {
+    let (canary, member) = (progress.of(total), CANARY.to_owned());
+    let needed = Some(progress.least_total()).filter(|needed| *needed <= LARGEST_TOTAL);
+    if canary == 0 { Err(PlanProblem::TooSmall { progress, member, total, needed }) } else { Ok(canary) }
+}
+
+fn step_to(progress: Option<Progress>) -> Step {
+    Step { progress, matches: Vec::new(), iterations: None, bake: None, wait: None }
+}
+
+/// A step to these weights, of which nothing else is known.
+fn to(canary: u32, total: u32) -> PlannedStep {
+    PlannedStep {
+        stage: String::new(),
+        progress: Some(Progress::ALL),
+        weights: split(canary, total),
+        matched: None,
+        iterations: None,
+        bake: Duration::ZERO,
+        wait: None,
+        promotes: false,
     }
 }
 
@@ -45,14 +79,7 @@ fn back(spec: &FleetRolloutSpec, reached: u32) -> Vec<PlannedStep> {
     let mut steps = Vec::new();
     loop {
         left = left.saturating_sub(at_a_time);
-        steps.push(PlannedStep {
-            stage: String::new(),
-            progress: Progress::ALL,
-            weights: split(left, total),
-            bake: Duration::ZERO,
-            wait: None,
-            promotes: true,
-        });
+        steps.push(PlannedStep { promotes: true, ..to(left, total) });
         if left == 0 {
             return steps;
         }

@@ -2,14 +2,14 @@
 
 use super::{
     checks, edits, gates,
-    pass::{Pass, Standing, above, canaries, in_words, intended, keep_newest},
+    pass::{Pass, Standing, above, canaries, in_words, intended, keep_newest, matched},
     promotion,
     revision::same,
     start::begin,
     target::{Target, is_reached, is_way_back, target},
 };
 use crate::api::{
-    Distribution, Duration, Mode, Phase, Reason,
+    Distribution, Duration, Mode, Phase, Reason, matches,
     status::{Outcome, Run, RunRecord, Stop},
 };
 use crate::mistakes::{Mistake, made};
@@ -211,7 +211,10 @@ fn take_step(pass: &mut Pass<'_>, step: u32, steps: u32) -> Standing {
     let Some(run) = pass.run_mut() else { return at_rest(pass) };
     run.step = step;
     run.waiting_since = None;
-    let weights = in_words(intended(run));
+    let mut weights = in_words(intended(run));
+    if let Some(matched) = matched(run) {
+        weights = format!("{weights}, and {} to {}", matches::in_words(&matched.matches), in_words(&matched.weights));
+    }
     let (phase, rest) = match (run.promoting_since, step) {
         (Some(_), _) => (Phase::Promoting, "the primary is what passed"),
         (None, 1) => (Phase::Progressing, "rehearsed and ready"),
@@ -274,5 +277,6 @@ fn take_back_if_skewed(pass: &mut Pass<'_>) {
 
 fn raises_a_canary(run: &Run) -> bool {
     let before = Run { step: run.step - 1, ..run.clone() };
-    above(intended(run), intended(&before)).iter().any(|member| canaries(run).contains(member))
+    matched(run).is_some()
+        || above(intended(run), intended(&before)).iter().any(|member| canaries(run).contains(member))
 }

@@ -73,8 +73,8 @@ fn outside_windows(pass: &mut Pass<'_>, strategy: &Strategy, step: &PlannedStep)
     };
     pass.wake_at(opens.opens);
     let message = format!(
-        "the step to {} takes {time} (settle and bake) and waits for a window; the next opens {}; checks and rollback go on",
-        step.progress,
+        "{} takes {time} (settle and bake) and waits for a window; the next opens {}; checks and rollback go on",
+        step.progress.map_or_else(|| "the next step".to_owned(), |progress| format!("the step to {progress}")),
         in_its_zone(&opens)
     );
     Some(Problem::new(Reason::WindowClosed, message))

@@ -98,8 +98,10 @@ fn steps(pass: &Pass<'_>, start: &Distribution, target: &Distribution) -> Result
     let wait = last.and_then(|step| step.wait);
     Ok(vec![PlannedStep {
         stage: String::new(),
-        progress: Progress::ALL,
+        progress: Some(Progress::ALL),
         weights: target.clone(),
+        matched: None,
+        iterations: None,
         bake,
         wait,
         promotes: false,
@@ -112,7 +114,17 @@ fn prove_first(steps: &mut Vec<PlannedStep>, start: &Distribution, way_back: &Di
     let raised = |name: &String| weight(&first.weights, name) > weight(start, name);
     if above(start, way_back).iter().any(raised) {
         let (stage, progress) = (first.stage.clone(), first.progress);
-        steps.insert(0, PlannedStep { stage, progress, weights: start.clone(), bake, wait: None, promotes: false });
+        let proof = PlannedStep {
+            stage,
+            progress,
+            weights: start.clone(),
+            matched: None,
+            iterations: None,
+            bake,
+            wait: None,
+            promotes: false,
+        };
+        steps.insert(0, proof);
     }
 }
 
@@ -139,7 +151,7 @@ pub(super) fn routes_show(pass: &Pass<'_>, start: &Distribution) -> Result<(), P
 
 /// Tries the first write of every route, as long as one has no good answer.
 pub(super) fn rehearse(pass: &mut Pass<'_>) -> Option<Problem> {
-    let first = pass.run()?.plan.first()?.weights.clone();
+    let first = pass.run()?.plan.first()?.clone();
     let mut problem = None;
     for (key, seen) in &pass.input.seen.routes {
         if matches!(seen, RouteSeen::ToCreate) {
@@ -159,7 +171,8 @@ pub(super) fn rehearse(pass: &mut Pass<'_>) -> Option<Problem> {
                 });
             }
         }
-        pass.actions.push(Action::Rehearse { route: key.clone(), weights: first.clone() });
+        let (weights, matched) = (first.weights.clone(), first.matched.clone());
+        pass.actions.push(Action::Rehearse { route: key.clone(), weights, matched });
     }
     problem
 }

@@ -1,39 +1,211 @@
-//! Endpoints that a kind of route cannot reach as they are declared, in one wording for all kinds.
+//! What each kind of route can do, as data. Whoever refuses a combination, and the page docs/routes.md, read it here.
 
-use super::Context;
-use crate::api::Reason;
-use crate::api::member::HostHeader;
-use crate::backend::Reach;
-use crate::rollout::input::Problem;
+use super::matched::Wanted;
+use crate::api::matches::{FieldMatch, Value};
+use crate::api::{Backend, Distribution, RequestMatch};
 
-/// Refuses every member for which `why` has an answer: the field of its endpoint, and what is wrong and would help.
-pub(super) fn refuse(context: &Context<'_>, why: impl Fn(&Reach) -> Option<String>) -> Vec<Problem> {
-    let service = &context.service.name;
-    let refuse = |(member, reach)| {
-        let message = format!("MemberCluster {member}, endpoint of service {service}: {}", why(reach)?);
-        Some(Problem::new(Reason::CannotCarryWeights, message))
-    };
-    context.endpoints.iter().filter_map(refuse).collect()
+/// What one kind of route can do.
+#[derive(Debug)]
+pub struct Capability {
+    /// Its key under `spec.services[].routes`, with its form where it has several.
+    pub route: &'static str,
+    /// The objects that hold the weights.
+    pub object: &'static str,
+    /// How traffic is divided.
+    pub split: Split,
+    /// Members behind ExternalName Services.
+    pub external_name: Leads,
+    /// Members behind Services with addresses that exist already.
+    pub cluster_ip: Leads,
+    /// Members behind Services with addresses that the hub resolves.
+    pub endpoint_slice: Leads,
+    /// Each member may have its own Host header.
+    pub own_host: bool,
+    /// Members may be reached by TLS, each with its own server name.
+    pub own_tls: bool,
+    /// Which requests it can send elsewhere than by weight.
+    pub matches: Matching,
+    /// How many objects one split takes.
+    pub shape: Shape,
+    /// When a write counts as applied.
+    pub applied: Applied,
+    /// How it was seen to be so.
+    pub verified: Verified,
+    /// What a person should know beyond that.
+    pub note: &'static str,
 }
 
-/// `hostHeader: Endpoint` where the kind cannot set a backend's Host.
-pub(super) fn no_host(reach: &Reach, why: &str) -> Option<String> {
-    (reach.host_header == HostHeader::Endpoint).then(|| {
-        format!(
-            "hostHeader: Endpoint: {why}: say hostHeader: Preserve and let the member accept the public name, or use contour or skipper"
-        )
-    })
+/// How traffic is divided among members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Split {
+    /// By weights.
+    Weights {
+        /// Members that may carry traffic at once, where that is bounded.
+        members: Option<usize>,
+        /// Equal parts into which all traffic can be divided, where that is bounded.
+        parts: Option<u32>,
+    },
+    /// One member has everything.
+    Switch,
 }
 
-/// `tls` where the kind cannot speak it to a backend.
-pub(super) fn no_tls(reach: &Reach, why: &str) -> Option<String> {
-    let name = reach.server_name.as_ref()?;
-    Some(format!("tls.serverName: {name}: {why}: leave tls out, or use contour or skipper"))
+/// Whether members behind a kind of backend get their share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leads {
+    /// They do.
+    Yes,
+    /// They do not.
+    No {
+        /// What is wrong.
+        why: &'static str,
+        /// What to say instead.
+        remedy: &'static str,
+    },
 }
 
-/// `tls` where the name in the SNI extension is always the endpoint's host.
-pub(super) fn other_sni(reach: &Reach) -> Option<String> {
-    let name = reach.server_name.as_ref().filter(|name| **name != reach.host)?;
-    let host = &reach.host;
-    Some(format!("tls.serverName: {name}: the data plane sends its host {host} as SNI: give both the same name"))
+/// Which requests a kind can send elsewhere than by weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Matching {
+    /// By a header.
+    pub headers: Values,
+    /// By a cookie.
+    pub cookies: Values,
+    /// By a query parameter.
+    pub query: Values,
+    /// By one condition only, which is also the only alternative.
+    pub single: bool,
+}
+
+/// How a kind can look at a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Values {
+    /// The whole value.
+    pub exact: bool,
+    /// Its beginning.
+    pub prefix: bool,
+    /// A regular expression.
+    pub regex: bool,
+    /// No other value than this one.
+    pub only: Option<&'static str>,
+}
+
+impl Values {
+    /// Not at all.
+    pub const NONE: Self = Self { exact: false, prefix: false, regex: false, only: None };
+    /// The whole value.
+    pub const EXACT: Self = Self { exact: true, ..Self::NONE };
+    /// The whole value, or a regular expression.
+    pub const EXACT_OR_REGEX: Self = Self { regex: true, ..Self::EXACT };
+    /// A regular expression; whole values and beginnings are written as one.
+    pub const ANY: Self = Self { exact: true, prefix: true, regex: true, only: None };
+
+    fn can(self, field: &FieldMatch) -> bool {
+        match field.value() {
+            Some(Value::Exact(text)) => self.exact && self.only.is_none_or(|only| only == text),
+            Some(Value::Prefix(_)) => self.prefix,
+            Some(Value::Regex(_)) => self.regex,
+            // A condition that says nothing is refused for itself.
+            None => true,
+        }
+    }
+}
+
+impl Matching {
+    /// No requests at all.
+    pub const NONE: Self = Self { headers: Values::NONE, cookies: Values::NONE, query: Values::NONE, single: false };
+
+    /// The first condition that this kind cannot hold, in words.
+    fn refusal(self, matches: &[RequestMatch]) -> Option<String> {
+        let fields = |sort: &'_ RequestMatch| sort.headers.len() + sort.cookies.len() + sort.query.len();
+        if self.single && (matches.len() > 1 || matches.iter().any(|sort| fields(sort) > 1)) {
+            return Some("more than one condition".to_owned());
+        }
+        matches.iter().find_map(|sort| {
+            let sorts = [
+                ("header", &sort.headers, self.headers),
+                ("cookie", &sort.cookies, self.cookies),
+                ("query", &sort.query, self.query),
+            ];
+            sorts.into_iter().find_map(|(name, fields, can)| {
+                fields.iter().find(|field| !can.can(field)).map(|field| format!("{name} {field}"))
+            })
+        })
+    }
+}
+
+/// How many objects one split takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// It changes at once.
+    OneObject,
+    /// One that is there, and one that the hub makes beside it.
+    StableAndCanary,
+    /// One a member.
+    ObjectPerMember,
+}
+
+/// When a write counts as applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applied {
+    /// When the data plane says that it took it.
+    Accepted,
+    /// When it is read back; the data plane says nothing.
+    ReadBack,
+}
+
+/// How a kind of route was tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verified {
+    /// Requests that went through the real data plane were counted at the members.
+    Traffic,
+    /// The objects were written to a real API server; what the data plane does with them is taken from its documentation.
+    Objects,
+}
+
+impl Capability {
+    /// What this kind does with a kind of backend.
+    #[must_use]
+    pub const fn leads(&self, backend: &Backend) -> Leads {
+        match backend {
+            Backend::ExternalName(_) => self.external_name,
+            Backend::ClusterIp(_) => self.cluster_ip,
+            Backend::EndpointSlice(_) => self.endpoint_slice,
+        }
+    }
+
+    /// Why this kind cannot hold this: what is wrong, and what would help.
+    #[must_use]
+    pub fn refusal<'w>(&self, wanted: impl Into<Wanted<'w>>) -> Option<(String, String)> {
+        let wanted = wanted.into();
+        let carrying = wanted.receiving().len();
+        if let Some(found) = wanted.matched.and_then(|matched| self.matches.refusal(&matched.matches)) {
+            let remedy = format!("{} cannot choose requests so; docs/routes.md says what each route can", self.route);
+            return Some((format!("a step chooses requests by {found}"), remedy));
+        }
+        match self.split {
+            Split::Switch if carrying > 1 => Some((
+                format!("{carrying} members would carry traffic at once, but {} has no weights", self.route),
+                "give one member all the weight, and say strategy.steps: [{progress: 100%}]; or use a route with weights"
+                    .to_owned(),
+            )),
+            Split::Weights { members: Some(most), .. } if carrying > most => Some((
+                format!("{carrying} members would carry traffic at once"),
+                format!("{} takes {most}; move fewer members at once, or use contour or skipper", self.route),
+            )),
+            Split::Weights { parts: Some(parts), .. } => uneven(wanted.weights, parts).map(|(member, weight, total)| {
+                (
+                    format!("{member} would have {weight} of {total}, which is no whole {parts}th of all traffic"),
+                    format!("{} knows only {parts}ths: choose weights and steps that need no finer ones", self.route),
+                )
+            }),
+            Split::Weights { parts: None, .. } | Split::Switch => None,
+        }
+    }
+}
+
+/// A weight that does not fit into so many equal parts.
+fn uneven(weights: &Distribution, parts: u32) -> Option<(&str, u32, u32)> {
+    let total: u32 = weights.values().sum();
+    let is_uneven = |weight: u32| !(u64::from(weight) * u64::from(parts)).is_multiple_of(u64::from(total.max(1)));
+    weights.iter().find(|(_, weight)| is_uneven(**weight)).map(|(member, weight)| (member.as_str(), *weight, total))
 }

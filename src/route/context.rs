@@ -1,6 +1,7 @@
 //! What the functions of this module work with: whose route it is, which objects to fetch, and what to write.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use kube::core::{ApiResource, DynamicObject};
 
@@ -26,6 +27,8 @@ pub struct Context<'a> {
     pub endpoints: &'a BTreeMap<String, Reach>,
     /// Service mode: what the Services of primary and canary must be; empty in member mode.
     pub copies: &'a BTreeMap<String, ServiceCopy>,
+    /// Every object of the kind that [`super::neighbours`] asks for, in all namespaces; empty where it asks for none.
+    pub neighbours: &'a [Arc<DynamicObject>],
 }
 
 /// Member mode.

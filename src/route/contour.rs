@@ -5,21 +5,38 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::accepted::{MAX_WORDS, condition};
-use super::capability::{other_sni, refuse};
-use super::json::items;
+use super::capability::{Applied, Capability, Leads, Matching, Shape, Split, Values, Verified};
+use super::json::{items, put};
 use super::listed::ListKind;
 use super::lists::Lists;
 use super::provider::resource;
-use crate::api::Backend;
+use super::refusal::{other_sni, refuse};
+use crate::api::matches::{FieldMatch, Value as Chosen};
 use crate::api::member::HostHeader;
 use crate::api::service::ContourRoute;
+use crate::api::{Backend, RequestMatch};
 use crate::backend;
 use crate::rollout::input::{Accepted, Problem};
 
 impl ListKind for ContourRoute {
     /// A service without weight gets nothing beside one that has a weight. Contour sets no bound; the rollout's own is 64 members.
-    const LISTS: Lists = Lists { rules: "routes", services: "services", max: 128, unset: 0, fields };
+    const LISTS: Lists = Lists { rules: "routes", services: "services", max: 128, unset: 0, tried, conditions, fields };
     const FIELDS: &'static [&'static [&'static str]] = &[&["spec", "routes"]];
+    const CAPABILITY: &'static Capability = &Capability {
+        route: "contour",
+        object: "HTTPProxy of Contour",
+        split: Split::Weights { members: None, parts: None },
+        external_name: Leads::Yes,
+        cluster_ip: Leads::Yes,
+        endpoint_slice: Leads::Yes,
+        own_host: true,
+        own_tls: true,
+        matches: Matching { headers: Values::EXACT_OR_REGEX, cookies: Values::NONE, query: Values::ANY, single: false },
+        shape: Shape::OneObject,
+        applied: Applied::Accepted,
+        verified: Verified::Traffic,
+        note: "Contour takes ExternalName Services with `enableExternalNameService: true`.",
+    };
 
     fn resource(&self) -> ApiResource {
         resource("projectcontour.io", "v1", "HTTPProxy", "httpproxies")
@@ -67,6 +84,35 @@ impl ListKind for ContourRoute {
             (said, _) => said,
         }
     }
+}
+
+/// A route for each sort, with the route's own conditions and those of the sort. Envoy tries routes with more conditions
+/// on headers and parameters first, wherever they stand.
+fn tried(route: &Value, sorts: &[RequestMatch]) -> Vec<Value> {
+    let narrow = |sort: &RequestMatch| {
+        let headers = sort.headers.iter().map(|field| condition_on("header", field));
+        let query = sort.query.iter().map(|field| condition_on("queryParameter", field));
+        let conditions: Vec<Value> =
+            items(route.get("conditions")).iter().cloned().chain(headers).chain(query).collect();
+        let mut tried = route.clone();
+        put(&mut tried, "conditions", conditions);
+        tried
+    };
+    sorts.iter().map(narrow).collect()
+}
+
+fn condition_on(kind: &str, field: &FieldMatch) -> Value {
+    let (how, value) = match field.value() {
+        Some(Chosen::Regex(text)) => ("regex", text),
+        Some(Chosen::Prefix(text)) => ("prefix", text),
+        Some(Chosen::Exact(text)) => ("exact", text),
+        None => ("exact", ""),
+    };
+    json!({ kind: {"name": field.name, how: value} })
+}
+
+fn conditions(route: &Value) -> Vec<Vec<Value>> {
+    vec![items(route.get("conditions")).to_vec()]
 }
 
 fn fields(context: &Context<'_>, member: &str, live: &Value) -> Value {

@@ -41,7 +41,7 @@ pub enum RouteError {
     #[error("{0}")]
     Differs(String),
     /// The object was not made by this rollout.
-    #[error("{object} {owner}: rename the service, or adopt the object by its name instead of `create`")]
+    #[error("{object} {owner}: remove it, rename the service, or adopt the object by its name instead of `create`")]
     Conflict {
         /// The object.
         object: String,

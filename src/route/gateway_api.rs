@@ -6,13 +6,15 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::accepted::{condition, together};
-use super::capability::{no_host, no_tls, refuse};
-use super::json::items;
+use super::capability::{Applied, Capability, Leads, Matching, Shape, Split, Values, Verified};
+use super::json::{items, put};
 use super::listed::ListKind;
 use super::lists::Lists;
 use super::provider::resource;
-use crate::api::Backend;
+use super::refusal::{no_host, no_tls, refuse};
+use crate::api::matches::{FieldMatch, Value as Chosen};
 use crate::api::service::GatewayApiRoute;
+use crate::api::{Backend, RequestMatch};
 use crate::backend;
 use crate::rollout::input::{Accepted, Problem};
 
@@ -21,8 +23,30 @@ const NO_TLS: &str = "an HTTPRoute speaks TLS to a backend only by a BackendTLSP
 
 impl ListKind for GatewayApiRoute {
     /// The specification allows 16 backends a rule, and counts a backend without weight as 1.
-    const LISTS: Lists = Lists { rules: "rules", services: "backendRefs", max: 16, unset: 1, fields };
+    const LISTS: Lists =
+        Lists { rules: "rules", services: "backendRefs", max: 16, unset: 1, tried, conditions: chosen_by, fields };
     const FIELDS: &'static [&'static [&'static str]] = &[&["spec", "rules"]];
+    const CAPABILITY: &'static Capability = &Capability {
+        route: "gatewayAPI",
+        object: "HTTPRoute of Gateway API",
+        split: Split::Weights { members: Some(Self::LISTS.max), parts: None },
+        external_name: Leads::Yes,
+        cluster_ip: Leads::Yes,
+        endpoint_slice: Leads::Yes,
+        own_host: false,
+        own_tls: false,
+        matches: Matching {
+            headers: Values::EXACT_OR_REGEX,
+            cookies: Values::NONE,
+            query: Values::EXACT_OR_REGEX,
+            single: false,
+        },
+        shape: Shape::OneObject,
+        applied: Applied::Accepted,
+        verified: Verified::Traffic,
+        note: "The specification advises Gateways against ExternalName Services: Contour takes them where it is told to, \
+               Envoy Gateway does not (use backend kind EndpointSlice there).",
+    };
 
     fn resource(&self) -> ApiResource {
         resource("gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes")
@@ -67,6 +91,48 @@ impl ListKind for GatewayApiRoute {
 
 fn fields(context: &Context<'_>, member: &str, _live: &Value) -> Value {
     json!({"kind": "Service", "port": backend::port(context, member)})
+}
+
+/// One rule for all sorts: each of the rule's own matches, with each sort's conditions. The more headers a match names
+/// the earlier it is tried, wherever it stands.
+fn tried(rule: &Value, sorts: &[RequestMatch]) -> Vec<Value> {
+    let any = [json!({})];
+    let own = Some(items(rule.get("matches"))).filter(|own| !own.is_empty()).unwrap_or(&any);
+    let narrowed = own.iter().flat_map(|own| sorts.iter().map(move |sort| narrow(own, sort))).collect::<Vec<_>>();
+    let mut tried = rule.clone();
+    put(&mut tried, "matches", narrowed);
+    tried.as_object_mut().into_iter().for_each(|fields| drop(fields.remove("name")));
+    vec![tried]
+}
+
+fn narrow(own: &Value, sort: &RequestMatch) -> Value {
+    let mut narrowed = own.clone();
+    for (key, fields) in [("headers", &sort.headers), ("queryParams", &sort.query)] {
+        let list: Vec<Value> = items(own.get(key)).iter().cloned().chain(fields.iter().map(field)).collect();
+        if !list.is_empty() {
+            put(&mut narrowed, key, list);
+        }
+    }
+    narrowed
+}
+
+fn field(field: &FieldMatch) -> Value {
+    let (kind, value) = match field.value() {
+        Some(Chosen::Regex(text)) => ("RegularExpression", text),
+        Some(Chosen::Exact(text) | Chosen::Prefix(text)) => ("Exact", text),
+        None => ("Exact", ""),
+    };
+    json!({"type": kind, "name": field.name, "value": value})
+}
+
+fn chosen_by(rule: &Value) -> Vec<Vec<Value>> {
+    let all = |of: &Value| {
+        ["headers", "queryParams"]
+            .into_iter()
+            .flat_map(|key| items(of.get(key)).iter().map(move |one| json!({ key: one })))
+            .collect()
+    };
+    items(rule.get("matches")).iter().map(all).collect()
 }
 
 /// Controllers fill in defaults, so only what tells one parent from another is compared.

@@ -3,10 +3,12 @@
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
+use super::capability::Capability;
 use super::lists::Lists;
+use super::matched::Wanted;
 use super::provider::{Objects, Provider, only};
-use super::{Context, RouteError};
-use crate::api::Distribution;
+use super::{Context, RouteError, matched};
+use crate::api::{Distribution, Matched};
 use crate::rollout::input::{Accepted, Problem};
 
 /// What one such kind must say of itself.
@@ -15,6 +17,9 @@ pub(super) trait ListKind {
     const LISTS: Lists;
     /// The same, as managed fields name it.
     const FIELDS: &'static [&'static [&'static str]];
+
+    /// What it can do.
+    const CAPABILITY: &'static Capability;
 
     fn resource(&self) -> ApiResource;
 
@@ -50,7 +55,11 @@ impl<K: ListKind> Provider for Listed<'_, K> {
         if rules.is_empty() { name.to_owned() } else { format!("{name}#{}", rules.join(",")) }
     }
 
-    fn creates(&self) -> bool {
+    fn capability(&self) -> &'static Capability {
+        K::CAPABILITY
+    }
+
+    fn creates(&self, _index: usize) -> bool {
         self.0.name().is_none()
     }
 
@@ -62,28 +71,38 @@ impl<K: ListKind> Provider for Listed<'_, K> {
         self.0.problems(context)
     }
 
-    fn claims(&self, _context: &Context<'_>, objects: Objects<'_>, _index: usize) -> Result<Vec<String>, RouteError> {
-        only(objects).map_or_else(|| Ok(vec!["#0".to_owned()]), |object| K::LISTS.claims(object, self.0.rules()))
+    fn claims(&self, context: &Context<'_>, objects: Objects<'_>, _index: usize) -> Result<Vec<String>, RouteError> {
+        only(objects).map_or_else(
+            || Ok(vec!["#0".to_owned()]),
+            |object| K::LISTS.claims(&K::LISTS.without_tried(context, object), self.0.rules()),
+        )
     }
 
     fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError> {
-        only(objects).map_or_else(|| Ok(Distribution::new()), |object| K::LISTS.read(context, object, self.0.rules()))
+        only(objects).map_or_else(
+            || Ok(Distribution::new()),
+            |object| K::LISTS.read(context, &K::LISTS.without_tried(context, object), self.0.rules()),
+        )
     }
 
     fn set(
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
-        weights: &Distribution,
+        wanted: Wanted<'_>,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
         let new = |spec| {
             DynamicObject::new(&context.service.name, &self.resource())
                 .within(context.namespace)
                 .data(json!({"spec": spec}))
         };
-        let mut object = only(objects).cloned().or_else(|| self.0.draft().map(new));
+        let live = only(objects).map(|object| K::LISTS.without_tried(context, object));
+        let mut object = live.or_else(|| self.0.draft().map(new));
         if let Some(object) = &mut object {
-            K::LISTS.set(context, object, self.0.rules(), weights)?;
+            K::LISTS.set(context, object, self.0.rules(), wanted.weights)?;
+            if let Some(matched) = wanted.matched {
+                K::LISTS.add_tried(context, object, self.0.rules(), matched)?;
+            }
         }
         Ok(vec![object])
     }
@@ -94,18 +113,26 @@ impl<K: ListKind> Provider for Listed<'_, K> {
         objects: Objects<'_>,
         members: &[String],
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
-        let mut object = only(objects).cloned();
-        if let Some(object) = &mut object {
-            K::LISTS.name(context, object, self.0.rules(), members)?;
+        let Some(live) = only(objects) else { return Ok(vec![None]) };
+        let mut object = K::LISTS.without_tried(context, live);
+        K::LISTS.name(context, &mut object, self.0.rules(), members)?;
+        if let Some(matched) = matched::kept(live, context.uid).filter(|matched| self.shows(context, objects, matched))
+        {
+            K::LISTS.add_tried(context, &mut object, self.0.rules(), &matched)?;
         }
-        Ok(vec![object])
+        Ok(vec![Some(object)])
     }
 
-    fn held(&self, _context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
-        K::LISTS.held(object, self.0.rules())
+    fn shows(&self, context: &Context<'_>, objects: Objects<'_>, matched: &Matched) -> bool {
+        only(objects).is_some_and(|object| K::LISTS.shows_tried(context, object, self.0.rules(), matched))
     }
 
-    fn restore(&self, _context: &Context<'_>, object: &mut DynamicObject, held: &Value) {
+    fn held(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
+        K::LISTS.held(&K::LISTS.without_tried(context, object), self.0.rules())
+    }
+
+    fn restore(&self, context: &Context<'_>, object: &mut DynamicObject, held: &Value) {
+        *object = K::LISTS.without_tried(context, object);
         K::LISTS.restore(object, held);
     }
 

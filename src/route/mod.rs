@@ -4,7 +4,9 @@
 //! the same for all of them (marks, claims, originals, owners, the order of writes) is done here, once.
 
 mod accepted;
-mod capability;
+mod aliyun_alb;
+mod canary_ingress;
+pub mod capability;
 #[cfg(test)]
 mod conformance;
 mod context;
@@ -13,28 +15,39 @@ pub mod editor;
 mod error;
 mod gateway_api;
 mod json;
+mod kubernetes;
 mod listed;
 mod lists;
 pub mod mark;
+mod matched;
+mod nginx;
+mod order;
 mod original;
 pub(crate) mod owner;
 mod provider;
+mod refusal;
 mod segments;
 mod skipper_ingress;
 mod skipper_per_member;
 mod skipper_route_group;
 mod weights;
 
+use aliyun_alb::AliyunAlb;
+use canary_ingress::CanaryIngress;
+use capability::{Capability, Leads};
 pub use context::{Context, NO_COPIES, Target, Write};
 pub use error::RouteError;
 use kube::ResourceExt;
-use kube::core::DynamicObject;
-use listed::Listed;
+use kube::core::{ApiResource, DynamicObject};
+use kubernetes::SwitchedService;
+use listed::{ListKind, Listed};
+pub use matched::Wanted;
+use nginx::Nginx;
 use provider::{Objects, Provider};
 use serde_json::Value;
 
-use crate::api::service::SkipperForm;
-use crate::api::{DeletionPolicy, Distribution, Route, ServiceSpec};
+use crate::api::service::{ContourRoute, GatewayApiRoute, SkipperForm};
+use crate::api::{DeletionPolicy, Distribution, Reason, Route, ServiceSpec};
 use crate::rollout::RouteKey;
 use crate::rollout::input::{Accepted, LiveRoute, Mark, Problem, RouteSeen};
 use owner::Owner;
@@ -51,7 +64,31 @@ fn provider(route: &Route) -> Box<dyn Provider + '_> {
             SkipperForm::Ingress => Box::new(WeightedIngress(route)),
             SkipperForm::IngressPerMember => Box::new(IngressPerMember(route)),
         },
+        Route::Nginx(route) => Box::new(CanaryIngress(Nginx(route))),
+        Route::AliyunAlb(route) => Box::new(CanaryIngress(AliyunAlb(route))),
+        Route::Kubernetes(route) => Box::new(SwitchedService(route)),
     }
+}
+
+/// Every kind of route, for people.
+#[must_use]
+pub const fn capabilities() -> [&'static Capability; 8] {
+    [
+        GatewayApiRoute::CAPABILITY,
+        ContourRoute::CAPABILITY,
+        &skipper_route_group::CAPABILITY,
+        &skipper_ingress::CAPABILITY,
+        &skipper_per_member::CAPABILITY,
+        &nginx::CAPABILITY,
+        &aliyun_alb::CAPABILITY,
+        &kubernetes::CAPABILITY,
+    ]
+}
+
+/// What a kind of route can do.
+#[must_use]
+pub fn capability(route: &Route) -> &'static Capability {
+    provider(route).capability()
 }
 
 /// The route's name for people, and its key in status: `HTTPRoute/public#main`.
@@ -70,11 +107,27 @@ pub fn targets(context: &Context<'_>, route: &Route) -> Vec<Target> {
     provider.names(context).into_iter().map(target).collect()
 }
 
+/// The kind of which every object in the cluster counts, because they share one row of numbers.
+#[must_use]
+pub fn neighbours(route: &Route) -> Option<ApiResource> {
+    match route {
+        Route::AliyunAlb(_) => Some(provider(route).resource()),
+        Route::GatewayApi(_) | Route::Contour(_) | Route::Skipper(_) | Route::Nginx(_) | Route::Kubernetes(_) => None,
+    }
+}
+
 /// Combinations of route, backend and endpoint that would lie about weights or could not reach a member.
 #[must_use]
 pub fn problems(context: &Context<'_>, route: &Route) -> Vec<Problem> {
+    let provider = provider(route);
     let mut problems = crate::backend::problems(context);
-    problems.extend(provider(route).problems(context));
+    match provider.capability().leads(&context.service.backend) {
+        Leads::Yes => problems.extend(provider.problems(context)),
+        Leads::No { why, remedy } => {
+            let message = format!("service {}: {why}: {remedy}", context.service.name);
+            problems.push(Problem::new(Reason::CannotCarryWeights, message));
+        }
+    }
     problems
 }
 
@@ -86,18 +139,20 @@ pub fn read(context: &Context<'_>, route: &Route, objects: &[Option<DynamicObjec
 
 /// The writes that bring the route to these weights and leave the mark, in an order that never uncovers traffic.
 /// Nothing where it is so already.
-pub fn render(
+pub fn render<'w>(
     context: &Context<'_>,
     route: &Route,
     objects: &[Option<DynamicObject>],
-    weights: &Distribution,
+    wanted: impl Into<Wanted<'w>>,
     mark: &Mark,
 ) -> Result<Vec<Write>, RouteError> {
-    let provider = provider(route);
+    let (provider, wanted) = (provider(route), wanted.into());
     check_present(context, provider.as_ref(), objects)?;
-    let mut after = provider.set(context, objects, weights)?;
+    check_able(provider.as_ref(), wanted)?;
+    let mut after = provider.set(context, objects, wanted)?;
+    after.iter_mut().flatten().for_each(|object| matched::keep(object, context.uid, wanted.matched));
     sign(context, provider.as_ref(), objects, &mut after, mark)?;
-    check_shown(context, provider.as_ref(), &after, weights)?;
+    check_shown(context, provider.as_ref(), &after, wanted.weights)?;
     Ok(writes(context, route, objects, after))
 }
 
@@ -114,20 +169,20 @@ pub enum Entry {
 
 /// A data plane may learn of a route's new backend later than of the route, and refuse requests until then. So a
 /// backend is named at weight 0 first, and that must be accepted, where the kind can name one without weight.
-pub fn entry(
+pub fn entry<'w>(
     context: &Context<'_>,
     route: &Route,
     objects: &[Option<DynamicObject>],
-    weights: &Distribution,
+    wanted: impl Into<Wanted<'w>>,
     mark: &Mark,
 ) -> Result<Entry, RouteError> {
-    let provider = provider(route);
+    let (provider, wanted) = (provider(route), wanted.into());
     if objects.iter().all(Option::is_none) {
         return Ok(Entry::Done);
     }
     let shown = provider.read(context, objects)?;
     let has = |member: &String| shown.get(member).is_some_and(|weight| *weight > 0);
-    let entering: Vec<String> = weights::nonzero(weights).into_keys().filter(|member| !has(member)).collect();
+    let entering: Vec<String> = wanted.receiving().into_keys().filter(|member| !has(member)).collect();
     let mut after = provider.name(context, objects, &entering)?;
     if after != objects {
         // The weights are those of before, so the mark is as well.
@@ -152,7 +207,7 @@ fn sign(
         let Some(object) = object else { continue };
         let rules = provider.claims(context, objects, index)?;
         match objects.get(index).and_then(Option::as_ref) {
-            Some(before) if provider.creates() => {
+            Some(before) if provider.creates(index) => {
                 check_owner(context, before)?;
                 owner::take(object, context);
             }
@@ -202,25 +257,30 @@ pub fn names(objects: &[Option<DynamicObject>], backend: &str) -> bool {
 
 fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) -> Result<RouteSeen, RouteError> {
     let present: Vec<&DynamicObject> = objects.iter().flatten().collect();
-    if present.is_empty() && provider.creates() {
+    if present.is_empty() && creates_all(provider, objects) {
         return Ok(RouteSeen::ToCreate);
     }
     check_present(context, provider, objects)?;
     let mark = last_mark(context, provider, objects)?;
-    if provider.creates() {
-        present.iter().try_for_each(|object| check_owner(context, object))?;
-    } else if mark.is_none() {
-        present.iter().try_for_each(|object| check_applier(provider, object))?;
+    for (index, object) in objects.iter().enumerate() {
+        match object {
+            Some(object) if provider.creates(index) => check_owner(context, object)?,
+            Some(object) if mark.is_none() => check_applier(provider, object)?,
+            Some(_) | None => {}
+        }
     }
     let weights = match provider.read(context, objects) {
-        Err(RouteError::Uncovered(_)) if provider.creates() => return Ok(RouteSeen::ToCreate),
+        Err(RouteError::Uncovered(_)) if creates_all(provider, objects) => return Ok(RouteSeen::ToCreate),
         weights => weights?,
     };
     let accepted = present.iter().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::together);
-    Ok(RouteSeen::Live(LiveRoute { weights, mark, accepted, editor: editor::last(&present), failed: None }))
+    let kept = present.iter().find_map(|object| matched::kept(object, context.uid));
+    let matched = kept.filter(|matched| provider.shows(context, objects, matched));
+    Ok(RouteSeen::Live(LiveRoute { weights, matched, mark, accepted, editor: editor::last(&present), failed: None }))
 }
 
-/// Of several objects the least recent mark counts: until the last one is written, the write is not done.
+/// Of several objects the least recent mark counts: until the last one is written, the write is not done. Nor is it
+/// while an object must move out of another's place.
 fn last_mark(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) -> Result<Option<Mark>, RouteError> {
     let mut marks = Vec::new();
     for (index, object) in objects.iter().enumerate() {
@@ -228,10 +288,12 @@ fn last_mark(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_
         let rules = provider.claims(context, objects, index)?;
         marks.push(mark::claimant(&mark::entries(object)?, context.uid, &rules).map(|entry| entry.mark.clone()));
     }
-    Ok(marks
+    let oldest = marks
         .into_iter()
         .min_by_key(|mark| mark.as_ref().map(|mark| (mark.rollout == context.uid, mark.sequence)))
-        .flatten())
+        .flatten();
+    let not_done = |mark: Mark| Mark { sequence: mark.sequence.saturating_sub(1), ..mark };
+    Ok(if provider.is_placed(context, objects) { oldest } else { oldest.map(not_done) })
 }
 
 fn released(
@@ -250,6 +312,7 @@ fn released(
         DeletionPolicy::Retain => owner::give_back(&mut object),
     }
     original::forget(&mut object, context.uid)?;
+    matched::keep(&mut object, context.uid, None);
     mark::remove(&mut object, context.uid)?;
     Ok(Some(object))
 }
@@ -269,11 +332,31 @@ fn writes(
 }
 
 fn check_present(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) -> Result<(), RouteError> {
-    if provider.creates() || objects.iter().any(Option::is_some) {
+    let is_there = |index: usize| !provider.creates(index) && objects.get(index).is_some_and(Option::is_some);
+    if creates_all(provider, objects) || (0..objects.len()).any(is_there) {
         return Ok(());
     }
     let (kind, namespace) = (provider.resource().kind, context.namespace);
-    Err(RouteError::NotFound(format!("{kind} {} in namespace {namespace}", provider.names(context).join(", "))))
+    let names: Vec<String> = provider
+        .names(context)
+        .into_iter()
+        .enumerate()
+        .filter(|(index, _)| !provider.creates(*index))
+        .map(|(_, name)| name)
+        .collect();
+    Err(RouteError::NotFound(format!("{kind} {} in namespace {namespace}", names.join(", "))))
+}
+
+fn creates_all(provider: &dyn Provider, objects: Objects<'_>) -> bool {
+    (0..objects.len()).all(|index| provider.creates(index))
+}
+
+/// The kind can hold this at all.
+fn check_able(provider: &dyn Provider, wanted: Wanted<'_>) -> Result<(), RouteError> {
+    match provider.capability().refusal(wanted) {
+        Some((found, remedy)) => Err(RouteError::CannotCarry(format!("{found}: {remedy}"))),
+        None => Ok(()),
+    }
 }
 
 /// What is about to be written reads back as what was asked for.

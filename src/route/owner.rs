@@ -39,6 +39,11 @@ impl Owner {
     }
 }
 
+/// Some rollout made it.
+pub fn is_made_by_cutover(object: &DynamicObject) -> bool {
+    object.metadata.labels.as_ref().and_then(|labels| labels.get(MANAGED_BY)).is_some_and(|manager| manager == MANAGER)
+}
+
 /// Labels an object as made and held by this rollout.
 pub fn take(object: &mut DynamicObject, context: &Context<'_>) {
     let labels = object.metadata.labels.get_or_insert_with(BTreeMap::new);

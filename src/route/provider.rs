@@ -3,8 +3,10 @@
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::Value;
 
+use super::capability::Capability;
+use super::matched::Wanted;
 use super::{Context, RouteError};
-use crate::api::Distribution;
+use crate::api::{Distribution, Matched};
 use crate::rollout::input::{Accepted, Problem};
 
 /// Objects in the order of [`Provider::names`]; `None` where there is none.
@@ -21,8 +23,11 @@ pub(super) trait Provider {
     /// The name by which a person knows it, with its rules.
     fn title(&self, service: &str) -> String;
 
-    /// The hub makes and owns the objects.
-    fn creates(&self) -> bool;
+    /// What it can do.
+    fn capability(&self) -> &'static Capability;
+
+    /// The hub makes and owns the object at this index of the names.
+    fn creates(&self, index: usize) -> bool;
 
     /// The fields that hold the weights, each as a path of keys.
     fn fields(&self) -> &'static [&'static [&'static str]];
@@ -36,13 +41,18 @@ pub(super) trait Provider {
     /// The weights that live objects hold, brought to the total.
     fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError>;
 
-    /// The objects as they are with these weights; what is not there and not needed stays `None`.
+    /// The objects as they are with these weights, and with these requests sent elsewhere; what is not there and not needed stays `None`.
     fn set(
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
-        weights: &Distribution,
+        wanted: Wanted<'_>,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError>;
+
+    /// The objects send these requests where they shall go.
+    fn shows(&self, _context: &Context<'_>, _objects: Objects<'_>, _matched: &Matched) -> bool {
+        false
+    }
 
     /// The objects as they are, but with these members named at weight 0, where the kind can name one without weight.
     fn name(
@@ -63,6 +73,11 @@ pub(super) trait Provider {
     /// The order in which objects are brought from `before` to `after`, so that no traffic is ever uncovered.
     fn order(&self, _context: &Context<'_>, before: Objects<'_>, _after: Objects<'_>) -> Vec<usize> {
         (0..before.len()).collect()
+    }
+
+    /// The objects stand where they may among [`Context::neighbours`].
+    fn is_placed(&self, _context: &Context<'_>, _objects: Objects<'_>) -> bool {
+        true
     }
 
     /// What the data plane says of an object.

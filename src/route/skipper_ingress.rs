@@ -4,17 +4,39 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Map, Value, json};
 
-use super::capability::{no_host, no_tls, refuse};
+use super::capability::{Applied, Capability, Leads, Matching, Shape, Split, Verified};
 use super::json::{items, put};
+use super::matched::Wanted;
 use super::provider::{Objects, Provider, only, resource};
+use super::refusal::{no_host, no_tls, refuse};
 use super::weights::{self, Raw};
 use super::{Context, RouteError, describe};
 use crate::api::service::SkipperRoute;
-use crate::api::{Backend, Distribution, Reason};
+use crate::api::{Backend, Distribution};
 use crate::backend;
 use crate::rollout::input::Problem;
 
 const WEIGHTS: &str = "zalando.org/backend-weights";
+
+/// What this form can do.
+pub(super) const CAPABILITY: Capability = Capability {
+    route: "skipper, form Ingress",
+    object: "Ingress of Skipper, with `zalando.org/backend-weights`",
+    split: Split::Weights { members: None, parts: None },
+    external_name: Leads::No {
+        why: "skipper Ingress weights are ignored for ExternalName members (all traffic would go to one of them)",
+        remedy: "use the RouteGroup form or backend kind EndpointSlice",
+    },
+    cluster_ip: Leads::Yes,
+    endpoint_slice: Leads::Yes,
+    own_host: false,
+    own_tls: false,
+    matches: Matching::NONE,
+    shape: Shape::OneObject,
+    applied: Applied::ReadBack,
+    verified: Verified::Traffic,
+    note: "For Services with addresses in the hub cluster.",
+};
 
 /// Form `Ingress`.
 pub(super) struct WeightedIngress<'r>(pub &'r SkipperRoute);
@@ -36,7 +58,11 @@ impl Provider for WeightedIngress<'_> {
         self.0.name.as_deref().unwrap_or(service).to_owned()
     }
 
-    fn creates(&self) -> bool {
+    fn capability(&self) -> &'static Capability {
+        &CAPABILITY
+    }
+
+    fn creates(&self, _index: usize) -> bool {
         self.0.name.is_none()
     }
 
@@ -47,15 +73,7 @@ impl Provider for WeightedIngress<'_> {
     fn problems(&self, context: &Context<'_>) -> Vec<Problem> {
         let host = |reach: &backend::Reach| no_host(reach, "an Ingress has one Host for all its backends");
         match context.service.backend {
-            Backend::ExternalName(_) => vec![Problem::new(
-                Reason::CannotCarryWeights,
-                format!(
-                    "service {}: form: Ingress with backend: externalName: Skipper ignores {WEIGHTS} for ExternalName Services, so one member would get all \
-                     traffic: say form: RouteGroup or form: IngressPerMember, or backend: {{endpointSlice: {{}}}}",
-                    context.service.name
-                ),
-            )],
-            Backend::EndpointSlice(_) => {
+            Backend::ExternalName(_) | Backend::EndpointSlice(_) => {
                 refuse(context, |reach| no_tls(reach, "Skipper sends no SNI to addresses").or_else(|| host(reach)))
             }
             Backend::ClusterIp(_) => refuse(context, host),
@@ -85,8 +103,9 @@ impl Provider for WeightedIngress<'_> {
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
-        weights: &Distribution,
+        wanted: Wanted<'_>,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+        let weights = wanted.weights;
         let Some(mut object) = only(objects).cloned().or_else(|| self.draft(context, weights)) else {
             return Ok(vec![None]);
         };

@@ -9,10 +9,12 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::capability::{other_sni, refuse};
+use super::capability::{Applied, Capability, Leads, Matching, Shape, Split, Verified};
 use super::json::items;
+use super::matched::Wanted;
 use super::owner::Owner;
 use super::provider::{Objects, Provider};
+use super::refusal::{other_sni, refuse};
 use super::segments::{self, Segment};
 use super::skipper_ingress::{draft, ingress, lead, service_of};
 use super::{Context, RouteError, describe, mark, weights};
@@ -26,6 +28,23 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Places that a mark may name: the 64 members of a rollout, and those that left it.
 const MAX_PLACES: usize = 1024;
+
+/// What this form can do.
+pub(super) const CAPABILITY: Capability = Capability {
+    route: "skipper, form IngressPerMember",
+    object: "Ingress of Skipper per member, each with a `TrafficSegment`",
+    split: Split::Weights { members: None, parts: None },
+    external_name: Leads::Yes,
+    cluster_ip: Leads::Yes,
+    endpoint_slice: Leads::Yes,
+    own_host: true,
+    own_tls: true,
+    matches: Matching::NONE,
+    shape: Shape::ObjectPerMember,
+    applied: Applied::ReadBack,
+    verified: Verified::Traffic,
+    note: "Where Skipper has no RouteGroups. The Ingresses are written in an order that leaves no part of the traffic without one.",
+};
 
 /// Form `IngressPerMember`.
 pub(super) struct IngressPerMember<'r>(pub &'r SkipperRoute);
@@ -44,7 +63,11 @@ impl Provider for IngressPerMember<'_> {
         format!("{}-*", self.0.name.as_deref().unwrap_or(service))
     }
 
-    fn creates(&self) -> bool {
+    fn capability(&self) -> &'static Capability {
+        &CAPABILITY
+    }
+
+    fn creates(&self, _index: usize) -> bool {
         self.0.name.is_none()
     }
 
@@ -58,7 +81,7 @@ impl Provider for IngressPerMember<'_> {
         match context.service.backend {
             Backend::ExternalName(_) => refuse(context, |reach| other_sni(reach).or_else(|| other_scheme(reach))),
             Backend::EndpointSlice(_) => {
-                refuse(context, |reach| super::capability::no_tls(reach, "Skipper sends no SNI to addresses"))
+                refuse(context, |reach| super::refusal::no_tls(reach, "Skipper sends no SNI to addresses"))
             }
             Backend::ClusterIp(_) => Vec::new(),
         }
@@ -84,8 +107,9 @@ impl Provider for IngressPerMember<'_> {
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
-        weights: &Distribution,
+        wanted: Wanted<'_>,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+        let weights = wanted.weights;
         let members: Vec<&String> = context.endpoints.keys().collect();
         let order = order(context, objects);
         let in_order: Vec<u32> = order

@@ -6,9 +6,11 @@
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::capability::{no_tls, other_sni, refuse};
+use super::capability::{Applied, Capability, Leads, Matching, Shape, Split, Verified};
 use super::json::{items, put};
+use super::matched::Wanted;
 use super::provider::{Objects, Provider, only, resource};
+use super::refusal::{no_tls, other_sni, refuse};
 use super::segments::{self, Segment};
 use super::weights::{self, Raw};
 use super::{Context, RouteError, describe};
@@ -17,6 +19,23 @@ use crate::api::service::SkipperRoute;
 use crate::api::{Backend, Distribution};
 use crate::backend;
 use crate::rollout::input::Problem;
+
+/// What this form can do.
+pub(super) const CAPABILITY: Capability = Capability {
+    route: "skipper, form RouteGroup",
+    object: "RouteGroup of Skipper, with a `TrafficSegment` route per member",
+    split: Split::Weights { members: None, parts: None },
+    external_name: Leads::Yes,
+    cluster_ip: Leads::Yes,
+    endpoint_slice: Leads::Yes,
+    own_host: true,
+    own_tls: true,
+    matches: Matching::NONE,
+    shape: Shape::OneObject,
+    applied: Applied::ReadBack,
+    verified: Verified::Traffic,
+    note: "A member behind an ExternalName Service is a `network` backend of the RouteGroup, with its own address and Host.",
+};
 
 /// Form `RouteGroup`.
 pub(super) struct RouteGroup<'r>(pub &'r SkipperRoute);
@@ -42,7 +61,11 @@ impl Provider for RouteGroup<'_> {
         self.0.name.as_deref().unwrap_or(service).to_owned()
     }
 
-    fn creates(&self) -> bool {
+    fn capability(&self) -> &'static Capability {
+        &CAPABILITY
+    }
+
+    fn creates(&self, _index: usize) -> bool {
         self.0.name.is_none()
     }
 
@@ -78,8 +101,9 @@ impl Provider for RouteGroup<'_> {
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
-        weights: &Distribution,
+        wanted: Wanted<'_>,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+        let weights = wanted.weights;
         let (mut object, groups) = match (only(objects), &self.0.create) {
             (Some(object), _) => (object.clone(), groups(context, object)?),
             (None, Some(create)) => {

@@ -3,16 +3,22 @@
 use std::collections::BTreeMap;
 
 use super::{
+    declared_start,
     problem::{Problem, quoted},
     suggestion::did_you_mean,
+    target,
 };
-use crate::api::{
-    Backend, FleetRolloutSpec, Route, ServiceSpec,
-    service::{Named, SkipperForm},
+use crate::{
+    api::{
+        Backend, Distribution, FleetRolloutSpec, Matched, Route, ServiceSpec,
+        service::{Named, SkipperForm},
+    },
+    rollout::plan::plan,
+    route::{
+        self, Wanted,
+        capability::{Leads, Split},
+    },
 };
-
-/// How many backends a rule of an HTTPRoute may have; the bound of Gateway API's own schema.
-const HTTP_ROUTE_BACKENDS: usize = 16;
 
 /// Routes by themselves, with the backends of their service.
 pub(super) fn routes(spec: &FleetRolloutSpec) -> Vec<Problem> {
@@ -32,7 +38,7 @@ pub(super) fn backends(spec: &FleetRolloutSpec) -> Vec<Problem> {
     let services = spec.services.iter().enumerate();
     let existing =
         services.flat_map(|(i, service)| existing(&format!("spec.services[{i}].backend"), &service.backend, spec));
-    existing.chain(each(spec).filter_map(|(path, _, route)| too_many_backends(&path, route, spec))).collect()
+    existing.collect()
 }
 
 /// Every route with its path and service.
@@ -43,18 +49,11 @@ fn each(spec: &FleetRolloutSpec) -> impl Iterator<Item = (String, &ServiceSpec, 
     })
 }
 
-/// A data plane that ignores the weights of this kind of backend would send everything to one member.
+/// A data plane that cannot divide traffic among this kind of backend would send everything to one member, or nothing.
 fn weights_ignored(path: &str, service: &ServiceSpec, route: &Route) -> Option<Problem> {
-    match (route, &service.backend) {
-        (Route::Skipper(skipper), Backend::ExternalName(_)) => match skipper.form {
-            SkipperForm::Ingress => Some(Problem::error(
-                path,
-                "skipper Ingress weights are ignored for ExternalName members (all traffic would go to one of them)",
-                "use the RouteGroup form or backend kind EndpointSlice",
-            )),
-            SkipperForm::RouteGroup | SkipperForm::IngressPerMember => None,
-        },
-        (Route::GatewayApi(_) | Route::Contour(_) | Route::Skipper(_), _) => None,
+    match route::capability(route).leads(&service.backend) {
+        Leads::Yes => None,
+        Leads::No { why, remedy } => Some(Problem::error(path, why, remedy)),
     }
 }
 
@@ -64,6 +63,8 @@ fn name_or_create(path: &str, route: &Route) -> Option<Problem> {
         Route::GatewayApi(route) => ("gatewayAPI", &route.name, route.create.is_some()),
         Route::Contour(route) => ("contour", &route.name, route.create.is_some()),
         Route::Skipper(route) => ("skipper", &route.name, route.create.is_some()),
+        Route::Kubernetes(route) => ("kubernetes", &route.name, route.create.is_some()),
+        Route::Nginx(_) | Route::AliyunAlb(_) => return None,
     };
     let found = match (name.is_some(), creates) {
         (true, false) | (false, true) => return None,
@@ -77,7 +78,7 @@ fn rules_of_nothing(path: &str, route: &Route) -> Option<Problem> {
     let (kind, rules, creates) = match route {
         Route::GatewayApi(route) => ("gatewayAPI", &route.rules, route.create.is_some()),
         Route::Contour(route) => ("contour", &route.rules, route.create.is_some()),
-        Route::Skipper(_) => return None,
+        Route::Skipper(_) | Route::Nginx(_) | Route::AliyunAlb(_) | Route::Kubernetes(_) => return None,
     };
     (creates && !rules.is_empty()).then(|| {
         Problem::error(
@@ -88,22 +89,43 @@ fn rules_of_nothing(path: &str, route: &Route) -> Option<Problem> {
     })
 }
 
-fn too_many_backends(path: &str, route: &Route, spec: &FleetRolloutSpec) -> Option<Problem> {
-    if !matches!(route, Route::GatewayApi(_)) || spec.members.len() <= HTTP_ROUTE_BACKENDS {
-        return None;
-    }
-    let active = spec
-        .members
+/// A plan that needs more than its route can do. Where the way begins is not always declared, but its end is.
+pub(super) fn beyond(spec: &FleetRolloutSpec) -> Vec<Problem> {
+    let (start, end) = (declared_start(spec), target(spec));
+    let steps = start.as_ref().and_then(|start| plan(start, &end, &spec.strategy, spec.weight_total).ok());
+    let steps = steps.unwrap_or_default();
+    let chosen = spec.strategy.steps.iter().filter(|step| !step.matches.is_empty());
+    let chosen: Vec<Matched> =
+        chosen.map(|step| Matched { matches: step.matches.clone(), weights: Distribution::new() }).collect();
+    let wanted: Vec<Wanted<'_>> = steps
         .iter()
-        .filter(|member| member.weight > 0 || member.initial_weight.is_some_and(|weight| weight > 0));
-    let remedy =
-        format!("an HTTPRoute rule takes {HTTP_ROUTE_BACKENDS} backends; use contour or skipper, or split the rollout");
-    Some(match active.count() {
-        active if active > HTTP_ROUTE_BACKENDS => {
-            Problem::error(path, format!("{active} members carry traffic"), remedy)
-        }
-        _ => Problem::warning(path, format!("{} members may carry traffic at once", spec.members.len()), remedy),
-    })
+        .map(Wanted::of)
+        .chain(start.as_ref().map(Wanted::from))
+        .chain([Wanted::from(&end)])
+        .chain(chosen.iter().map(|matched| Wanted { weights: &end, matched: Some(matched) }))
+        .collect();
+    each(spec).filter_map(|(path, _, route)| refused(&path, route, spec, &wanted)).collect()
+}
+
+fn refused(path: &str, route: &Route, spec: &FleetRolloutSpec, wanted: &[Wanted<'_>]) -> Option<Problem> {
+    let capability = route::capability(route);
+    if let Some((found, remedy)) = wanted.iter().find_map(|wanted| capability.refusal(*wanted)) {
+        return Some(Problem::error(path, found, remedy));
+    }
+    match capability.split {
+        Split::Switch if spec.strategy.steps.len() > 1 => Some(Problem::error(
+            path,
+            format!("{} steps, but {} has no weights", spec.strategy.steps.len(), capability.route),
+            "say strategy.steps: [{progress: 100%}], or use a route with weights",
+        )),
+        // Two members are a pair of one that leaves and one that comes; many more are members that wait for their turn.
+        Split::Weights { members: Some(most), .. } if most > 2 && spec.members.len() > most => Some(Problem::warning(
+            path,
+            format!("{} members may carry traffic at once", spec.members.len()),
+            format!("{} takes {most}; move fewer members at once, or use contour or skipper", capability.route),
+        )),
+        Split::Switch | Split::Weights { .. } => None,
+    }
 }
 
 /// Existing Services are named for members of the rollout, and no two members by one Service.
@@ -144,14 +166,16 @@ struct Holder<'a> {
 
 fn holder<'a>((path, service, route): (String, &'a ServiceSpec, &'a Route)) -> Holder<'a> {
     let (kind, name, rules): (_, _, &[String]) = match route {
-        Route::GatewayApi(route) => ("HTTPRoute", &route.name, &route.rules),
-        Route::Contour(route) => ("HTTPProxy", &route.name, &route.rules),
+        Route::GatewayApi(route) => ("HTTPRoute", route.name.as_ref(), &route.rules),
+        Route::Contour(route) => ("HTTPProxy", route.name.as_ref(), &route.rules),
         Route::Skipper(route) => match route.form {
-            SkipperForm::RouteGroup => ("RouteGroup", &route.name, &[]),
-            SkipperForm::Ingress | SkipperForm::IngressPerMember => ("Ingress", &route.name, &[]),
+            SkipperForm::RouteGroup => ("RouteGroup", route.name.as_ref(), &[]),
+            SkipperForm::Ingress | SkipperForm::IngressPerMember => ("Ingress", route.name.as_ref(), &[]),
         },
+        Route::Nginx(route) | Route::AliyunAlb(route) => ("Ingress", Some(&route.name), &[]),
+        Route::Kubernetes(route) => ("Service", route.name.as_ref(), &[]),
     };
-    Holder { path, object: (kind, name.as_ref().unwrap_or(&service.name)), rules }
+    Holder { path, object: (kind, name.unwrap_or(&service.name)), rules }
 }
 
 fn named_twice(spec: &FleetRolloutSpec) -> Vec<Problem> {

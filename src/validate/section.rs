@@ -23,6 +23,7 @@ const RULES: &[(&[Section], Rule)] = &[
     (&[Section::Services, Section::Members, Section::Strategy], mode::mode),
     (&[Section::Services], routes::routes),
     (&[Section::Services, Section::Members], routes::backends),
+    (&[Section::Services, Section::Members, Section::Strategy], routes::beyond),
     (&[Section::Strategy], strategy::steps),
     (&[Section::Strategy, Section::Members], strategy::stages),
     (&[Section::Strategy], windows::windows),

@@ -9,7 +9,10 @@ use super::{
     target,
 };
 use crate::{
-    api::{FleetRolloutSpec, Progress, strategy::Stage},
+    api::{
+        FleetRolloutSpec, Progress,
+        strategy::{Stage, Step},
+    },
     rollout::plan::{PlanProblem, plan, too_small},
 };
 
@@ -17,24 +20,60 @@ use crate::{
 pub(super) fn steps(spec: &FleetRolloutSpec) -> Vec<Problem> {
     let strategy = &spec.strategy;
     let number = |progress: Progress| progress.to_string().trim_end_matches('%').to_owned();
-    let pairs = strategy.steps.iter().zip(strategy.steps.iter().skip(1)).enumerate();
+    let weighted: Vec<(usize, Progress)> =
+        strategy.steps.iter().enumerate().filter_map(|(i, step)| Some((i, step.progress?))).collect();
+    let pairs = weighted.iter().zip(weighted.iter().skip(1));
     let mut problems: Vec<Problem> = pairs
-        .filter(|(_, (before, step))| step.progress <= before.progress)
-        .map(|(i, (before, step))| {
+        .filter(|((_, before), (_, progress))| progress <= before)
+        .map(|((_, before), (i, progress))| {
             Problem::error(
-                format!("spec.strategy.steps[{}].progress", i + 1),
-                format!("{} is not more than the step before it ({})", number(step.progress), number(before.progress)),
+                format!("spec.strategy.steps[{i}].progress"),
+                format!("{} is not more than the step before it ({})", number(*progress), number(*before)),
                 "steps rise",
             )
         })
         .collect();
-    problems.extend(strategy.steps.last().filter(|step| step.progress != Progress::ALL).map(|step| {
+    problems.extend(strategy.steps.last().filter(|step| step.progress != Some(Progress::ALL)).map(|step| {
+        let found = match step.progress {
+            Some(progress) => format!("the last step goes only {progress} of the way"),
+            None => "the last step chooses requests".to_owned(),
+        };
         Problem::error(
             format!("spec.strategy.steps[{}].progress", strategy.steps.len() - 1),
-            format!("the last step goes only {} of the way", step.progress),
+            found,
             "the last step must be 100%",
         )
     }));
+    problems.extend(strategy.steps.iter().enumerate().flat_map(|(i, step)| choices(i, step)));
+    problems
+}
+
+/// A step moves weight or chooses requests, and each condition looks at a value in one way.
+fn choices(i: usize, step: &Step) -> Vec<Problem> {
+    let path = format!("spec.strategy.steps[{i}]");
+    let found = match (step.progress.is_some(), step.matches.is_empty()) {
+        (true, true) | (false, false) => None,
+        (true, false) => Some("progress and matches are both given"),
+        (false, true) => Some("neither progress nor matches is given"),
+    };
+    let mut problems: Vec<Problem> =
+        found.map(|found| Problem::error(path.clone(), found, "give exactly one of them")).into_iter().collect();
+    for (j, sort) in step.matches.iter().enumerate() {
+        let path = format!("{path}.matches[{j}]");
+        let fields = [("headers", &sort.headers), ("cookies", &sort.cookies), ("query", &sort.query)];
+        if fields.iter().all(|(_, fields)| fields.is_empty()) {
+            problems.push(Problem::error(path.clone(), "no condition is given", "give headers, cookies or query"));
+        }
+        for (name, k, field) in
+            fields.iter().flat_map(|(name, fields)| fields.iter().enumerate().map(move |(k, field)| (name, k, field)))
+        {
+            if field.value().is_none() {
+                let path = format!("{path}.{name}[{k}]");
+                let remedy = "give exactly one of exact, prefix and regex";
+                problems.push(Problem::error(path, "does not say in one way which values it is about", remedy));
+            }
+        }
+    }
     problems
 }
 
@@ -82,7 +121,7 @@ fn planned(spec: &FleetRolloutSpec) -> Option<Problem> {
             "add it to one",
         )),
         PlanProblem::TooSmall { progress, member, total, needed } => {
-            let step = spec.strategy.steps.iter().position(|step| step.progress == progress).unwrap_or_default();
+            let step = spec.strategy.steps.iter().position(|step| step.progress == Some(progress)).unwrap_or_default();
             Some(Problem::error(
                 format!("spec.strategy.steps[{step}].progress"),
                 format!("{progress} of the way leaves {} at 0 of {total}", quoted(&member)),

@@ -67,6 +67,35 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         &["15: spec.strategy.steps: 0 entries given; write at least 1 entry, or leave it out for the default"],
     ),
     (
+        "{progress: 50%}",
+        "{progress: 50%, matches: [{headers: [{name: a, exact: b}]}]}",
+        &["17: spec.strategy.steps[1]: progress and matches are both given; give exactly one of them"],
+    ),
+    (
+        "{progress: 50%}",
+        "{iterations: 3}",
+        &["17: spec.strategy.steps[1]: neither progress nor matches is given; give exactly one of them"],
+    ),
+    (
+        "{progress: 50%}",
+        "{matches: [{headers: [{name: a, exact: b, regex: c}]}]}",
+        &[
+            "17: spec.strategy.steps[1].matches[0].headers[0]: does not say in one way which values it is about; give exactly one of exact, prefix and regex",
+        ],
+    ),
+    (
+        "{progress: 50%}",
+        "{matches: [{cookies: [{name: a, exact: b}]}]}",
+        &[
+            "10: spec.services[0].routes[0]: a step chooses requests by cookie a: b; gatewayAPI cannot choose requests so; docs/routes.md says what each route can",
+        ],
+    ),
+    (
+        "      - {progress: 100%}\n",
+        "      - {matches: [{headers: [{name: a, exact: b}]}]}\n",
+        &["18: spec.strategy.steps[2].progress: the last step chooses requests; the last step must be 100%"],
+    ),
+    (
         "progress: 50%",
         "progress: 5%",
         &["17: spec.strategy.steps[1].progress: 5 is not more than the step before it (10); steps rise"],
@@ -163,7 +192,9 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
     (
         "progress: 10%",
         "stepWeight: 5, progress: 10%",
-        &["16: spec.strategy.steps[0].stepWeight: unknown field; known here: bake, progress, wait"],
+        &[
+            "16: spec.strategy.steps[0].stepWeight: unknown field; known here: bake, iterations, matches, progress, wait",
+        ],
     ),
     ("kind: FleetRollout", "kind: FleetRolout", &["2: kind: \"FleetRolout\" is not known; did you mean FleetRollout?"]),
     (
@@ -186,15 +217,15 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         "gatewayAPI: {name: public}",
         "gatewayAPI: {name: public}\n          contour: {name: public}",
         &[
-            "10: spec.services[0].routes[0]: gatewayAPI and contour are both given; give exactly one of gatewayAPI, contour, skipper",
+            "10: spec.services[0].routes[0]: gatewayAPI and contour are both given; give exactly one of gatewayAPI, contour, skipper, nginx, aliyunALB, kubernetes",
         ],
     ),
     (
         "gatewayAPI: {name: public}",
-        "nginx: {name: public}",
+        "istio: {name: public}",
         &[
-            "10: spec.services[0].routes[0].nginx: unknown field; known here: contour, gatewayAPI, skipper",
-            "10: spec.services[0].routes[0]: nothing is chosen; give exactly one of gatewayAPI, contour, skipper",
+            "10: spec.services[0].routes[0].istio: unknown field; known here: aliyunALB, contour, gatewayAPI, kubernetes, nginx, skipper",
+            "10: spec.services[0].routes[0]: nothing is chosen; give exactly one of gatewayAPI, contour, skipper, nginx, aliyunALB, kubernetes",
         ],
     ),
     (
@@ -203,6 +234,22 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         &[
             "10: spec.services[0].routes[0]: skipper Ingress weights are ignored for ExternalName members (all traffic would go to one of them); \
              use the RouteGroup form or backend kind EndpointSlice",
+        ],
+    ),
+    (
+        "gatewayAPI: {name: public}",
+        "kubernetes: {name: storefront}",
+        &[
+            "10: spec.services[0].routes[0]: 2 members would carry traffic at once, but kubernetes has no weights; give one \
+             member all the weight, and say strategy.steps: [{progress: 100%}]; or use a route with weights",
+        ],
+    ),
+    (
+        "gatewayAPI: {name: public}",
+        "aliyunALB: {name: public}",
+        &[
+            "10: spec.services[0].routes[0]: an ALB sends to the endpoints of a Service, and an ExternalName Service has \
+             none; use backend kind EndpointSlice or clusterIP",
         ],
     ),
     (

@@ -13,5 +13,6 @@ mod demo;
 mod examples;
 mod install;
 mod references;
+mod routes_page;
 mod rules;
 mod tidy;

@@ -107,7 +107,7 @@ fn a_route_that_was_made_anew_in_mid_write_is_not_overwritten() {
             object.metadata.uid = Some(format!("old-{index}"));
         }
         let uids: Vec<Option<String>> = world.objects.iter().flatten().map(ResourceExt::uid).collect();
-        for write in world.render(&distribution([50, 0, 50], 1), 7) {
+        for write in world.render(&distribution(world.form.able([50, 0, 50]), 1), 7) {
             if let Write::Replace(object) = write {
                 assert!(object.uid().is_some() && uids.contains(&object.uid()), "{name}: {:?}", object.uid());
             }

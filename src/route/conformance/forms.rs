@@ -3,9 +3,11 @@
 #![allow(clippy::needless_pass_by_value)] // `json!` reads best as an argument
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::json;
 
+use super::capability::Split;
 use super::world::object;
 use super::*;
 use crate::api::Backend;
@@ -20,6 +22,8 @@ pub struct Form {
     pub route: Route,
     pub endpoints: BTreeMap<String, Reach>,
     pub objects: Vec<DynamicObject>,
+    /// Objects of others that count for its own.
+    pub neighbours: Vec<Arc<DynamicObject>>,
     /// What the objects show, in hundredths.
     pub initially: [u32; 3],
 }
@@ -111,7 +115,40 @@ impl Form {
                 &[],
                 [0; 3],
             ),
+            Self::new("nginx", "externalName", json!({"nginx": {"name": "public"}}), &[STABLE_INGRESS], [100, 0, 0]),
+            Self::new("ALB", "clusterIP", json!({"aliyunALB": {"name": "public"}}), &[STABLE_INGRESS], [100, 0, 0])
+                .beside(&[ALB_NEIGHBOUR]),
+            Self::new(
+                "Service adopted",
+                "externalName",
+                json!({"kubernetes": {"name": "public"}}),
+                &[SERVICE],
+                [100, 0, 0],
+            )
+            .on_port(80),
+            Self::new("Service created", "externalName", json!({"kubernetes": {"create": {}}}), &[], [0; 3])
+                .on_port(80),
         ]
+    }
+
+    /// The forms whose objects name the backends of the service.
+    pub fn naming_backends() -> impl Iterator<Item = Self> {
+        let names = |form: &Self| capability(&form.route).split != Split::Switch && !form.objects.is_empty();
+        Self::all().into_iter().filter(names)
+    }
+
+    /// Those of the splits that this kind can hold.
+    pub fn splits(&self) -> Vec<[u32; 3]> {
+        SPLITS.into_iter().filter(|split| self.can(*split)).collect()
+    }
+
+    /// The split, or where the kind cannot hold it one that it can and in which eu-3 has most.
+    pub fn able(&self, split: [u32; 3]) -> [u32; 3] {
+        [split, [20, 0, 80], [0, 0, 100]].into_iter().find(|split| self.can(*split)).unwrap()
+    }
+
+    fn can(&self, split: [u32; 3]) -> bool {
+        capability(&self.route).refusal(&distribution(split, 1)).is_none()
     }
 
     pub fn named(name: &str) -> Self {
@@ -129,7 +166,17 @@ impl Form {
         };
         let endpoints = ["eu-1", "eu-2", "eu-3"].map(|member| (member.to_owned(), reach(member))).into();
         let objects = objects.iter().map(|yaml| object(yaml)).collect();
-        Self { name, route: service.routes[0].clone(), service, endpoints, objects, initially }
+        Self { name, route: service.routes[0].clone(), service, endpoints, objects, neighbours: Vec::new(), initially }
+    }
+
+    fn beside(mut self, objects: &[&str]) -> Self {
+        self.neighbours = objects.iter().map(|yaml| Arc::new(object(yaml))).collect();
+        self
+    }
+
+    fn on_port(mut self, port: u16) -> Self {
+        self.endpoints.values_mut().for_each(|reach| reach.port = port);
+        self
     }
 
     fn with_host(mut self) -> Self {
@@ -278,4 +325,46 @@ spec:
   rules:
   - host: foreign.example.com
     http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: shop-eu-2, port: {number: 8080}}}}]}
+"#;
+
+const STABLE_INGRESS: &str = r#"
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: public
+  namespace: shop
+  uid: r-1
+  resourceVersion: "1"
+  annotations: {nginx.ingress.kubernetes.io/affinity: foreign-cookie, alb.ingress.kubernetes.io/order: "50", foreign-note: foreign-text}
+spec:
+  ingressClassName: foreign-class
+  tls: [{hosts: [foreign.example.com], secretName: foreign-secret}]
+  rules:
+  - host: foreign.example.com
+    http:
+      paths:
+      - {path: /, pathType: Prefix, backend: {service: {name: shop-eu-1, port: {number: 8080}}}}
+      - {path: /foreign-admin, pathType: Prefix, backend: {service: {name: foreign-admin, port: {name: foreign-port}}}}
+  - host: foreign.www.example.com
+    http: {paths: [{path: /, pathType: Exact, backend: {service: {name: shop-eu-1, port: {number: 8080}}}}]}
+"#;
+
+/// It has the number before that of the stable Ingress.
+const ALB_NEIGHBOUR: &str = r#"
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: other, namespace: blog, uid: r-9, annotations: {alb.ingress.kubernetes.io/order: "49"}}
+spec:
+  ingressClassName: foreign-class
+  rules: [{host: blog.example.com, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: blog, port: {number: 80}}}}]}}]
+"#;
+
+const SERVICE: &str = r#"
+apiVersion: v1
+kind: Service
+metadata: {name: public, namespace: shop, uid: r-1, resourceVersion: "1", labels: {team: foreign-team}}
+spec:
+  type: ExternalName
+  externalName: gw.eu-1.example.com
+  ports: [{name: foreign-http, port: 80}]
 "#;

@@ -25,7 +25,7 @@ fn check(world: &World, place: &str) {
     if let RouteSeen::Live(live) = world.read() {
         assert_eq!(live.weights.values().sum::<u32>(), world.total, "{} {place}", world.form.name);
     }
-    let weights = distribution([10, 20, 70], 1);
+    let weights = distribution(world.form.able([10, 20, 70]), 1);
     if let Ok(writes) = render(&world.context(), &world.form.route, &world.objects, &weights, &world.mark(9)) {
         assert!(!writes.is_empty(), "{} {place}", world.form.name);
     }
@@ -49,7 +49,7 @@ fn a_malformed_object_is_refused_or_read_as_a_whole_distribution() {
     ];
     for form in Form::all().into_iter().filter(|form| !form.objects.is_empty()) {
         let mut written = World::new(form.clone(), 100);
-        written.write(&distribution([50, 0, 50], 1), 1);
+        written.write(&distribution(form.able([50, 0, 50]), 1), 1);
         for objects in [World::new(form.clone(), 100).objects, written.objects] {
             let mut found = Vec::new();
             places(&objects[0].as_ref().unwrap().data, "", &mut found);

@@ -101,13 +101,14 @@ fn the_original_is_what_was_there_before_the_first_write_even_if_it_is_lost() {
 fn a_created_route_is_taken_again_by_a_rollout_of_its_name_alone() {
     for form in Form::all().into_iter().filter(|form| form.objects.is_empty()) {
         let mut world = World::new(form, 100);
-        world.write(&distribution([50, 0, 50], 1), 1);
+        let weights = distribution(world.form.able([50, 0, 50]), 1);
+        world.write(&weights, 1);
         world.uid = "uid-2".to_owned();
         assert_eq!(problem(&world).reason, Reason::Conflict, "{}", world.form.name);
         world.uid = world::UID.to_owned();
         world.release(DeletionPolicy::Retain);
         world.uid = "uid-2".to_owned();
-        assert_eq!(world.weights(), distribution([50, 0, 50], 1), "{}", world.form.name);
+        assert_eq!(world.weights(), weights, "{}", world.form.name);
     }
 }
 
@@ -116,7 +117,7 @@ fn a_created_route_never_replaces_one_that_is_there() {
     let mut world = World::new(Form::named("HTTPRoute created"), 100);
     world.write(&distribution([50, 0, 50], 1), 1);
     world.objects[0].as_mut().unwrap().metadata.labels = Some(BTreeMap::new());
-    let expected = "HTTPRoute shop exists and was not made by cutover: rename the service, or adopt the object by its name instead of `create`";
+    let expected = "HTTPRoute shop exists and was not made by cutover: remove it, rename the service, or adopt the object by its name instead of `create`";
     assert_eq!(problem(&world).message, expected);
     assert!(
         render(&world.context(), &world.form.route, &world.objects, &distribution([0, 0, 100], 1), &world.mark(2))

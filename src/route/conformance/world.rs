@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
+use crate::api::Matched;
 
 pub const UID: &str = "uid-1";
 
@@ -51,6 +52,7 @@ impl World {
             total: self.total,
             endpoints: &self.form.endpoints,
             copies: &crate::route::NO_COPIES,
+            neighbours: &self.form.neighbours,
         }
     }
 
@@ -77,6 +79,14 @@ impl World {
         match render(&self.context(), &self.form.route, &self.objects, weights, &self.mark(sequence)) {
             Ok(writes) => writes,
             Err(error) => panic!("{}: {error}", self.form.name),
+        }
+    }
+
+    pub fn try_with(&mut self, weights: &Distribution, matched: &Matched, sequence: u64) {
+        let wanted = Wanted { weights, matched: Some(matched) };
+        let writes = render(&self.context(), &self.form.route, &self.objects, wanted, &self.mark(sequence));
+        for write in writes.unwrap() {
+            self.apply(write);
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cutover::{
     api::{
-        CANARY, DeletionPolicy, Distribution, FleetRolloutSpec, FleetRolloutStatus, Mode, PRIMARY, Reason,
+        CANARY, DeletionPolicy, Distribution, FleetRolloutSpec, FleetRolloutStatus, Matched, Mode, PRIMARY, Reason,
         RolloutRequestSpec, ServiceCopy, Verb,
         request::{RequestState, RolloutRef},
     },
@@ -52,6 +52,7 @@ pub enum Crash {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RouteInWorld {
     pub weights: Distribution,
+    pub matched: Option<Matched>,
     pub mark: Option<Mark>,
     pub accepted: Accepted,
     pub failed: Option<String>,
@@ -89,6 +90,8 @@ pub struct World {
     pub identities: BTreeMap<String, String>,
     /// Every distribution that was written to a route, in order.
     pub written: Vec<(RouteKey, Distribution)>,
+    /// And which requests went elsewhere with it.
+    pub tried: Vec<Option<Matched>>,
     pub released: Vec<(RouteKey, DeletionPolicy)>,
     /// Service mode: the users' own Services.
     pub sources: BTreeMap<String, ServiceCopy>,
@@ -137,8 +140,14 @@ impl World {
         let routes = keys(&spec)
             .into_iter()
             .map(|key| {
-                let route =
-                    RouteInWorld { weights: of(live), mark: None, accepted: Accepted::Yes, failed: None, editor: None };
+                let route = RouteInWorld {
+                    weights: of(live),
+                    matched: None,
+                    mark: None,
+                    accepted: Accepted::Yes,
+                    failed: None,
+                    editor: None,
+                };
                 (key, Some(route))
             })
             .collect();
@@ -167,6 +176,7 @@ impl World {
             measured_at: None,
             identities: BTreeMap::new(),
             written: Vec::new(),
+            tried: Vec::new(),
             released: Vec::new(),
             sources: BTreeMap::new(),
             copies: BTreeMap::new(),
@@ -342,8 +352,10 @@ impl World {
 
     fn measure(&self, wanted: &Wanted) -> Measured {
         let run = self.status.run.as_ref().unwrap();
-        let asked = &self.status.asked.as_ref().unwrap().weights;
-        let canary = |name: &str| asked.get(name).copied().unwrap_or(0) > run.way_back.get(name).copied().unwrap_or(0);
+        let asked = self.status.asked.as_ref().unwrap();
+        let tried = |name: &str| asked.matched.as_ref().is_some_and(|matched| matched.weights.contains_key(name));
+        let weight = |name: &str| asked.weights.get(name).copied().unwrap_or(0);
+        let canary = |name: &str| tried(name) || weight(name) > run.way_back.get(name).copied().unwrap_or(0);
         let mut samples = Vec::new();
         for service in &wanted.services {
             for metric in &wanted.windows {
@@ -435,7 +447,9 @@ impl World {
                 let result = if self.refuse_rehearsals { Err("denied by a webhook".to_owned()) } else { Ok(()) };
                 self.rehearsed.insert(route.clone(), result);
             }
-            Action::WriteRoute { route, weights, run, sequence } => self.write(route, weights, *run, *sequence),
+            Action::WriteRoute { route, weights, matched, run, sequence } => {
+                self.write(route, weights, matched.as_ref(), *run, *sequence);
+            }
             Action::ReleaseRoute { route, policy } => {
                 self.released.push((route.clone(), *policy));
                 if let Some(route) = self.routes.get_mut(route).and_then(Option::as_mut) {
@@ -449,7 +463,7 @@ impl World {
         }
     }
 
-    fn write(&mut self, key: &RouteKey, weights: &Distribution, run: u64, sequence: u64) {
+    fn write(&mut self, key: &RouteKey, weights: &Distribution, matched: Option<&Matched>, run: u64, sequence: u64) {
         let mode = self.writes.get(key).copied().unwrap_or(Writes::Confirmed);
         let route = self.routes.get_mut(key).unwrap();
         let accepted = match mode {
@@ -465,8 +479,16 @@ impl World {
         };
         let failed = (mode == Writes::AnswerLost).then(|| "the answer was lost".to_owned());
         let mark = Some(Mark { hub: HUB.to_owned(), rollout: UID.to_owned(), run, sequence });
-        *route = Some(RouteInWorld { weights: weights.clone(), mark, accepted, failed, editor: None });
+        *route = Some(RouteInWorld {
+            weights: weights.clone(),
+            matched: matched.cloned(),
+            mark,
+            accepted,
+            failed,
+            editor: None,
+        });
         self.written.push((key.clone(), weights.clone()));
+        self.tried.push(matched.cloned());
     }
 
     /// The weights that the first route shows.
@@ -480,6 +502,7 @@ fn seen(route: Option<&RouteInWorld>) -> RouteSeen {
         None => RouteSeen::ToCreate,
         Some(route) => RouteSeen::Live(LiveRoute {
             weights: route.weights.clone(),
+            matched: route.matched.clone(),
             mark: route.mark.clone(),
             accepted: route.accepted.clone(),
             editor: route.editor.clone(),

@@ -18,6 +18,7 @@ mod lockstep;
 mod people;
 mod plans;
 mod promotion;
+mod routes;
 mod skipper;
 mod targets;
 mod verdicts;
@@ -33,6 +34,7 @@ pub fn all() -> Vec<Test> {
         edits::TESTS,
         verdicts::TESTS,
         targets::TESTS,
+        routes::TESTS,
         people::TESTS,
         credentials::TESTS,
         inputs::TESTS,

@@ -1,0 +1,347 @@
+//! Two Ingresses for one split: a stable one, which the user made, and a canary one, which the hub makes and owns.
+//!
+//! Each leads to one member; the canary says how much of the traffic it takes. Nobody is moved from the Ingress that
+//! leads to him while both are needed. A member that is alone stands in the stable one: first the stable Ingress is led
+//! to him, and then, with both leading to him, the canary goes. So no prefix of the writes uncovers traffic, and at rest
+//! nothing depends on an Ingress that leads to a cluster that has left.
+
+use kube::ResourceExt;
+use kube::core::{ApiResource, DynamicObject};
+use serde_json::{Value, json};
+
+use super::capability::{Capability, Matching, Values};
+use super::json::items;
+use super::matched::Wanted;
+use super::provider::{Objects, Provider};
+use super::skipper_ingress::{ingress, lead, service_of};
+use super::weights::{self, Raw};
+use super::{Context, RouteError, describe, matched};
+use crate::api::matches::{FieldMatch, Value as Chosen};
+use crate::api::{Distribution, Matched};
+use crate::backend;
+use crate::rollout::input::Problem;
+
+const STABLE: usize = 0;
+const CANARY: usize = 1;
+const CLASS: &str = "kubernetes.io/ingress.class";
+const BY_HEADER: &str = "canary-by-header";
+const BY_VALUE: &str = "canary-by-header-value";
+const BY_PATTERN: &str = "canary-by-header-pattern";
+const BY_COOKIE: &str = "canary-by-cookie";
+
+/// One header, or a cookie whose value is `always`: so the annotations say.
+pub(super) const MATCHING: Matching = Matching {
+    headers: Values::EXACT_OR_REGEX,
+    cookies: Values { only: Some("always"), ..Values::EXACT },
+    query: Values::NONE,
+    single: true,
+};
+
+/// What one such kind must say of itself.
+pub(super) trait CanaryKind {
+    /// What it can do.
+    const CAPABILITY: &'static Capability;
+    /// The beginning of its annotations.
+    const PREFIX: &'static str;
+    /// Beginnings of the annotations that a canary does not inherit from its stable Ingress and must repeat.
+    const REPEATED: &'static [&'static str];
+
+    /// The stable Ingress.
+    fn name(&self) -> &str;
+
+    fn problems(&self, context: &Context<'_>) -> Vec<Problem>;
+
+    /// How much of how much a canary takes.
+    fn share(&self, canary: &DynamicObject) -> Result<(u32, u32), RouteError>;
+
+    /// Gives the canary so much of the total.
+    fn put_share(&self, canary: &mut DynamicObject, weight: u32, total: u32);
+
+    /// The canary stands where it may among the other Ingresses.
+    fn is_placed(&self, _context: &Context<'_>, _stable: &DynamicObject, _canary: &DynamicObject) -> bool {
+        true
+    }
+
+    /// Gives the canary a place among the other Ingresses.
+    fn place(
+        &self,
+        _context: &Context<'_>,
+        _stable: &DynamicObject,
+        _canary: &mut DynamicObject,
+    ) -> Result<(), RouteError> {
+        Ok(())
+    }
+}
+
+/// Makes a provider of such a kind.
+pub(super) struct CanaryIngress<K>(pub K);
+
+impl<K: CanaryKind> Provider for CanaryIngress<K> {
+    fn resource(&self) -> ApiResource {
+        ingress()
+    }
+
+    fn names(&self, _context: &Context<'_>) -> Vec<String> {
+        vec![self.0.name().to_owned(), format!("{}-canary", self.0.name())]
+    }
+
+    fn title(&self, _service: &str) -> String {
+        self.0.name().to_owned()
+    }
+
+    fn capability(&self) -> &'static Capability {
+        K::CAPABILITY
+    }
+
+    fn creates(&self, index: usize) -> bool {
+        index == CANARY
+    }
+
+    fn fields(&self) -> &'static [&'static [&'static str]] {
+        &[&["spec", "rules"]]
+    }
+
+    fn problems(&self, context: &Context<'_>) -> Vec<Problem> {
+        self.0.problems(context)
+    }
+
+    fn claims(&self, context: &Context<'_>, _objects: Objects<'_>, _index: usize) -> Result<Vec<String>, RouteError> {
+        Ok(vec![context.service.name.clone()])
+    }
+
+    fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError> {
+        let Some(stable) = at(objects, STABLE) else { return Ok(Distribution::new()) };
+        weights::distribution(context, &describe(stable), &self.raw(context, stable, at(objects, CANARY))?)
+    }
+
+    fn set(
+        &self,
+        context: &Context<'_>,
+        objects: Objects<'_>,
+        wanted: Wanted<'_>,
+    ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+        let Some(live) = at(objects, STABLE) else { return Ok(objects.to_vec()) };
+        let stable_member = member(context, live)?;
+        let canary_member = at(objects, CANARY).map(|canary| member(context, canary)).transpose()?;
+        let parts = Parts::of(&wanted.receiving(), stable_member, canary_member);
+        check_tried(live, &parts, wanted)?;
+        let mut stable = live.clone();
+        if parts.stable != stable_member {
+            lead_all(context, &mut stable, &parts.stable);
+        }
+        let canary = match parts.canary {
+            Some((member, weight)) => {
+                let mut canary = self.canary(context, &stable, at(objects, CANARY), &member);
+                self.0.put_share(&mut canary, weight, context.total);
+                put_matches(&mut canary, K::PREFIX, wanted.matched);
+                self.0.place(context, &stable, &mut canary)?;
+                Some(canary)
+            }
+            None => None,
+        };
+        Ok(vec![Some(stable), canary])
+    }
+
+    fn held(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
+        let hold = |(index, path): (usize, &Value)| json!({"rule": index, "path": path});
+        Ok(own_paths(context, object).map(hold).collect())
+    }
+
+    fn restore(&self, context: &Context<'_>, object: &mut DynamicObject, held: &Value) {
+        let place = |path: &Value| (path.get("path").cloned(), path.get("pathType").cloned());
+        for (rule, path) in paths_mut(object).filter(|(_, path)| backend::is_of_service(context, service_of(path))) {
+            let was = |held: &&Value| held["rule"] == rule && place(&held["path"]) == place(path);
+            if let Some(held) = items(Some(held)).iter().find(was) {
+                *path = held["path"].clone();
+            }
+        }
+    }
+
+    /// A canary that takes more goes first, for the stable one may then lead elsewhere; else it goes last.
+    fn order(&self, _context: &Context<'_>, before: Objects<'_>, after: Objects<'_>) -> Vec<usize> {
+        let share = |objects| at(objects, CANARY).and_then(|canary| self.0.share(canary).ok()).unwrap_or((0, 1));
+        let ((before, of_before), (after, of_after)) = (share(before), share(after));
+        let rises = u64::from(after) * u64::from(of_before) > u64::from(before) * u64::from(of_after);
+        if rises { vec![CANARY, STABLE] } else { vec![STABLE, CANARY] }
+    }
+
+    fn shows(&self, _context: &Context<'_>, objects: Objects<'_>, matched: &Matched) -> bool {
+        at(objects, CANARY).is_some_and(|canary| {
+            let mut expected = canary.clone();
+            put_matches(&mut expected, K::PREFIX, Some(matched));
+            expected.metadata.annotations == canary.metadata.annotations
+        })
+    }
+
+    fn is_placed(&self, context: &Context<'_>, objects: Objects<'_>) -> bool {
+        match (at(objects, STABLE), at(objects, CANARY)) {
+            (Some(stable), Some(canary)) => self.0.is_placed(context, stable, canary),
+            (None, _) | (_, None) => true,
+        }
+    }
+}
+
+impl<K: CanaryKind> CanaryIngress<K> {
+    fn raw(
+        &self,
+        context: &Context<'_>,
+        stable: &DynamicObject,
+        canary: Option<&DynamicObject>,
+    ) -> Result<Vec<Raw>, RouteError> {
+        let kept = leads_to(context, stable)?.to_owned();
+        let Some(canary) = canary else { return Ok(vec![(kept, 1)]) };
+        let taken = leads_to(context, canary)?.to_owned();
+        if taken == kept {
+            return Ok(vec![(kept, 1)]);
+        }
+        let (weight, total) = self.0.share(canary)?;
+        Ok(vec![(kept, u64::from(total.saturating_sub(weight))), (taken, u64::from(weight))])
+    }
+
+    /// The canary with the stable one's paths of the service, all of which lead to this member.
+    fn canary(
+        &self,
+        context: &Context<'_>,
+        stable: &DynamicObject,
+        live: Option<&DynamicObject>,
+        member: &str,
+    ) -> DynamicObject {
+        let new = || {
+            DynamicObject::new(&format!("{}-canary", self.0.name()), &ingress())
+                .within(context.namespace)
+                .data(json!({"spec": {}}))
+        };
+        let mut canary = live.cloned().unwrap_or_else(new);
+        let class = stable.data.pointer("/spec/ingressClassName");
+        let spec = json!({"spec": {"ingressClassName": class, "rules": rules(context, stable)}});
+        json_patch::merge(&mut canary.data, &spec);
+        lead_all(context, &mut canary, member);
+        let is_repeated = |key: &str| key == CLASS || K::REPEATED.iter().any(|start| key.starts_with(start));
+        for (key, value) in stable.annotations().iter().filter(|(key, _)| is_repeated(key)) {
+            canary.annotations_mut().insert(key.clone(), value.clone());
+        }
+        canary
+    }
+}
+
+/// Who stands where.
+struct Parts {
+    stable: String,
+    canary: Option<(String, u32)>,
+}
+
+impl Parts {
+    /// Of two members each stays where he is, if he is anywhere.
+    fn of(receiving: &Distribution, stable: &str, canary: Option<&str>) -> Self {
+        let mut members = receiving.clone().into_iter();
+        match (members.next(), members.next()) {
+            (None, _) => Self { stable: stable.to_owned(), canary: None },
+            (Some((only, _)), None) => Self { stable: only, canary: None },
+            (Some(one), Some(other)) => {
+                let swapped = other.0 == stable || (canary == Some(one.0.as_str()) && one.0 != stable);
+                let (kept, taken) = if swapped { (other, one) } else { (one, other) };
+                Self { stable: kept.0, canary: Some(taken) }
+            }
+        }
+    }
+}
+
+/// Requests can be chosen for the canary alone.
+fn check_tried(stable: &DynamicObject, parts: &Parts, wanted: Wanted<'_>) -> Result<(), RouteError> {
+    let title = describe(stable);
+    let canary = parts.canary.as_ref().map(|(member, _)| member.as_str());
+    match wanted.matched.and_then(|matched| matched::members(matched).find(|member| Some(*member) != canary)) {
+        Some(member) => Err(RouteError::CannotCarry(format!(
+            "{title}: requests can be chosen for the canary Ingress only, and {member} stands in the stable one: leave matches out for it"
+        ))),
+        None if wanted.receiving().len() > 2 => Err(RouteError::CannotCarry(format!(
+            "{title}: it and its canary lead to two members, and three would get requests: move fewer members at once"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Says which requests the canary takes beside its share.
+fn put_matches(canary: &mut DynamicObject, prefix: &str, matched: Option<&Matched>) {
+    let sort = matched.and_then(|matched| matched.matches.first());
+    let header = sort.and_then(|sort| sort.headers.first());
+    let cookie = sort.and_then(|sort| sort.cookies.first()).map(|cookie| cookie.name.as_str());
+    let (value, pattern) = match header.and_then(FieldMatch::value) {
+        Some(Chosen::Exact(text)) => (Some(text), None),
+        Some(Chosen::Regex(text)) => (None, Some(text)),
+        Some(Chosen::Prefix(_)) | None => (None, None),
+    };
+    let name = header.map(|header| header.name.as_str());
+    for (key, text) in [(BY_HEADER, name), (BY_VALUE, value), (BY_PATTERN, pattern), (BY_COOKIE, cookie)] {
+        let key = format!("{prefix}/{key}");
+        match text {
+            Some(text) => canary.annotations_mut().insert(key, text.to_owned()),
+            None => canary.annotations_mut().remove(&key),
+        };
+    }
+}
+
+fn at(objects: Objects<'_>, index: usize) -> Option<&DynamicObject> {
+    objects.get(index).and_then(Option::as_ref)
+}
+
+/// The stable one's rules, with the paths of the service alone.
+fn rules(context: &Context<'_>, stable: &DynamicObject) -> Vec<Value> {
+    let rules = items(stable.data.pointer("/spec/rules")).iter().enumerate();
+    let own = |(index, rule): (usize, &Value)| {
+        let paths: Vec<&Value> =
+            own_paths(context, stable).filter(|(of, _)| *of == index).map(|(_, path)| path).collect();
+        let host = rule.get("host");
+        (!paths.is_empty()).then(|| match host {
+            Some(host) => json!({"host": host, "http": {"paths": paths}}),
+            None => json!({"http": {"paths": paths}}),
+        })
+    };
+    rules.filter_map(own).collect()
+}
+
+/// The paths that lead to a member of the service, with the index of their rule.
+fn own_paths<'o>(context: &Context<'o>, object: &'o DynamicObject) -> impl Iterator<Item = (usize, &'o Value)> {
+    let context = *context;
+    let rules = items(object.data.pointer("/spec/rules")).iter().enumerate();
+    let paths =
+        rules.flat_map(|(index, rule)| items(rule.pointer("/http/paths")).iter().map(move |path| (index, path)));
+    paths.filter(move |(_, path)| backend::is_of_service(&context, service_of(path)))
+}
+
+fn paths_mut(object: &mut DynamicObject) -> impl Iterator<Item = (usize, &mut Value)> {
+    let rules = object.data.pointer_mut("/spec/rules").and_then(Value::as_array_mut).into_iter().flatten().enumerate();
+    rules
+        .filter_map(|(index, rule)| Some((index, rule.pointer_mut("/http/paths")?.as_array_mut()?)))
+        .flat_map(|(index, paths)| paths.iter_mut().map(move |path| (index, path)))
+}
+
+fn lead_all(context: &Context<'_>, object: &mut DynamicObject, member: &str) {
+    for (_, path) in paths_mut(object).filter(|(_, path)| backend::is_of_service(context, service_of(path))) {
+        lead(path, context, member);
+    }
+}
+
+/// The member to which an Ingress leads.
+fn member<'c>(context: &Context<'c>, object: &DynamicObject) -> Result<&'c str, RouteError> {
+    let name = leads_to(context, object)?;
+    backend::member(context, name).ok_or_else(|| weights::unknown(context, &describe(object), name))
+}
+
+/// The one backend of the service to which an Ingress leads.
+fn leads_to<'o>(context: &Context<'_>, object: &'o DynamicObject) -> Result<&'o str, RouteError> {
+    let mut names = items(object.data.pointer("/spec/rules"))
+        .iter()
+        .flat_map(|rule| items(rule.pointer("/http/paths")))
+        .map(service_of);
+    let mut own: Vec<&str> = names.clone().filter(|name| backend::is_of_service(context, name)).collect();
+    own.dedup();
+    match own.as_slice() {
+        [one] => Ok(one),
+        [] => Err(weights::unknown(context, &describe(object), names.next().unwrap_or("none"))),
+        [one, other, ..] => Err(RouteError::Unreadable(format!(
+            "{}: its paths lead to {one} and to {other}: lead them to one Service",
+            describe(object)
+        ))),
+    }
+}

@@ -1,0 +1,79 @@
+//! Ingress of ingress-nginx with a canary Ingress.
+//!
+//! A canary inherits every annotation of its stable Ingress but the few that are repeated here, so Host and TLS are
+//! the same for both members. One that leads to the stable one's own Service is left out by the controller.
+
+use kube::ResourceExt;
+use kube::core::DynamicObject;
+
+use super::canary_ingress::CanaryKind;
+use super::capability::{Applied, Capability, Leads, Shape, Split, Verified};
+use super::refusal::{alike, refuse};
+use super::{Context, RouteError, describe};
+use crate::api::service::StableIngress;
+use crate::rollout::input::Problem;
+
+const ENABLED: &str = "nginx.ingress.kubernetes.io/canary";
+const WEIGHT: &str = "nginx.ingress.kubernetes.io/canary-weight";
+const TOTAL: &str = "nginx.ingress.kubernetes.io/canary-weight-total";
+const DEFAULT_TOTAL: u32 = 100;
+
+/// What this kind can do.
+pub(super) const CAPABILITY: Capability = Capability {
+    route: "nginx",
+    object: "Ingress of ingress-nginx and its canary Ingress",
+    split: Split::Weights { members: Some(2), parts: None },
+    external_name: Leads::Yes,
+    cluster_ip: Leads::Yes,
+    endpoint_slice: Leads::Yes,
+    own_host: false,
+    own_tls: false,
+    matches: super::canary_ingress::MATCHING,
+    shape: Shape::StableAndCanary,
+    applied: Applied::ReadBack,
+    verified: Verified::Objects,
+    note: "The Ingress is adopted, and the hub makes `<ingress>-canary`, which takes the weight of one of two members. A \
+           member that has everything stands in the adopted Ingress, and the canary is removed. Host and TLS settings \
+           are the Ingress's own, the same for both. The rollout must be the only writer of the Ingress's rules.",
+};
+
+/// The annotations of ingress-nginx.
+pub(super) struct Nginx<'r>(pub &'r StableIngress);
+
+impl CanaryKind for Nginx<'_> {
+    const CAPABILITY: &'static Capability = &CAPABILITY;
+    const PREFIX: &'static str = "nginx.ingress.kubernetes.io";
+    const REPEATED: &'static [&'static str] = &[
+        "nginx.ingress.kubernetes.io/affinity",
+        "nginx.ingress.kubernetes.io/load-balance",
+        "nginx.ingress.kubernetes.io/session-cookie-",
+        "nginx.ingress.kubernetes.io/upstream-hash-by",
+    ];
+
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    fn problems(&self, context: &Context<'_>) -> Vec<Problem> {
+        refuse(context, |reach| {
+            alike(context, reach, "ingress-nginx has one Host and one TLS setting for both members")
+        })
+    }
+
+    fn share(&self, canary: &DynamicObject) -> Result<(u32, u32), RouteError> {
+        let text = |key: &str| canary.annotations().get(key).map(String::as_str);
+        let total = text(TOTAL).map_or(Some(DEFAULT_TOTAL), |total| total.parse().ok());
+        let share = text(WEIGHT).unwrap_or("0").parse().ok().zip(total).filter(|(weight, total)| weight <= total);
+        share.filter(|_| text(ENABLED) == Some("true")).ok_or_else(|| {
+            let title = describe(canary);
+            RouteError::Unreadable(format!(
+                "{title}: annotations {ENABLED}, {WEIGHT} and {TOTAL} are not true, a whole number, and one that is not smaller: correct them, or remove the Ingress"
+            ))
+        })
+    }
+
+    fn put_share(&self, canary: &mut DynamicObject, weight: u32, total: u32) {
+        let set = [(ENABLED, "true".to_owned()), (WEIGHT, weight.to_string()), (TOTAL, total.to_string())];
+        canary.annotations_mut().extend(set.map(|(key, value)| (key.to_owned(), value)));
+    }
+}

@@ -1,0 +1,138 @@
+//! docs/routes.md says what every kind of route can do; it is made of what the kinds declare.
+
+use std::fmt::Write;
+
+use cutover::route::{
+    capabilities,
+    capability::{Applied, Capability, Leads, Matching, Shape, Split, Values, Verified},
+};
+
+use crate::command::root;
+
+const HEAD: &str = "\
+# Routes
+
+<!-- Made by `UPDATE=1 cargo test --test it routes_page`; what it says is declared in src/route/, one file a kind. -->
+
+A route is where weights live. `cutover validate` and the hub refuse a plan that needs more than its route can do, and say
+why. A backend that a route would ignore, or treat like any other, is refused as well: a weight is true or it is not written.
+
+";
+
+const FOOT: &str = "\
+- **members**: how many may carry traffic at once. **switch**: no weights, one member has everything.
+- **own Host, own TLS**: each member may be given the Host header and the TLS server name that its MemberCluster declares.
+- **chooses requests by**: what a step's `matches` may say. The conditions of one match must all hold; matches are alternatives.
+- **applied**: a write counts when the data plane has accepted it, or, where it says nothing, when it is read back.
+- **verified: traffic**: requests through the real data plane were counted at the members (`make lab-tests`).
+  **objects**: the very objects were written to a real API server, object by object; what the data plane does with them is
+  taken from its documentation and source.
+- No route mirrors requests or keeps a user on one member yet.
+";
+
+#[test]
+fn the_page_about_routes_says_what_the_routes_declare() {
+    let path = root().join("docs/routes.md");
+    let page = page();
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(kept == page, "docs/routes.md differs: UPDATE=1 cargo test --test it routes_page");
+}
+
+fn page() -> String {
+    let mut page = HEAD.to_owned();
+    let columns = [
+        "route",
+        "weights",
+        "members",
+        "ExternalName",
+        "ClusterIP",
+        "EndpointSlice",
+        "own Host",
+        "own TLS",
+        "chooses requests by",
+        "objects",
+        "applied",
+        "verified",
+    ];
+    writeln!(page, "| {} |\n|{}", columns.join(" | "), "---|".repeat(columns.len())).unwrap();
+    for route in capabilities() {
+        writeln!(page, "| {} |", row(route).join(" | ")).unwrap();
+    }
+    writeln!(page, "\n{FOOT}").unwrap();
+    for route in capabilities() {
+        writeln!(page, "## {}\n{}. {}{}\n", route.route, route.object, route.note, refusals(route)).unwrap();
+    }
+    format!("{}\n", page.trim_end())
+}
+
+fn row(route: &Capability) -> [String; 12] {
+    let yes = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
+    let leads = |leads: Leads| yes(leads == Leads::Yes);
+    let (weights, members) = match route.split {
+        Split::Weights { members, parts } => (
+            parts.map_or_else(|| "whole units".to_owned(), |parts| format!("whole {parts}ths")),
+            members.map_or_else(|| "any".to_owned(), |most| most.to_string()),
+        ),
+        Split::Switch => ("switch".to_owned(), "1".to_owned()),
+    };
+    let shape = match route.shape {
+        Shape::OneObject => "one",
+        Shape::StableAndCanary => "a stable one and a canary",
+        Shape::ObjectPerMember => "one a member",
+    };
+    let applied = match route.applied {
+        Applied::Accepted => "accepted",
+        Applied::ReadBack => "read back",
+    };
+    let verified = match route.verified {
+        Verified::Traffic => "traffic",
+        Verified::Objects => "objects",
+    };
+    [
+        format!("`{}`", route.route),
+        weights,
+        members,
+        leads(route.external_name),
+        leads(route.cluster_ip),
+        leads(route.endpoint_slice),
+        yes(route.own_host),
+        yes(route.own_tls),
+        chooses(route.matches),
+        shape.to_owned(),
+        applied.to_owned(),
+        verified.to_owned(),
+    ]
+}
+
+/// By what a route can tell requests apart.
+fn chooses(can: Matching) -> String {
+    let ways = |values: Values| {
+        let ways = [(values.exact, "exact"), (values.prefix, "prefix"), (values.regex, "regex")];
+        let ways: Vec<&str> = ways.into_iter().filter(|(can, _)| *can).map(|(_, way)| way).collect();
+        values.only.map_or_else(|| ways.join(", "), |only| format!("`{only}`"))
+    };
+    let sorts = [("header", can.headers), ("cookie", can.cookies), ("query", can.query)];
+    let sorts = sorts.into_iter().filter(|(_, values)| *values != Values::NONE);
+    let sorts: Vec<String> = sorts.map(|(sort, values)| format!("{sort} ({})", ways(values))).collect();
+    match (sorts.is_empty(), can.single) {
+        (true, _) => "no".to_owned(),
+        (false, true) => format!("one condition: {}", sorts.join(" or ")),
+        (false, false) => sorts.join(", "),
+    }
+}
+
+fn refusals(route: &Capability) -> String {
+    let backends = [
+        ("ExternalName", route.external_name),
+        ("ClusterIP", route.cluster_ip),
+        ("EndpointSlice", route.endpoint_slice),
+    ];
+    let refusal = |(backend, leads)| match leads {
+        Leads::Yes => None,
+        Leads::No { why, remedy } => Some(format!("\n\nRefused with {backend}: {why}; {remedy}.")),
+    };
+    backends.into_iter().filter_map(refusal).collect()
+}
