@@ -24,6 +24,7 @@ use crate::{
         self, Observation, RouteKey,
         input::{BackendSeen, Problem, Request, RouteSeen, SourceSeen},
         plan::plan,
+        ramp::ramp,
     },
     route::{self, Wanted},
 };
@@ -115,7 +116,11 @@ fn refused(rollout: &FleetRollout, subject: &Subject, memory: &mut Memory) -> Op
 fn beyond(rollout: &FleetRollout, subject: &Subject) -> Option<Problem> {
     let (spec, status) = (&rollout.spec, &subject.status);
     let start = status.asked.as_ref().map(|asked| &asked.weights).or(status.primary.as_ref())?;
-    let steps = plan(start, &rollout::declared(spec), &spec.strategy, spec.weight_total).ok()?;
+    let steps = match spec.mode() {
+        Mode::Member => plan(start, &rollout::declared(spec), &spec.strategy, spec.weight_total),
+        Mode::Service => ramp(spec),
+    };
+    let steps = steps.ok()?;
     subject.declared.iter().flat_map(|placed| placed.spec.routes.iter().map(move |route| (placed, route))).find_map(
         |(placed, route)| {
             let refusal = |step| route::capability(route).refusal(Wanted::of(step));

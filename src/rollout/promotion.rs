@@ -24,6 +24,9 @@ pub(super) fn first_sight(pass: &mut Pass<'_>) -> Option<Problem> {
             return Some(problem);
         }
         pass.status.promoted = Some(Promoted { revision, services });
+        let now = pass.now();
+        pass.wake_at(now);
+        return Some(Problem::new(Reason::BackendNotReady, "the Services of primary and canary are made"));
     }
     let primary = split(0, pass.input.spec.weight_total);
     if let Some(problem) = pass.input.seen.refused.clone() {

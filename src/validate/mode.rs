@@ -2,7 +2,7 @@
 
 use super::problem::{Problem, quoted};
 use crate::{
-    api::{Backend, CANARY, FleetRolloutSpec, Mode, strategy::Ramp},
+    api::{Backend, CANARY, FleetRolloutSpec, Mode, Route, strategy::Ramp},
     rollout::ramp::ramp,
 };
 
@@ -52,6 +52,13 @@ fn service_mode(spec: &FleetRolloutSpec) -> Vec<Problem> {
             )
         }))
     }));
+    problems.extend(spec.services.iter().enumerate().filter(|(_, service)| service.routes.iter().any(switches)).map(
+        |(place, _)| {
+            let path = format!("spec.services[{place}].routes");
+            let found = "a kubernetes route switches the very Service that says what shall be";
+            Problem::error(path, found, "use another kind of route, or declare spec.members")
+        },
+    ));
     problems.extend(spec.strategy.ramp.iter().flat_map(shape));
     if problems.is_empty()
         && let Err(problem) = ramp(spec)
@@ -64,6 +71,10 @@ fn service_mode(spec: &FleetRolloutSpec) -> Vec<Problem> {
         ));
     }
     problems
+}
+
+const fn switches(route: &Route) -> bool {
+    matches!(route, Route::Kubernetes(_))
 }
 
 fn shape(ramp: &Ramp) -> Vec<Problem> {

@@ -66,13 +66,13 @@ pub fn plans(references: &References) -> Vec<Plan> {
     ordinary(references)
 }
 
-/// Every index of P1, P2 and P12 (once) on two runs, and at least twenty of each other pattern on each run.
+/// Every index of P1, P2 and P12 (once) on three runs, and at least twenty of each other pattern on each run.
 pub fn ordinary(references: &References) -> Vec<Plan> {
     let mut plans = Vec::new();
     for (pattern, variants) in PATTERNS {
-        for run in Run::ALL {
+        for run in Run::ALL.into_iter().filter(|run| run.suits(pattern)) {
             let whole = matches!(pattern, 1 | 2) || pattern == 12;
-            if whole && matches!(run, Run::Promotion | Run::Rollback) {
+            if whole && matches!(run, Run::Promotion | Run::Rollback | Run::Service) {
                 plans.extend(enumerated(references, Plan { pattern, ..Plan::clean(run, 0) }));
             } else {
                 let least = if matches!(run, Run::Promotion | Run::Rollback) { 24 } else { 20 };
@@ -107,7 +107,7 @@ fn sampled(references: &References, pattern: u8, run: Run, count: usize, seed: u
 fn every(references: &References) -> Vec<Plan> {
     let mut plans = Vec::new();
     for (pattern, variants) in PATTERNS {
-        for run in Run::ALL {
+        for run in Run::ALL.into_iter().filter(|run| run.suits(pattern)) {
             for what in 0..variants.len() {
                 let plan = Plan { pattern, what, ..Plan::clean(run, (what % 2) as u64) };
                 plans.extend(enumerated(references, plan));
@@ -119,6 +119,8 @@ fn every(references: &References) -> Vec<Plan> {
 
 /// Plans that were never made before.
 fn fresh(references: &References, seed: u64) -> Vec<Plan> {
-    let every = PATTERNS.iter().flat_map(|(pattern, _)| Run::ALL.map(|run| (*pattern, run)));
+    let every = PATTERNS
+        .iter()
+        .flat_map(|(pattern, _)| Run::ALL.into_iter().filter(|run| run.suits(*pattern)).map(|run| (*pattern, run)));
     every.flat_map(|(pattern, run)| sampled(references, pattern, run, 4, seed + 1000)).collect()
 }

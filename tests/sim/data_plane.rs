@@ -17,6 +17,8 @@ pub type Weights = BTreeMap<String, u32>;
 #[derive(Default)]
 pub struct DataPlane {
     routes: BTreeMap<String, Seen>,
+    /// The member to which each Service leads, by its external name.
+    leads: BTreeMap<String, String>,
 }
 
 struct Seen {
@@ -38,6 +40,11 @@ pub fn weights(route: &Value) -> Weights {
 
 impl DataPlane {
     pub fn see(&mut self, change: &Change) {
+        if change.plural == "services" && change.namespace == "shop" {
+            let host = change.after.as_ref().and_then(|service| service["spec"]["externalName"].as_str());
+            let member = host.and_then(|host| host.split('.').next()).unwrap_or_default();
+            self.leads.insert(change.name.clone(), member.to_owned());
+        }
         if change.plural != "httproutes" {
             return;
         }
@@ -78,8 +85,15 @@ impl DataPlane {
         said
     }
 
-    /// The weights by which each route splits traffic now.
+    /// The weights by which each route splits traffic among members now.
     pub fn shares(&self) -> BTreeMap<String, Weights> {
-        self.routes.iter().map(|(name, seen)| (name.clone(), seen.taken.clone())).collect()
+        let by_member = |taken: &Weights| {
+            let mut shares = Weights::new();
+            for (backend, weight) in taken {
+                *shares.entry(self.leads.get(backend).cloned().unwrap_or_default()).or_default() += weight;
+            }
+            shares
+        };
+        self.routes.iter().map(|(name, seen)| (name.clone(), by_member(&seen.taken))).collect()
     }
 }

@@ -319,6 +319,7 @@ impl Drive {
             .collect();
         let gone = matches!((world.plan.pattern, world.plan.variant()), (16 | 17, "namespace" | "crd" | "terminating"));
         let wanted = match phase.as_deref() {
+            Some("Succeeded") if world.scenario.run == Run::Service => nonzero(&world.scenario.end),
             Some("Succeeded") => nonzero(&declared),
             Some(_) | None if good.is_empty() => start,
             Some(_) | None => good,

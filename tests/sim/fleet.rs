@@ -103,12 +103,8 @@ impl Fleet {
         for (route, weights) in shares {
             let Some(service) = scenario.service_of(route) else { continue };
             let total: u32 = weights.values().sum();
-            for (backend, weight) in weights {
-                let Some(member) =
-                    backend.strip_prefix(&format!("{service}-")).and_then(|name| self.members.get_mut(name))
-                else {
-                    continue;
-                };
+            for (member, weight) in weights {
+                let Some(member) = self.members.get_mut(member) else { continue };
                 let requests = RATE * passed * f64::from(*weight) / f64::from(total.max(1));
                 let counted = member.counted.entry(service.to_owned()).or_default();
                 counted.0 += requests * (1.0 - member.errors);

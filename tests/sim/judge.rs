@@ -71,6 +71,8 @@ pub struct Judge {
     pub written: BTreeMap<String, usize>,
     last_hub_write: Option<Timestamp>,
     backends: BTreeSet<String>,
+    /// The member to which each Service leads.
+    leads: BTreeMap<String, String>,
 }
 
 /// A canary gets more again than somebody's edit had left it.
@@ -104,6 +106,7 @@ impl Judge {
             written: BTreeMap::new(),
             last_hub_write: None,
             backends: BTreeSet::new(),
+            leads: BTreeMap::new(),
         }
     }
 
@@ -152,7 +155,7 @@ impl Judge {
         match change.plural.as_str() {
             "httproutes" => self.see_route(world, change, by_hub),
             "fleetrollouts" if change.name == "shop" => self.see_rollout(world, change, by_hub),
-            "services" if change.namespace == "shop" => self.see_backend(change),
+            "services" if change.namespace == "shop" => self.see_backend(world, change, by_hub),
             _ => {}
         }
     }
@@ -212,7 +215,10 @@ impl Judge {
                 let spec = |object: &Option<Arc<Value>>| object.as_ref().map(|object| object["spec"].clone());
                 change.after.is_none() || spec(&change.before) == spec(&change.after)
             }
-            "services" => change.namespace == "shop" && change.name.contains("-eu-"),
+            "services" => {
+                let made = ["-eu-", "-primary", "-canary"].iter().any(|part| change.name.contains(part));
+                change.namespace == "shop" && made
+            }
             "httproutes" => {
                 change.namespace == "shop"
                     && self.wanted.contains_key(&change.name)
@@ -239,11 +245,44 @@ impl Judge {
         }
     }
 
-    fn see_backend(&mut self, change: &Change) {
+    fn see_backend(&mut self, world: &World, change: &Change, by_hub: bool) {
+        let host = change.after.as_ref().and_then(|service| service["spec"]["externalName"].as_str());
+        let member = host.and_then(|host| host.split('.').next()).unwrap_or_default().to_owned();
+        let before = self.leads.insert(change.name.clone(), member.clone());
+        if by_hub && before.is_some_and(|before| before != member) {
+            self.judge_lead(world, change, &member);
+        }
         match change.verb {
             Verb::Delete => self.backends.remove(&change.name),
             Verb::Create | Verb::Update => self.backends.insert(change.name.clone()),
         };
+    }
+
+    /// I17: no traffic is on a canary that is led elsewhere, and the primary becomes what the canary has proven.
+    fn judge_lead(&mut self, world: &World, change: &Change, member: &str) {
+        let canary = self.routes.values().map(|route| at(&route.weights, "canary")).max().unwrap_or(0);
+        if change.name.ends_with("-canary") && canary > 0 {
+            self.break_rule(world, format!("I17: {} is led to {member} with {canary} on it", change.name));
+        }
+        if !change.name.ends_with("-primary") {
+            return;
+        }
+        let stood = self.shown.as_ref().is_some_and(|shown| {
+            let time = shown.until.unwrap_or(change.at).duration_since(shown.since);
+            at(&shown.weights, "canary") >= 60 && time >= seconds(DWELL)
+        });
+        let since = self.shown.as_ref().map(|shown| shown.since);
+        let proven = world.fleet().members.get(member).and_then(|found| found.proven);
+        let evidence = proven.is_some_and(|(_, about)| since.is_some_and(|since| about >= since));
+        let same = self.leads.get(&change.name.replace("-primary", "-canary")).map(String::as_str) == Some(member);
+        if !(stood && evidence && same) {
+            self.break_rule(world, format!("I17: {} becomes {member}, which was not proven", change.name));
+        }
+    }
+
+    /// The member behind a member of the distribution: in service mode where the copy leads.
+    fn behind(&self, service: &str, member: &str) -> String {
+        self.leads.get(&format!("{service}-{member}")).cloned().unwrap_or_else(|| member.to_owned())
     }
 
     fn see_route(&mut self, world: &World, change: &Change, by_hub: bool) {
@@ -339,9 +378,10 @@ impl Judge {
     fn judge_rise(&mut self, world: &World, change: &Change, (member, from, to): (&str, u32, u32), mark: (u64, u64)) {
         let name = &change.name;
         let now = change.at;
+        let behind = self.behind(self.wanted.get(name).copied().unwrap_or_default(), member);
         let (down, probed, proven, others_answer) = {
             let fleet = world.fleet();
-            let found = fleet.members.get(member);
+            let found = fleet.members.get(&behind);
             let others = fleet
                 .members
                 .iter()
@@ -564,7 +604,9 @@ pub fn nonzero(weights: &Weights) -> Weights {
 
 fn by_member(weights: &Weights, service: &str) -> Weights {
     let prefix = format!("{service}-");
-    weights.iter().map(|(name, weight)| (name.strip_prefix(&prefix).unwrap_or(name).to_owned(), *weight)).collect()
+    let member =
+        |name: &str| if name == service { "primary" } else { name.strip_prefix(&prefix).unwrap_or(name) }.to_owned();
+    weights.iter().map(|(name, weight)| (member(name), *weight)).collect()
 }
 
 fn distribution(value: &Value) -> Weights {

@@ -15,10 +15,18 @@ pub enum Run {
     Retarget,
     /// The rollout is deleted in mid-run.
     Deletion,
+    /// Service mode: the Service is pointed at another cluster.
+    Service,
 }
 
 impl Run {
-    pub const ALL: [Self; 5] = [Self::Promotion, Self::Fleet, Self::Rollback, Self::Retarget, Self::Deletion];
+    pub const ALL: [Self; 6] =
+        [Self::Promotion, Self::Fleet, Self::Rollback, Self::Retarget, Self::Deletion, Self::Service];
+
+    /// What the pattern does can be done in this run: some deeds are about the members that a rollout declares.
+    pub const fn suits(self, pattern: u8) -> bool {
+        !matches!(self, Self::Service) || matches!(pattern, 1..=9 | 12..=15 | 21 | 22 | 24)
+    }
 
     fn name(self) -> &'static str {
         match self {
@@ -27,6 +35,7 @@ impl Run {
             Self::Rollback => "rollback",
             Self::Retarget => "retarget",
             Self::Deletion => "deletion",
+            Self::Service => "service",
         }
     }
 }

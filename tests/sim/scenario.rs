@@ -39,9 +39,14 @@ impl Scenario {
                 let end = match run {
                     Run::Rollback | Run::Deletion => old.clone(),
                     Run::Retarget => weights(&[("eu-1", 50), ("eu-4", 50)]),
-                    Run::Promotion | Run::Fleet => weights(&[("eu-3", 100)]),
+                    Run::Promotion | Run::Fleet | Run::Service => weights(&[("eu-3", 100)]),
                 };
                 (routes, end)
+            }
+            Run::Service => {
+                let primary = weights(&[("primary", 100)]);
+                let routes = BTreeMap::from([("public", "shop"), ("partner", "shop")]);
+                return Self { run, routes, start: primary.clone(), end: primary };
             }
             Run::Fleet => {
                 (BTreeMap::from([("public", "shop"), ("checkout", "checkout")]), weights(&[("eu-1", 20), ("eu-3", 80)]))
@@ -70,13 +75,14 @@ impl Scenario {
         let members = match self.run {
             Run::Promotion | Run::Rollback | Run::Retarget | Run::Deletion => members(&[("eu-3", 100)]),
             Run::Fleet => members(&[("eu-1", 20), ("eu-3", 80)]),
+            Run::Service => Value::Null,
         };
         let first = if self.run == Run::Promotion {
             json!({"progress": "20%", "wait": "Promotion"})
         } else {
             json!({"progress": "20%"})
         };
-        json!({
+        let mut spec = json!({
             "services": services,
             "members": members,
             "strategy": {"bake": "15s", "keepPrevious": "10s", "progressDeadline": "30m",
@@ -90,7 +96,15 @@ impl Scenario {
                               "denominator": "sum(increase(http_requests_total{service=\"{{ service }}\"}[{{ window }}]))"},
                 }],
             },
-        })
+        });
+        if let (Run::Service, Some(fields)) = (self.run, spec.as_object_mut()) {
+            fields.remove("members");
+            fields.insert(
+                "strategy".to_owned(),
+                json!({"bake": "15s", "progressDeadline": "30m", "ramp": {"stepWeights": [20, 60]}}),
+            );
+        }
+        spec
     }
 
     /// The members that are registered.
@@ -122,7 +136,10 @@ impl Scenario {
                 world.create(ROUTES, &self.route(route, service));
             }
         }
-        for service in self.routes.values() {
+        if self.run == Run::Service {
+            world.create("/api/v1/namespaces/shop/services", &own_service("eu-1"));
+        }
+        for service in self.routes.values().filter(|_| self.run != Run::Service) {
             for member in self.start.keys() {
                 world.create("/api/v1/namespaces/shop/services", &backend(service, member));
             }
@@ -157,6 +174,11 @@ impl Scenario {
     }
 
     pub fn route(&self, name: &str, service: &str) -> Value {
+        if self.run == Run::Service {
+            let mut route = Self::of(Run::Promotion).route(name, service);
+            route["spec"]["rules"][0]["backendRefs"] = json!([{"name": service, "port": 80, "weight": 100}]);
+            return route;
+        }
         let backends: Vec<Value> = self
             .start
             .iter()
@@ -181,6 +203,11 @@ impl Scenario {
         let stood = world.judge().stood(world.now());
         match self.run {
             Run::Promotion | Run::Fleet => {}
+            Run::Service => {
+                if status["phase"] == "Initialized" && status.get("run").is_none() {
+                    world.patch("/api/v1/namespaces/shop/services/shop", &own_service("eu-3"), "user");
+                }
+            }
             Run::Rollback => {
                 if step == 2 && stood > 4.0 {
                     world.fleet().member("eu-3").errors = 0.3;
@@ -207,7 +234,8 @@ pub fn is_over(world: &World) -> bool {
     world.rollout().is_none_or(|rollout| {
         let phase = rollout["status"]["phase"].as_str().unwrap_or_default();
         let observed = rollout["status"]["observedGeneration"] == rollout["metadata"]["generation"];
-        observed && ["Initialized", "Succeeded", "Failed", "RolledBack"].contains(&phase)
+        let begun = world.scenario.run != Run::Service || rollout["status"]["run"].is_object();
+        observed && begun && ["Initialized", "Succeeded", "Failed", "RolledBack"].contains(&phase)
     })
 }
 
@@ -238,6 +266,13 @@ pub fn member(name: &str) -> Value {
             "prometheus": {"url": {"address": format!("https://prometheus.{name}.example.com")}},
         },
     })
+}
+
+/// Service mode: the user's own Service, pointed at a member.
+fn own_service(member: &str) -> Value {
+    let mut service = backend("shop", member);
+    service["metadata"] = json!({"name": "shop", "namespace": "shop", "annotations": {"cutover.dev/member": member}, "labels": {"team": "web"}});
+    service
 }
 
 /// A backend that was made by hand before there was a hub.
