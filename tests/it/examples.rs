@@ -3,7 +3,11 @@
 use std::path::PathBuf;
 
 use cutover::{
-    rollout::plan::plan,
+    api::Mode,
+    rollout::{
+        plan::plan,
+        ramp::{ramp, split},
+    },
     validate::{declared_start, file, target},
 };
 
@@ -33,8 +37,14 @@ fn every_example_is_valid_and_has_a_plan_that_ends_at_the_target() {
         );
         assert!(!rollouts.rollouts.is_empty());
         for (name, spec) in &rollouts.rollouts {
-            let steps = plan(&declared_start(spec).unwrap(), &target(spec), &spec.strategy, spec.weight_total).unwrap();
-            assert_eq!(steps.last().unwrap().weights, target(spec), "{name}");
+            let (total, strategy) = (spec.weight_total, &spec.strategy);
+            let (steps, end) = match spec.mode() {
+                Mode::Member => {
+                    (plan(&declared_start(spec).unwrap(), &target(spec), strategy, total).unwrap(), target(spec))
+                }
+                Mode::Service => (ramp(spec).unwrap(), split(0, total)),
+            };
+            assert_eq!(steps.last().unwrap().weights, end, "{name}");
         }
     }
 }
