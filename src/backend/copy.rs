@@ -4,7 +4,7 @@ use kube::{ResourceExt, core::DynamicObject};
 use serde_json::{Map, Value};
 
 use super::{check_owner, cluster_ip, name, targets};
-use crate::api::{Reason, ServiceCopy, ServiceSpec};
+use crate::api::{Backend, Reason, ServiceCopy, ServiceSpec};
 use crate::rollout::input::{Problem, SourceSeen};
 use crate::route::owner;
 use crate::route::{Context, Write};
@@ -21,12 +21,22 @@ pub fn source(service: &ServiceSpec, object: Option<&DynamicObject>) -> SourceSe
             format!("{title} does not exist: it says what the canary shall be; make it, or correct spec.services");
         return SourceSeen::Unusable(Problem::new(Reason::ServiceNotFound, message));
     };
-    let fits = cluster_ip::check_target(&title, &object.data)
+    let fits = check_type(&title, service, object)
+        .and_then(|()| cluster_ip::check_target(&title, &object.data))
         .and_then(|()| cluster_ip::check_port(&title, &object.data, service.port));
     match fits {
         Err(problem) => SourceSeen::Unusable(problem),
         Ok(()) => SourceSeen::Found(carried(object)),
     }
+}
+
+/// What a route can do depends on what its backends are said to be.
+fn check_type(title: &str, service: &ServiceSpec, object: &DynamicObject) -> Result<(), Problem> {
+    if carried(object).external_name().is_none() || matches!(service.backend, Backend::ExternalName(_)) {
+        return Ok(());
+    }
+    let message = format!("{title} is of type ExternalName: say backend: {{externalName: {{}}}}");
+    Err(Problem::new(Reason::CannotCarryWeights, message))
 }
 
 fn carried(object: &DynamicObject) -> ServiceCopy {

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::mistakes::{Mistake, made};
 use crate::{
-    api::{Reason, ServiceSpec, status::Run},
+    api::{Distribution, Reason, ServiceSpec, status::Run},
     rollout::decision::Action,
 };
 
@@ -35,6 +35,16 @@ pub(super) fn watch(pass: &mut Pass<'_>) {
         run.dead = dead;
     }
     identities(pass);
+    keep_backends(pass);
+}
+
+/// What somebody took away is made again while a run sends traffic to it: a route must not name what is not there.
+fn keep_backends(pass: &mut Pass<'_>) {
+    let carrying = |weights: &Distribution| -> Vec<String> {
+        weights.iter().filter(|(_, weight)| **weight > 0).map(|(name, _)| name.clone()).collect()
+    };
+    let needed = pass.status.asked.as_ref().map(|asked| carrying(&asked.weights)).unwrap_or_default();
+    backends_not_ready(pass, &needed);
 }
 
 fn is_dead(pass: &Pass<'_>, run: &Run, member: &str, canary: bool) -> bool {
@@ -132,7 +142,10 @@ pub(super) fn backends_not_ready(pass: &mut Pass<'_>, members: &[String]) -> Opt
             BackendSeen::Ready => continue,
             BackendSeen::Outdated(_) if made(Mistake::RouteBeforeBackend) => continue,
             BackendSeen::Outdated(failed) => {
-                pass.actions.push(Action::WriteBackend { service: service.clone(), member: member.clone() });
+                let action = Action::WriteBackend { service: service.clone(), member: member.clone() };
+                if !pass.actions.contains(&action) {
+                    pass.actions.push(action);
+                }
                 let of = format!("the backend of {member} for {service}");
                 let message = match failed {
                     None => format!("{of} is being written"),

@@ -48,7 +48,17 @@ pub(super) fn first_sight(pass: &mut Pass<'_>) -> Option<Problem> {
         Ok(_) => {}
     }
     pass.status.primary = Some(primary);
+    // A route that names the user's own Service would send everybody after it when that changes.
+    pass.ask_anew();
     None
+}
+
+/// The routes must be led to the primary before a Service may change.
+pub(super) fn not_led_yet(pass: &Pass<'_>) -> Option<Standing> {
+    let message =
+        "the routes are led to the primary, which leads where the Service does; change no Service before that";
+    let led = pass.status.asked.is_some() && pass.confirmed_everywhere();
+    (!led).then(|| Standing::new(Phase::Initializing, Reason::Confirming, message))
 }
 
 fn both() -> Vec<String> {

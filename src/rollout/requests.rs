@@ -136,7 +136,8 @@ fn go_back(pass: &mut Pass<'_>, request: &Request, reason: Reason) -> Outcome {
         return Ok("the run is going back already".to_owned());
     }
     if run.promoting_since.is_some() {
-        return Err("what passed is being copied to the primary; to go back declare the old Services again".to_owned());
+        return Err("what passed is being copied to the primary; to go back declare the old Services again, with skipAnalysis: true if it must be now"
+            .to_owned());
     }
     let why = request.spec.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
     pass.retreat(reason, format!("{} asked for {}{why}", request.spec.requested_by, request.spec.verb), true);

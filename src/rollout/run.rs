@@ -70,6 +70,9 @@ fn at_target(pass: &mut Pass<'_>, target: &Target) -> Standing {
             if let Some(problem) = promotion::keep_copies(pass) {
                 return Standing::held(problem);
             }
+            if let Some(standing) = promotion::not_led_yet(pass) {
+                return standing;
+            }
             (format!("revision {}", target.revision), "change a Service to begin")
         }
     };
@@ -100,7 +103,9 @@ fn failed(pass: &Pass<'_>) -> Standing {
 /// Something else was declared while the run went on: wait for the writes under way, then a new run from there.
 fn new_target(pass: &mut Pass<'_>) -> Option<Standing> {
     let (run, target) = (pass.run()?, target(pass).ok()?);
-    let unmoved = target.revision == run.revision || run.promoting_since.is_some();
+    // Without analysis it is an order: the only way out when what passed dies while it is promoted.
+    let promoting = run.promoting_since.is_some() && !pass.input.spec.skip_analysis;
+    let unmoved = target.revision == run.revision || promoting;
     if run.retreat.is_some() || unmoved || pass.input.seen.refused.is_some() {
         return None;
     }

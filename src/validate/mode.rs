@@ -44,7 +44,9 @@ fn service_mode(spec: &FleetRolloutSpec) -> Vec<Problem> {
             &path,
             "primary and canary are made by the hub, and no member is there to name",
         );
-        existing.into_iter().chain((service.name.len() > LONGEST_SERVICE).then(|| {
+        let slices = matches!(service.backend, Backend::EndpointSlice(_));
+        let slices = refuse(slices, &path, "the copies are what the Service is: externalName or clusterIP");
+        existing.into_iter().chain(slices).chain((service.name.len() > LONGEST_SERVICE).then(|| {
             Problem::error(
                 format!("spec.services[{place}].name"),
                 format!("{} has {} characters", quoted(&service.name), service.name.len()),

@@ -66,6 +66,9 @@ pub fn plans(references: &References) -> Vec<Plan> {
     ordinary(references)
 }
 
+/// Plans of a pattern on a run of which not every index is tried.
+const LEAST: usize = 20;
+
 /// Every index of P1, P2 and P12 (once) on three runs, and at least twenty of each other pattern on each run.
 pub fn ordinary(references: &References) -> Vec<Plan> {
     let mut plans = Vec::new();
@@ -75,8 +78,7 @@ pub fn ordinary(references: &References) -> Vec<Plan> {
             if whole && matches!(run, Run::Promotion | Run::Rollback | Run::Service) {
                 plans.extend(enumerated(references, Plan { pattern, ..Plan::clean(run, 0) }));
             } else {
-                let least = if matches!(run, Run::Promotion | Run::Rollback) { 24 } else { 20 };
-                plans.extend(sampled(references, pattern, run, variants.len().max(least), 1));
+                plans.extend(sampled(references, pattern, run, variants.len().max(LEAST), 1));
             }
         }
     }
@@ -84,9 +86,14 @@ pub fn ordinary(references: &References) -> Vec<Plan> {
 }
 
 fn enumerated(references: &References, plan: Plan) -> Vec<Plan> {
-    let bads: &[Bad] = if plan.pattern == 12 { &Bad::ALL } else { &[Bad::Conflict] };
-    let indices = 1..=references.most(&plan);
-    indices.flat_map(|k| bads.iter().map(move |bad| Plan { k, bad: *bad, ..plan })).collect()
+    let most = references.most(&plan);
+    let every = || (1..=most).flat_map(|k| Bad::ALL.map(|bad| Plan { k, bad, ..plan }));
+    match (plan.pattern, plan.run) {
+        // The calls of service mode are the newest: each of them goes wrong in every way.
+        (12, Run::Service) => every().collect(),
+        (12, _) => (1..=most).map(|k| Plan { k, bad: Bad::ALL[k % Bad::ALL.len()], ..plan }).collect(),
+        _ => (1..=most).map(|k| Plan { k, ..plan }).collect(),
+    }
 }
 
 /// So many, spread over variants and indices.
@@ -110,7 +117,9 @@ fn every(references: &References) -> Vec<Plan> {
         for run in Run::ALL.into_iter().filter(|run| run.suits(pattern)) {
             for what in 0..variants.len() {
                 let plan = Plan { pattern, what, ..Plan::clean(run, (what % 2) as u64) };
-                plans.extend(enumerated(references, plan));
+                let bads: &[Bad] = if pattern == 12 { &Bad::ALL } else { &[Bad::Conflict] };
+                let indices = 1..=references.most(&plan);
+                plans.extend(indices.flat_map(|k| bads.iter().map(move |bad| Plan { k, bad: *bad, ..plan })));
             }
         }
     }

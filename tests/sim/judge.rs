@@ -249,7 +249,16 @@ impl Judge {
         let host = change.after.as_ref().and_then(|service| service["spec"]["externalName"].as_str());
         let member = host.and_then(|host| host.split('.').next()).unwrap_or_default().to_owned();
         let before = self.leads.insert(change.name.clone(), member.clone());
-        if by_hub && before.is_some_and(|before| before != member) {
+        let named = |route: &&String| {
+            let object = world.object(&format!("{}/{route}", super::scenario::ROUTES)).unwrap_or_default();
+            weights(&object).get(&change.name).is_some_and(|weight| *weight > 0)
+        };
+        let changed = before.as_ref().is_some_and(|before| *before != member);
+        let own = self.wanted.values().any(|service| *service == change.name);
+        if own && !by_hub && changed && self.wanted.keys().any(|route| named(&route)) {
+            self.break_rule(world, format!("I2: a route names {} itself, which is led to {member}", change.name));
+        }
+        if by_hub && changed {
             self.judge_lead(world, change, &member);
         }
         match change.verb {
@@ -282,7 +291,8 @@ impl Judge {
 
     /// The member behind a member of the distribution: in service mode where the copy leads.
     fn behind(&self, service: &str, member: &str) -> String {
-        self.leads.get(&format!("{service}-{member}")).cloned().unwrap_or_else(|| member.to_owned())
+        let copy = self.leads.get(&format!("{service}-{member}")).filter(|_| ["primary", "canary"].contains(&member));
+        copy.cloned().unwrap_or_else(|| member.to_owned())
     }
 
     fn see_route(&mut self, world: &World, change: &Change, by_hub: bool) {

@@ -811,3 +811,11 @@ fn an_analysis_that_is_changed_in_mid_run_applies_at_the_next_check_and_is_told(
     world.run_for(30);
     assert_eq!(told(&world), 1, "once, and not at every check");
 }
+
+#[test]
+fn a_backend_that_is_taken_away_in_mid_run_is_made_again() {
+    let mut world = at_first_step();
+    world.unready_backends = true;
+    world.run_for(1);
+    assert!(!world.unready_backends, "{:?}", world.status);
+}

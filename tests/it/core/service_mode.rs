@@ -1,8 +1,9 @@
 //! Service mode: a change of the users' own Services is proven on the canary and then copied to the primary.
 
 use cutover::api::{CANARY, Distribution, PRIMARY, Phase, Reason, Verb, request::RequestState, status::Outcome};
+use cutover::rollout::input::Accepted;
 
-use super::world::{Crash, Metrics, World, of, spec};
+use super::world::{Crash, Metrics, World, Writes, of, spec};
 
 const OLD: &str = "eu-1.example.com";
 const NEW: &str = "eu-3.example.com";
@@ -29,8 +30,10 @@ fn shows(world: &World, phase: Phase, reason: Reason) {
     assert_eq!((status.phase, status.reason), (phase, reason), "{}", status.message);
 }
 
+/// What was written after the routes had been led to the primary.
 fn written(world: &World) -> Vec<Distribution> {
-    world.written.iter().map(|(_, weights)| weights.clone()).collect()
+    let services = world.spec.services.len();
+    world.written.iter().skip(services).map(|(_, weights)| weights.clone()).collect()
 }
 
 fn outcome(world: &World) -> Option<Outcome> {
@@ -56,10 +59,10 @@ fn until(world: &mut World, what: impl Fn(&World) -> bool) {
 }
 
 #[test]
-fn first_sight_makes_both_copies_and_moves_nothing() {
+fn first_sight_makes_both_copies_and_leads_the_routes_to_the_primary() {
     let world = ramp();
     assert_eq!((world.leads(PRIMARY), world.leads(CANARY)), (OLD, OLD));
-    assert!(world.written.is_empty());
+    assert_eq!(world.written.iter().map(|(_, weights)| weights.clone()).collect::<Vec<_>>(), [split(100, 0)]);
     assert_eq!(world.status.primary, Some(split(100, 0)));
 }
 
@@ -187,6 +190,37 @@ fn a_primary_that_dies_while_it_is_promoted_leaves_the_traffic_on_the_canary() {
     shows(&world, Phase::Held, Reason::WayBackDead);
     world.down.clear();
     until(&mut world, |world| world.status.phase == Phase::Succeeded);
+    assert_eq!(world.live(), split(100, 0));
+}
+
+/// Nobody may change a Service that a route still names: everybody would go with it.
+#[test]
+fn a_rollout_is_initialized_when_its_routes_name_the_primary() {
+    let mut world = World::new(spec("strategy: {ramp: {stepWeight: 20}}"), &[(PRIMARY, 100)]);
+    let key = world.routes.keys().next().unwrap().clone();
+    world.writes.insert(key, Writes::NotAccepted);
+    world.point(OLD).run_for(10);
+    shows(&world, Phase::Initializing, Reason::Confirming);
+    for route in world.routes.values_mut().flatten() {
+        route.accepted = Accepted::Yes;
+    }
+    world.run_for(3);
+    shows(&world, Phase::Initialized, Reason::AtTarget);
+}
+
+/// What passed dies while it is promoted: only an order to go elsewhere at once helps.
+#[test]
+fn the_old_services_without_analysis_end_a_promotion_that_cannot_go_on() {
+    let mut world = ramp();
+    world.point(NEW);
+    until(&mut world, |world| world.status.phase == Phase::Promoting);
+    world.down.extend([PRIMARY.to_owned(), CANARY.to_owned()]);
+    world.run_for(30);
+    world.point(OLD).run_for(30);
+    assert_ne!(world.leads(PRIMARY), OLD, "a promotion copies what passed, and nothing else");
+    world.spec.skip_analysis = true;
+    world.down.clear();
+    until(&mut world, |world| world.status.phase == Phase::Succeeded && world.leads(PRIMARY) == OLD);
     assert_eq!(world.live(), split(100, 0));
 }
 

@@ -21,6 +21,9 @@ const LEFT_OUT: [(u8, &str); 9] = [
     (24, "late-route-crd"),
 ];
 
+/// Service mode is left out: its Services name members, and those of a plan have names of their own here.
+pub const RUNS: [Run; 5] = [Run::Promotion, Run::Fleet, Run::Rollback, Run::Retarget, Run::Deletion];
+
 /// Patterns that are made once more on every run: crashes, a stale server, and answers that go wrong.
 const ON_EVERY_RUN: [u8; 5] = [1, 2, 3, 5, 12];
 
@@ -32,11 +35,11 @@ pub fn plans(references: &References) -> Vec<Plan> {
     let mut plans = Vec::new();
     for (pattern, variants) in PATTERNS {
         for what in (0..variants.len()).filter(|what| !LEFT_OUT.contains(&(pattern, variants[*what]))) {
-            plans.push(drawn(references, pattern, what, Run::ALL[plans.len() % Run::ALL.len()], plans.len()));
+            plans.push(drawn(references, pattern, what, RUNS[plans.len() % RUNS.len()], plans.len()));
         }
     }
     for pattern in ON_EVERY_RUN {
-        for run in Run::ALL {
+        for run in RUNS {
             let what = plans.len() % variants(pattern).len();
             plans.push(drawn(references, pattern, what, run, plans.len()));
         }
