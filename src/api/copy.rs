@@ -106,9 +106,10 @@ mod tests {
 
     use super::*;
 
-    fn copy(spec: Value, annotations: Value) -> ServiceCopy {
+    fn copy(spec: &Value, annotations: &[(&str, &str)]) -> ServiceCopy {
         let labels = BTreeMap::from([("app".to_owned(), "shop".to_owned())]);
-        ServiceCopy::of(&spec, &labels, &serde_json::from_value(annotations).unwrap())
+        let annotations = annotations.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        ServiceCopy::of(spec, &labels, &annotations.collect())
     }
 
     #[test]
@@ -119,17 +120,21 @@ mod tests {
             "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack",
             "ports": [{"name": "http", "port": 80, "protocol": "TCP", "targetPort": 80, "nodePort": 30080}]
         });
-        assert_eq!(copy(declared, json!({})), copy(live, json!({})));
+        assert_eq!(copy(&declared, &[]), copy(&live, &[]));
     }
 
     #[test]
     fn headless_external_names_and_what_load_balancers_read_are_carried() {
-        let headless = copy(json!({"clusterIP": "None"}), json!({}));
+        let headless = copy(&json!({"clusterIP": "None"}), &[]);
         assert_eq!(headless.spec.get("clusterIP"), Some(&json!("None")));
         let external = copy(
-            json!({"type": "ExternalName", "externalName": "eu-3.example.com"}),
-            json!({"cutover.dev/member": "eu-3", "service.beta.kubernetes.io/aws-load-balancer-type": "nlb",
-                   "kubectl.kubernetes.io/last-applied-configuration": "{}", "cutover.dev/write": "x"}),
+            &json!({"type": "ExternalName", "externalName": "eu-3.example.com"}),
+            &[
+                ("cutover.dev/member", "eu-3"),
+                ("service.beta.kubernetes.io/aws-load-balancer-type", "nlb"),
+                ("kubectl.kubernetes.io/last-applied-configuration", "{}"),
+                ("cutover.dev/write", "x"),
+            ],
         );
         assert_eq!((external.leads_to(), external.external_name()), (Some("eu-3"), Some("eu-3.example.com")));
         let kept: Vec<&str> = external.annotations.keys().map(String::as_str).collect();

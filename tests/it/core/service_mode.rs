@@ -51,11 +51,11 @@ fn tick(world: &mut World) {
 fn until(world: &mut World, what: impl Fn(&World) -> bool) {
     for _ in 0..600 {
         if what(world) {
-            return;
+            break;
         }
         tick(world);
     }
-    panic!("it never came to that: {:?}", world.status);
+    assert!(what(world), "it never came to that: {:?}", world.status);
 }
 
 #[test]
