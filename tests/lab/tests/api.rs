@@ -98,12 +98,12 @@ fn analyses() -> Vec<Case> {
         (
             "/spec/analysis/metrics",
             metric(json!({"query": "up"})),
-            "a metric has exactly one of ratio, histogram and query",
+            "a metric has exactly one of ratio, histogram, query, templateRef and builtin",
         ),
         (
             "/spec/analysis/metrics",
             metric(json!({"ratio": null})),
-            "a metric has exactly one of ratio, histogram and query",
+            "a metric has exactly one of ratio, histogram, query, templateRef and builtin",
         ),
         (
             "/spec/analysis/metrics",
@@ -134,7 +134,7 @@ fn shapes() -> Vec<Case> {
     let long = "s".repeat(64 * 1024);
     vec![
         ("/spec", Value::Null, "spec: Required value"),
-        ("/spec", json!({}), "spec.members: Required value"),
+        ("/spec", json!({}), "spec.services: Required value"),
         ("/spec/services", json!([]), "spec.services in body should have at least 1 items"),
         ("/spec/services/0/name", json!(""), "spec.services[0].name in body should be at least 1 chars long"),
         ("/spec/services/0/name", json!(long), "spec.services[0].name: Too long: may not be more than 61 bytes"),
@@ -279,7 +279,7 @@ async fn kinds(scene: Scene) -> Result<()> {
         names.extend(definition.spec.names.short_names.unwrap_or_default());
     }
     names.sort();
-    ensure!(names == ["fr", "mc", "rr"], "{names:?}");
+    ensure!(names == ["fr", "mc", "mt", "rr"], "{names:?}");
     Ok(())
 }
 
