@@ -240,6 +240,26 @@ pub struct Run {
     pub outcome: Option<Outcome>,
 }
 
+impl Run {
+    /// A step of the plan by its number, from 1.
+    #[must_use]
+    pub fn step_at(&self, number: u32) -> Option<&PlannedStep> {
+        self.plan.get(usize::try_from(number).ok()?.checked_sub(1)?)
+    }
+
+    /// The present step; none before the first.
+    #[must_use]
+    pub fn present(&self) -> Option<&PlannedStep> {
+        self.step_at(self.step)
+    }
+
+    /// The step after the present one; none after the last.
+    #[must_use]
+    pub fn next(&self) -> Option<&PlannedStep> {
+        self.step_at(self.step.saturating_add(1))
+    }
+}
+
 /// The Services that passed last, by name: what the primary is.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]

@@ -2,7 +2,7 @@
 
 use super::{
     text::{age, clock, day_and_clock, number, share, shares},
-    view::{Part, View, bake_left, step, weight},
+    view::{Part, View, bake_left, weight},
 };
 use crate::api::{
     Reason, matches,
@@ -68,7 +68,7 @@ fn primaries(check: &Check) -> String {
 /// How far the run is and what that means for each canary.
 pub(super) fn progress(view: &View) -> Option<String> {
     let run = view.live()?;
-    let far = match step(run, run.step) {
+    let far = match run.present() {
         Some(PlannedStep { progress: Some(progress), .. }) => format!("{progress} of the way"),
         Some(PlannedStep { matched: Some(matched), .. }) => {
             format!("requests with {}", matches::in_words(&matched.matches))
@@ -156,7 +156,7 @@ fn at_rest(view: &View) -> String {
 
 /// What the present step still needs.
 fn step_needs(run: &Run) -> Vec<String> {
-    let Some(present) = step(run, run.step).filter(|_| run.soaking_since.is_none()) else { return Vec::new() };
+    let Some(present) = run.present().filter(|_| run.soaking_since.is_none()) else { return Vec::new() };
     let bake = bake_left(run);
     let left = (bake.as_millis() > 0 && run.waiting_since.is_none()).then(|| format!("{bake} of bake left"));
     let wait = present.wait.filter(|_| !run.promoted.contains(&run.step)).map(|wait| match (wait, run.waiting_since) {
@@ -172,7 +172,7 @@ fn step_after(view: &View, run: &Run) -> String {
         let keep = run.pinned.strategy.keep_previous.unwrap_or_default();
         return format!("success when the way back has stayed open for {keep} (since {})", day_and_clock(since));
     }
-    match (step(run, run.step + 1), run.pinned.strategy.keep_previous) {
+    match (run.next(), run.pinned.strategy.keep_previous) {
         (Some(next), _) => {
             format!("step {}/{}: {}", run.step + 1, run.plan.len(), shares(&next.weights, view.total()))
         }
@@ -220,7 +220,7 @@ pub(super) fn run(view: &View) -> Option<String> {
 /// What still keeps the gates of the present step shut, and what has opened.
 pub(super) fn gates(view: &View) -> Option<String> {
     let run = view.live().filter(|run| run.retreat.is_none() && run.soaking_since.is_none())?;
-    let present = step(run, run.step)?;
+    let present = run.present()?;
     let mut gates = vec![format!("bake {}/{}", run.baked.min(present.bake), present.bake)];
     gates.extend(present.wait.map(|wait| {
         let state = match (run.promoted.contains(&run.step), run.waiting_since) {

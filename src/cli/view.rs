@@ -8,7 +8,7 @@ use kube::ResourceExt;
 use super::{Exit, hub_life::HubLife};
 use crate::api::{
     Distribution, Duration, FleetRollout, FleetRolloutStatus, MemberCluster, Reason,
-    status::{Asked, Check, Condition, ConditionStatus, Phase, PlannedStep, Run, Verdict},
+    status::{Asked, Check, Condition, ConditionStatus, Phase, Run, Verdict},
 };
 
 /// All that is shown of one rollout.
@@ -168,12 +168,7 @@ pub(super) fn weight(weights: &Distribution, member: &str) -> u32 {
     weights.get(member).copied().unwrap_or(0)
 }
 
-/// The step of a plan by its number, from 1.
-pub(super) fn step(run: &Run, number: u32) -> Option<&PlannedStep> {
-    run.plan.get(usize::try_from(number).ok()?.checked_sub(1)?)
-}
-
 /// The bake that the present step still needs.
 pub(super) fn bake_left(run: &Run) -> Duration {
-    step(run, run.step).map_or(Duration::ZERO, |step| step.bake.saturating_sub(run.baked))
+    run.present().map_or(Duration::ZERO, |step| step.bake.saturating_sub(run.baked))
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::api::{
     Duration, Phase, Reason, matches,
-    status::{PlannedStep, Run, Verdict},
+    status::{Run, Verdict},
     strategy::Wait,
 };
 
@@ -109,21 +109,16 @@ fn not_rehearsed(pass: &mut Pass<'_>) -> Option<Standing> {
 
 /// The members that the next step raises.
 fn gaining(run: &Run) -> Vec<String> {
-    let index = usize::try_from(run.step).unwrap_or(usize::MAX);
-    let Some(next) = run.plan.get(index) else { return Vec::new() };
+    let Some(next) = run.next() else { return Vec::new() };
     let tried = next.matched.iter().flat_map(|matched| matched.weights.keys().cloned());
     above(&next.weights, intended(run)).into_iter().chain(tried).collect()
-}
-
-fn present(run: &Run) -> Option<&PlannedStep> {
-    usize::try_from(run.step).ok()?.checked_sub(1).and_then(|index| run.plan.get(index))
 }
 
 /// The present weights have not held long enough with passing checks.
 fn unproven(pass: &mut Pass<'_>) -> Option<Standing> {
     let analysis = &pass.input.spec.analysis;
     let run = pass.run()?.clone();
-    let (number, step) = (run.step, present(&run)?);
+    let (number, step) = (run.step, run.present()?);
     if let Some(problem) = health::nobody_answers(pass, &run) {
         return Some(Standing::held(problem));
     }
@@ -199,7 +194,8 @@ fn waiting(pass: &mut Pass<'_>) -> Option<Standing> {
     let now = pass.now();
     let run = pass.run_mut()?;
     let number = run.step;
-    let wait = present(run)
+    let wait = run
+        .present()
         .and_then(|step| step.wait)
         .filter(|_| !run.promoted.contains(&number) && run.soaking_since.is_none())?;
     let since = *run.waiting_since.get_or_insert(now);

@@ -272,14 +272,12 @@ pub(super) fn intended(run: &Run) -> &Distribution {
     if run.retreat.is_some() {
         return &run.way_back;
     }
-    let index = usize::try_from(run.step).unwrap_or(usize::MAX);
-    index.checked_sub(1).and_then(|index| run.plan.get(index)).map_or(&run.start, |step| &step.weights)
+    run.present().map_or(&run.start, |step| &step.weights)
 }
 
 /// Every member above its weight in the way back at the present step, or with requests that match: what is being proven.
 pub(super) fn canaries(run: &Run) -> Vec<String> {
-    let index = usize::try_from(run.step).unwrap_or(usize::MAX);
-    let step = index.checked_sub(1).and_then(|index| run.plan.get(index));
+    let step = run.present();
     let mut canaries = above(step.map_or(&run.start, |step| &step.weights), &run.way_back);
     let tried = step.and_then(|step| step.matched.as_ref()).map(|matched| matched.weights.keys().cloned());
     canaries.extend(tried.into_iter().flatten());
@@ -290,8 +288,7 @@ pub(super) fn canaries(run: &Run) -> Vec<String> {
 
 /// What the present step does with requests that match; a rollback knows no such requests.
 pub(super) fn matched(run: &Run) -> Option<&Matched> {
-    let index = usize::try_from(run.step).ok().filter(|_| run.retreat.is_none())?;
-    index.checked_sub(1).and_then(|index| run.plan.get(index))?.matched.as_ref()
+    run.present().filter(|_| run.retreat.is_none())?.matched.as_ref()
 }
 
 /// The members whose weight is more in `weights` than in `base`.

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::api::{
     CANARY, Duration, PRIMARY, Phase, Reason,
-    status::{PlannedStep, Promoted, Run},
+    status::{Promoted, Run},
 };
 
 /// The Services as they are count as what passed last: the copies are made, and nothing is moved.
@@ -84,11 +84,7 @@ pub(super) fn new_revision(pass: &mut Pass<'_>) {
 
 /// The step that comes next gives traffic back to a primary that must become what passed first.
 pub(super) fn is_next(run: &Run) -> bool {
-    next(run).is_some_and(|step| step.promotes)
-}
-
-fn next(run: &Run) -> Option<&PlannedStep> {
-    run.plan.get(usize::try_from(run.step).ok()?)
+    run.next().is_some_and(|step| step.promotes)
 }
 
 /// Records what passed as what the primary shall be, never a later version of it. The copies are made in the next pass.

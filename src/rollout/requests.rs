@@ -176,11 +176,7 @@ fn promote(pass: &mut Pass<'_>, request: &Request) -> Outcome {
     if request.spec.step.is_some_and(|meant| meant != step) {
         return Err(format!("meant for step {}, but this is step {step}", request.spec.step.unwrap_or_default()));
     }
-    let waits = usize::try_from(step)
-        .ok()
-        .and_then(|step| step.checked_sub(1))
-        .and_then(|index| run.plan.get(index))
-        .is_some_and(|step| step.wait.is_some());
+    let waits = run.present().is_some_and(|step| step.wait.is_some());
     if !waits {
         return Err(format!("step {step} has no wait to open"));
     }

@@ -7,11 +7,7 @@ use crate::{
         status::{Phase, Run},
         strategy::Wait,
     },
-    cli::{
-        Exit,
-        text::shares,
-        view::{View, step},
-    },
+    cli::{Exit, text::shares, view::View},
 };
 
 pub(super) fn all(view: &View) -> Vec<Choice> {
@@ -39,9 +35,9 @@ fn nothing(view: &View) -> String {
 
 fn forward(view: &View, run: &Run) -> Vec<Choice> {
     let mut choices = Vec::new();
-    let waits = step(run, run.step).is_some_and(|present| present.wait == Some(Wait::Promotion));
+    let waits = run.present().is_some_and(|present| present.wait == Some(Wait::Promotion));
     if waits && !run.promoted.contains(&run.step) && run.soaking_since.is_none() {
-        let after = step(run, run.step + 1).map(|next| shares(&next.weights, view.total()));
+        let after = run.next().map(|next| shares(&next.weights, view.total()));
         let goal = after.unwrap_or_else(|| "the end of the run".to_owned());
         let now =
             if view.status.phase == Phase::WaitingPromotion { "at once" } else { "when checks and bake are done" };
