@@ -3,7 +3,7 @@
 use kube::{ResourceExt, core::DynamicObject};
 use serde_json::{Map, Value};
 
-use super::{check_owner, cluster_ip, name, targets};
+use super::{cluster_ip, is_ours, name, targets};
 use crate::api::{Backend, Reason, ServiceCopy, ServiceSpec};
 use crate::rollout::input::{Problem, SourceSeen};
 use crate::route::owner;
@@ -59,13 +59,15 @@ pub(super) fn render(
             data.insert("spec".to_owned(), Value::Object(spec));
         }
     }
+    if !is_ours(context, &target, member, current, &after)? {
+        return Ok(Vec::new());
+    }
     after.metadata.labels.get_or_insert_default().extend(copy.labels.clone());
     let annotations = after.metadata.annotations.get_or_insert_default();
     annotations.extend(copy.annotations.clone());
     if annotations.is_empty() {
         after.metadata.annotations = None;
     }
-    check_owner(context, &target, member, current, &after)?;
     owner::take(&mut after, context);
     Ok(Write::between(target, current, Some(after)).into_iter().collect())
 }
@@ -91,4 +93,69 @@ fn spec(copy: &ServiceCopy, live: Option<&Value>) -> Map<String, Value> {
         }
     }
     spec
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::api::{CANARY, ROLLOUT_LABEL};
+
+    fn copied(spec: &Value) -> BTreeMap<String, ServiceCopy> {
+        [(CANARY.to_owned(), ServiceCopy::of(spec, &BTreeMap::new(), &BTreeMap::new()))].into()
+    }
+
+    /// What is written over a live Service `shop-canary` with these labels and this spec.
+    fn written(labels: &Value, live: &Value, copy: &Value) -> Result<Option<Value>, Reason> {
+        let service = json!({"name": "shop", "port": 80, "routes": [{"contour": {"name": "public"}}]});
+        let (service, copies) = (serde_json::from_value(service).unwrap(), copied(copy));
+        let context = Context {
+            namespace: "shop",
+            rollout: "fleet",
+            uid: "uid-1",
+            hub: "hub-1",
+            service: &service,
+            total: 100,
+            endpoints: &BTreeMap::new(),
+            copies: &copies,
+            neighbours: &[],
+        };
+        let live = json!({"apiVersion": "v1", "kind": "Service", "spec": live,
+                          "metadata": {"name": "shop-canary", "namespace": "shop", "labels": labels}});
+        let live: DynamicObject = serde_json::from_value(live).unwrap();
+        let writes = super::super::render(&context, CANARY, &[Some(live)], &[]).map_err(|problem| problem.reason)?;
+        Ok(writes.into_iter().next().map(|write| match write {
+            Write::Create(object) | Write::Replace(object) => object.data["spec"].clone(),
+            Write::Delete { .. } => Value::Null,
+        }))
+    }
+
+    #[test]
+    fn a_service_that_somebody_else_made_is_never_changed() {
+        let (here, there) = (
+            json!({"type": "ExternalName", "externalName": "eu-1.example.com"}),
+            json!({"type": "ExternalName", "externalName": "eu-3.example.com"}),
+        );
+        assert_eq!(written(&json!({"team": "web"}), &here, &here), Ok(None), "it serves as it is");
+        assert_eq!(written(&json!({"team": "web"}), &here, &there), Err(Reason::Conflict));
+        assert_eq!(written(&json!({ROLLOUT_LABEL: "uid-2"}), &here, &there), Err(Reason::Conflict));
+    }
+
+    #[test]
+    fn a_copy_keeps_its_address_and_node_ports_and_loses_them_with_its_type() {
+        let live = json!({"type": "NodePort", "clusterIP": "10.0.0.7", "clusterIPs": ["10.0.0.7"], "selector": {"app": "a"},
+                          "ports": [{"port": 80, "targetPort": 80, "protocol": "TCP", "nodePort": 30080}]});
+        let own = json!({ROLLOUT_LABEL: "uid-1"});
+        let port = json!([{"port": 80, "targetPort": 8080, "protocol": "TCP"}]);
+        let moved = json!({"type": "NodePort", "selector": {"app": "b"}, "ports": port});
+        let spec = written(&own, &live, &moved).unwrap().unwrap();
+        assert_eq!((&spec["clusterIP"], &spec["ports"][0]["nodePort"]), (&json!("10.0.0.7"), &json!(30080)));
+        assert_eq!((&spec["selector"], &spec["ports"][0]["targetPort"]), (&json!({"app": "b"}), &json!(8080)));
+        let elsewhere = json!({"type": "ExternalName", "externalName": "eu-3.example.com", "ports": port});
+        let spec = written(&own, &live, &elsewhere).unwrap().unwrap();
+        assert_eq!(spec, elsewhere);
+    }
 }

@@ -222,8 +222,7 @@ fn made(
     let new = || DynamicObject::new(name, resource).within(namespace).data(Value::Object(serde_json::Map::new()));
     let mut object = before.cloned().unwrap_or_else(new);
     json_patch::merge(&mut object.data, &wanted.fields);
-    check_owner(context, target, member, before, &object)?;
-    if before.is_some_and(|before| Owner::of(before, context) == Owner::Foreign) {
+    if !is_ours(context, target, member, before, &object)? {
         return Ok(object);
     }
     owner::take(&mut object, context);
@@ -233,17 +232,17 @@ fn made(
     Ok(object)
 }
 
-/// What somebody else made may serve as it is, and is never changed.
-fn check_owner(
+/// Whether the object may be changed. What somebody else made may serve as it is, and is never changed.
+fn is_ours(
     context: &Context<'_>,
     target: &Target,
     member: &str,
     before: Option<&DynamicObject>,
     after: &DynamicObject,
-) -> Result<(), Problem> {
+) -> Result<bool, Problem> {
     match before.map_or(Owner::This, |before| Owner::of(before, context)) {
-        Owner::This | Owner::Released => Ok(()),
-        Owner::Foreign if before.is_some_and(|before| before.data == after.data) => Ok(()),
+        Owner::This | Owner::Released => Ok(true),
+        Owner::Foreign if before.is_some_and(|before| before.data == after.data) => Ok(false),
         Owner::Foreign => Err(conflict(target, "was not made by cutover and leads elsewhere", member)),
         Owner::Other(uid) => Err(conflict(target, &format!("belongs to the rollout with uid {uid}"), member)),
     }

@@ -52,30 +52,31 @@ pub(super) struct Placed {
 }
 
 impl Subject {
-    /// What the rollout declares and records, with the members as they are registered now.
+    /// What the rollout declares and records, with the members as they are registered now. In service mode primary and
+    /// canary stand where members do, and each leads where its copy of the Service says.
     pub(super) fn new(hub: &str, rollout: &FleetRollout, registry: &Registry) -> Self {
-        match rollout.spec.mode() {
-            Mode::Member => Self::of_members(hub, rollout, registry),
-            Mode::Service => Self::of_services(hub, rollout, registry),
-        }
-    }
-
-    fn of_members(hub: &str, rollout: &FleetRollout, registry: &Registry) -> Self {
         let namespace = rollout.namespace().unwrap_or_default();
         let status = rollout.status.clone().unwrap_or_default();
         let spec = &rollout.spec;
         let names = members(spec, &status, rollout.metadata.deletion_timestamp.is_some());
         let known: BTreeMap<&str, Arc<Member>> =
             names.iter().filter_map(|name| Some((name.as_str(), registry.member(name)?))).collect();
-        let place = |services: &[ServiceSpec], total| {
-            services.iter().map(|service| Placed::new(service, total, &namespace, &known)).collect()
+        let place = |services: &[ServiceSpec], total| -> Vec<Placed> {
+            let placed = |service| match spec.mode() {
+                Mode::Member => Placed::new(service, total, &namespace, &known),
+                Mode::Service => slots::placed(service, total, &namespace, &status, registry),
+            };
+            services.iter().map(placed).collect()
         };
         let live = status.run.as_ref().filter(|run| run.outcome.is_none());
         let total = live.map_or(spec.weight_total, |run| run.pinned.weight_total);
         let services = place(rollout::services(spec, &status), total);
         let declared = place(&spec.services, spec.weight_total);
         let seen = |name: &String| seen(name, &namespace, known.get(name.as_str()).map(AsRef::as_ref), &spec.services);
-        let members = names.iter().map(|name| (name.clone(), seen(name))).collect();
+        let members = match spec.mode() {
+            Mode::Member => names.iter().map(|name| (name.clone(), seen(name))).collect(),
+            Mode::Service => slots::seen(&services, &namespace, spec.skip_analysis, registry),
+        };
         let (name, uid) = (rollout.name_any(), rollout.uid().unwrap_or_default());
         Self { name, uid, hub: hub.to_owned(), services, declared, members, status, namespace, neighbours: Vec::new() }
     }
@@ -84,26 +85,6 @@ impl Subject {
     pub(super) fn neighbour_kinds(&self) -> impl Iterator<Item = ApiResource> {
         let routes = self.services.iter().chain(&self.declared).flat_map(|placed| &placed.spec.routes);
         routes.filter_map(route::neighbours)
-    }
-
-    /// In service mode primary and canary stand where members do; each leads where its copy of the Service says.
-    fn of_services(hub: &str, rollout: &FleetRollout, registry: &Registry) -> Self {
-        let namespace = rollout.namespace().unwrap_or_default();
-        let status = rollout.status.clone().unwrap_or_default();
-        let spec = &rollout.spec;
-        let total = match status.run.as_ref().filter(|run| run.outcome.is_none()) {
-            Some(run) => run.pinned.weight_total,
-            None => spec.weight_total,
-        };
-        let place = |services: &[ServiceSpec], total| {
-            let placed = |service| slots::placed(service, total, &namespace, &status, registry);
-            services.iter().map(placed).collect::<Vec<Placed>>()
-        };
-        let services = place(rollout::services(spec, &status), total);
-        let declared = place(&spec.services, spec.weight_total);
-        let members = slots::seen(&services, &namespace, spec.skip_analysis, registry);
-        let (name, uid) = (rollout.name_any(), rollout.uid().unwrap_or_default());
-        Self { name, uid, hub: hub.to_owned(), services, declared, members, status, namespace, neighbours: Vec::new() }
     }
 
     /// The `MemberCluster` behind each service and member of the distribution.

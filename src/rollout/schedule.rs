@@ -21,7 +21,7 @@ pub(super) fn allows(
     start: &Distribution,
     way_back: &Distribution,
 ) -> Result<(), Problem> {
-    let first = steps.iter().find(|step| raises_a_canary(&step.weights, start, way_back));
+    let first = steps.iter().find(|step| raises_a_canary(step, start, way_back));
     let strategy = &pass.input.spec.strategy;
     first.and_then(|first| forbids(pass, strategy, first)).map_or(Ok(()), Err)
 }
@@ -47,13 +47,13 @@ pub(super) fn stood_in_the_way(status: &FleetRolloutStatus) -> bool {
 
 /// The next step, if it raises a canary.
 fn next_step(run: &Run) -> Option<&PlannedStep> {
-    let next = run.plan.get(usize::try_from(run.step).ok()?)?;
-    raises_a_canary(&next.weights, intended(run), &run.way_back).then_some(next)
+    run.next().filter(|next| raises_a_canary(next, intended(run), &run.way_back))
 }
 
-fn raises_a_canary(weights: &Distribution, from: &Distribution, way_back: &Distribution) -> bool {
-    let canaries = above(weights, way_back);
-    above(weights, from).iter().any(|member| canaries.contains(member))
+/// By weight, or by requests that match.
+fn raises_a_canary(step: &PlannedStep, from: &Distribution, way_back: &Distribution) -> bool {
+    let canaries = above(&step.weights, way_back);
+    step.matched.is_some() || above(&step.weights, from).iter().any(|member| canaries.contains(member))
 }
 
 fn forbids(pass: &mut Pass<'_>, strategy: &Strategy, step: &PlannedStep) -> Option<Problem> {

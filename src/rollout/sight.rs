@@ -94,9 +94,7 @@ pub(super) fn first_sight(pass: &mut Pass<'_>) -> Option<Problem> {
         return None;
     }
     if pass.input.spec.mode() == Mode::Service {
-        let unseen = pass.status.primary.is_none();
-        let problem = if unseen { promotion::first_sight(pass) } else { None };
-        return problem.or_else(|| create_routes(pass));
+        return promotion::first_sight(pass);
     }
     let known = match seen_distribution(pass) {
         Ok(Some(distribution)) => distribution,

@@ -33,14 +33,8 @@ pub(super) fn begin(
     }
     routes_show(pass, &start)?;
     let Target { revision, weights: target, services } = target;
-    let steps = match spec.mode() {
-        Mode::Member => steps(pass, &start, &target).map(|mut steps| {
-            prove_first(&mut steps, &start, &way_back, spec.strategy.bake);
-            steps
-        }),
-        Mode::Service => ramp(spec),
-    };
-    let plan = steps.map_err(|problem| Problem::new(Reason::InvalidSpec, problem.to_string()))?;
+    let plan = whole_plan(pass, &start, &way_back, &target)
+        .map_err(|problem| Problem::new(Reason::InvalidSpec, problem.to_string()))?;
     schedule::allows(pass, &plan, &start, &way_back)?;
     let number = pass.status.run.as_ref().map_or(1, |run| run.number + 1);
     pass.status.leader = Some(pass.input.leader.to_owned());
@@ -84,6 +78,24 @@ pub(super) fn begin(
     });
     pass.tell(false, Reason::Rehearsing, message);
     Ok(())
+}
+
+/// Every step of the run, by the mode of the rollout.
+fn whole_plan(
+    pass: &Pass<'_>,
+    start: &Distribution,
+    way_back: &Distribution,
+    target: &Distribution,
+) -> Result<Vec<PlannedStep>, PlanProblem> {
+    let spec = pass.input.spec;
+    match spec.mode() {
+        Mode::Member => {
+            let mut steps = steps(pass, start, target)?;
+            prove_first(&mut steps, start, way_back, spec.strategy.bake);
+            Ok(steps)
+        }
+        Mode::Service => ramp(spec),
+    }
 }
 
 /// The plan; where the weights stay and only have to be proven, the strategy's last step.

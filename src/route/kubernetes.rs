@@ -50,10 +50,6 @@ impl Provider for SwitchedService<'_> {
         ApiResource::erase::<Service>(&())
     }
 
-    fn names(&self, context: &Context<'_>) -> Vec<String> {
-        vec![self.title(&context.service.name)]
-    }
-
     fn title(&self, service: &str) -> String {
         self.0.name.as_deref().unwrap_or(service).to_owned()
     }

@@ -18,7 +18,9 @@ pub(super) trait Provider {
     fn resource(&self) -> ApiResource;
 
     /// Names of its objects: one, or one a member.
-    fn names(&self, context: &Context<'_>) -> Vec<String>;
+    fn names(&self, context: &Context<'_>) -> Vec<String> {
+        vec![self.title(&context.service.name)]
+    }
 
     /// The name by which a person knows it, with its rules.
     fn title(&self, service: &str) -> String;

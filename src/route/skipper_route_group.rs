@@ -53,10 +53,6 @@ impl Provider for RouteGroup<'_> {
         resource("zalando.org", "v1", "RouteGroup", "routegroups")
     }
 
-    fn names(&self, context: &Context<'_>) -> Vec<String> {
-        vec![self.title(&context.service.name)]
-    }
-
     fn title(&self, service: &str) -> String {
         self.0.name.as_deref().unwrap_or(service).to_owned()
     }
