@@ -55,11 +55,12 @@ fn is_dead(pass: &Pass<'_>, run: &Run, member: &str, canary: bool) -> bool {
     canary || !back()
 }
 
-/// Why a member is dead: three failed probes in a row, while another primary member answered in the same round.
+/// Why a member is dead: three failed probes in a row, while another primary member answered as many in a row. One answer
+/// would not do: when everybody comes back from the same incident, somebody is first.
 fn down(pass: &Pass<'_>, run: &Run, member: &str) -> Option<String> {
     run.pinned.services.iter().find_map(|service| {
         let failed = endpoint(pass, service, member).failures;
-        let answers = witnesses(run).find(|other| other != member && endpoint(pass, service, other).successes > 0)?;
+        let answers = witnesses(run).find(|other| other != member && endpoint(pass, service, other).successes >= PROBES)?;
         (failed >= PROBES).then(|| {
             format!(
                 "the endpoint of {member} for {} did not answer {PROBES} probes in a row while that of {answers} did",

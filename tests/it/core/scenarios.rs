@@ -219,6 +219,22 @@ fn a_member_that_was_down_before_the_first_step_gets_weight_when_it_is_back_for_
 }
 
 #[test]
+fn who_comes_back_second_from_the_same_incident_is_not_rolled_back() {
+    let mut world = at_first_step();
+    world.down.extend(["eu-1".to_owned(), "eu-3".to_owned()]);
+    world.run_for(60);
+    shows(&world, Phase::Held, Reason::PrimaryFailsToo);
+    world.down.remove("eu-1");
+    world.after(1).probe();
+    world.pass();
+    shows(&world, Phase::Held, Reason::PrimaryFailsToo);
+    world.down.clear();
+    world.run_for(5);
+    shows(&world, Phase::Progressing, Reason::Settling);
+    assert_eq!(world.live(), of(&[("eu-1", 50), ("eu-3", 50)]));
+}
+
+#[test]
 fn endpoints_that_nobody_reaches_are_the_hubs_trouble() {
     let mut world = at_first_step();
     world.down.extend(["eu-1".to_owned(), "eu-3".to_owned()]);

@@ -448,7 +448,7 @@ impl Checked<'_> {
     fn goes_back_for_a_reason(&self) -> bool {
         let retreat = |world: &World| world.status.run.as_ref().and_then(|run| run.retreat.clone());
         let Some(new) = retreat(self.after).filter(|_| retreat(self.before).is_none()) else { return true };
-        let answers = |name: &str| self.before.endpoints.get(name).is_some_and(|seen| seen.successes > 0);
+        let answers = |name: &str| self.before.endpoints.get(name).is_some_and(|seen| seen.successes >= 3);
         match new.reason {
             Reason::EndpointDown => answers("eu-1") || answers("eu-2"),
             Reason::ChecksFailed => self.before.metrics == Metrics::CanaryFails,
