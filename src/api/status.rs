@@ -195,6 +195,9 @@ pub struct Run {
     /// Time that the present weights held with passing checks.
     #[serde(default)]
     pub baked: Duration,
+    /// Checks in a row that passed at the present weights, an Unknown aside.
+    #[serde(default)]
+    pub passes: u32,
     /// Up to when `baked` is accounted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
@@ -245,6 +248,11 @@ impl Run {
     #[must_use]
     pub fn step_at(&self, number: u32) -> Option<&PlannedStep> {
         self.plan.get(usize::try_from(number).ok()?.checked_sub(1)?)
+    }
+
+    /// What was proven at the present weights counts no more.
+    pub fn forget_evidence(&mut self) {
+        (self.baked, self.passes) = (Duration::ZERO, 0);
     }
 
     /// The present step; none before the first.

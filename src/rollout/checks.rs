@@ -144,8 +144,10 @@ fn account(pass: &mut Pass<'_>, judged: &Check) {
     }
     match (judged.verdict, judged.reason) {
         (_, Reason::Settling) => return,
-        (Verdict::Pass, _) => run.baked = run.baked.saturating_add(elapsed),
-        (Verdict::Fail, _) => run.baked = Duration::ZERO,
+        (Verdict::Pass, _) => {
+            (run.baked, run.passes) = (run.baked.saturating_add(elapsed), run.passes.saturating_add(1));
+        }
+        (Verdict::Fail, _) => run.forget_evidence(),
         (Verdict::Unknown, _) => {}
     }
     run.baked_until = Some(judged.at);
@@ -163,7 +165,8 @@ fn record(pass: &mut Pass<'_>, before: &Run, judged: Check) {
     });
     let Some(run) = pass.run_mut() else { return };
     if unchanged {
-        (run.baked, run.baked_until, run.deadline_used) = (before.baked, before.baked_until, before.deadline_used);
+        (run.baked, run.passes) = (before.baked, before.passes);
+        (run.baked_until, run.deadline_used) = (before.baked_until, before.deadline_used);
     } else {
         run.check = Some(judged);
     }

@@ -150,15 +150,14 @@ fn unproven(pass: &mut Pass<'_>) -> Option<Standing> {
         }
         Some((Verdict::Pass, _)) => {}
     }
-    let needed = bake(step, analysis);
-    (run.baked < needed && run.waiting_since.is_none()).then(|| {
-        let left = needed.saturating_sub(run.baked);
-        Standing::new(
-            Phase::Progressing,
-            Reason::Baking,
-            format!("step {number}: {left} of bake {needed} left with passing checks"),
-        )
-    })
+    let (needed, checks) = (bake(step, analysis), step.iterations.unwrap_or(0));
+    let missing = if run.baked < needed {
+        format!("{} of bake {needed} left with passing checks", needed.saturating_sub(run.baked))
+    } else {
+        format!("{} of {checks} checks passed", run.passes)
+    };
+    ((run.baked < needed || run.passes < checks) && run.waiting_since.is_none())
+        .then(|| Standing::new(Phase::Progressing, Reason::Baking, format!("step {number}: {missing}")))
 }
 
 /// Going on would leave no way back, or feed a member that cannot serve.

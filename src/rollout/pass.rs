@@ -169,7 +169,7 @@ impl<'a> Pass<'a> {
         let (matched, sequence, at) = (self.matched(), self.status.sequence, self.input.now);
         self.status.asked = Some(Asked { weights, matched, sequence, at, confirmed_at: None });
         if let Some(run) = self.run_mut() {
-            run.baked = Duration::ZERO;
+            run.forget_evidence();
             run.baked_until = None;
             run.waiting_since = None;
         }

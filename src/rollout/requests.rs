@@ -199,7 +199,7 @@ fn retry(pass: &mut Pass<'_>) -> Outcome {
             return Err("the run is not held".to_owned());
         }
         run.deadline_used = Duration::ZERO;
-        run.baked = Duration::ZERO;
+        run.forget_evidence();
         run.put_back.clear();
         for metric in run.check.iter_mut().flat_map(|check| &mut check.metrics) {
             metric.recent.clear();

@@ -9,7 +9,7 @@ use super::{
     target::{Target, is_reached, is_way_back, target},
 };
 use crate::api::{
-    Distribution, Duration, Mode, Phase, Reason, matches,
+    Distribution, Mode, Phase, Reason, matches,
     status::{Outcome, Run, RunRecord, Stop},
 };
 use crate::mistakes::{Mistake, made};
@@ -274,7 +274,7 @@ fn take_back_if_skewed(pass: &mut Pass<'_>) {
     );
     if let Some(run) = pass.run_mut() {
         run.step = step - 1;
-        run.baked = Duration::ZERO;
+        run.forget_evidence();
     }
     pass.tell(true, Reason::Skewed, message.clone());
     pass.hold(Reason::Skewed, message);

@@ -62,6 +62,7 @@ pub(super) fn begin(
         identities: BTreeMap::new(),
         step: 0,
         baked: Duration::ZERO,
+        passes: 0,
         baked_until: None,
         waiting_since: None,
         promoted: Vec::new(),

@@ -1,6 +1,8 @@
 //! Steps that choose requests by what they carry.
 
-use cutover::api::{Phase, Reason, Verb, matches::in_words};
+use std::collections::BTreeSet;
+
+use cutover::api::{Phase, Reason, Verb, matches::in_words, status::Verdict};
 
 use super::world::{Crash, Metrics, World, of, spec};
 
@@ -61,6 +63,25 @@ fn a_plan_of_weights_and_matches_waits_on_its_first_step_only() {
         ]
     );
     assert_eq!((world.status.phase, world.status.reason), (Phase::Succeeded, Reason::RunSucceeded));
+}
+
+#[test]
+fn a_step_of_three_checks_ends_after_three_that_passed() {
+    let mut world = world(MIXED);
+    // The first check about a step comes when the window is full, and the window would hold three intervals.
+    world.spec.analysis.metrics[0].window = Some("30s".parse().unwrap());
+    world.run_for(120);
+    world.ask(Verb::Promote);
+    let mut passed = BTreeSet::new();
+    for _ in 0..200 {
+        world.run_for(1);
+        let run = world.status.run.as_ref().unwrap();
+        let check = run.check.as_ref().filter(|check| run.step == 2 && check.verdict == Verdict::Pass);
+        passed.extend(check.filter(|_| run.passes > 0).map(|check| check.at));
+    }
+    // The pass that sees the third moves on, so that it is seen at the step after.
+    assert_eq!(passed.len(), 2, "{passed:?}");
+    assert_eq!(world.status.phase, Phase::Succeeded);
 }
 
 #[test]
