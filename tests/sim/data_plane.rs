@@ -11,8 +11,14 @@ use super::world::seconds;
 /// From a write to its taking.
 const DELAY: f64 = 0.4;
 
-/// Weights by backend name.
+/// Weights by name. What requests that match get stands under the name with [`MATCHED`] behind it.
 pub type Weights = BTreeMap<String, u32>;
+
+/// Behind a name: its weight among the requests that match.
+pub const MATCHED: char = '*';
+
+/// Of so many requests one matches, where a route looks for it.
+const ONE_IN: u32 = 10;
 
 #[derive(Default)]
 pub struct DataPlane {
@@ -28,14 +34,26 @@ struct Seen {
     taken: Weights,
 }
 
-/// The weights of a route's first rule.
+/// The weights of a route by backend: those of its first rule, and those of the rule for requests that match.
 pub fn weights(route: &Value) -> Weights {
-    let backends = route.pointer("/spec/rules/0/backendRefs").and_then(Value::as_array);
-    let one = |backend: &Value| {
-        let weight = backend["weight"].as_u64().unwrap_or(1);
-        (backend["name"].as_str().unwrap_or_default().to_owned(), u32::try_from(weight).unwrap_or(u32::MAX))
+    let rules = route.pointer("/spec/rules").and_then(Value::as_array);
+    let of = |rule: &Value| {
+        let behind = if chooses(rule) { MATCHED.to_string() } else { String::new() };
+        let backends = rule["backendRefs"].as_array().cloned().unwrap_or_default();
+        let one = move |backend: Value| {
+            let weight = backend["weight"].as_u64().unwrap_or(1);
+            let name = backend["name"].as_str().unwrap_or_default();
+            (format!("{name}{behind}"), u32::try_from(weight).unwrap_or(u32::MAX))
+        };
+        backends.into_iter().map(one)
     };
-    backends.into_iter().flatten().map(one).collect()
+    rules.into_iter().flatten().flat_map(of).collect()
+}
+
+/// The rule is not for everybody.
+pub fn chooses(rule: &Value) -> bool {
+    let headers = |one: &Value| one["headers"].as_array().is_some_and(|headers| !headers.is_empty());
+    rule["matches"].as_array().is_some_and(|matches| matches.iter().any(headers))
 }
 
 impl DataPlane {
@@ -89,8 +107,11 @@ impl DataPlane {
     pub fn shares(&self) -> BTreeMap<String, Weights> {
         let by_member = |taken: &Weights| {
             let mut shares = Weights::new();
+            let some_match = taken.keys().any(|backend| backend.ends_with(MATCHED));
             for (backend, weight) in taken {
-                *shares.entry(self.leads.get(backend).cloned().unwrap_or_default()).or_default() += weight;
+                let parts = if some_match && !backend.ends_with(MATCHED) { ONE_IN - 1 } else { 1 };
+                let leads = self.leads.get(backend.trim_end_matches(MATCHED));
+                *shares.entry(leads.cloned().unwrap_or_default()).or_default() += weight * parts;
             }
             shares
         };

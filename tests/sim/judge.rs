@@ -11,13 +11,15 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{
-    data_plane::{Weights, weights},
+    data_plane::{MATCHED, Weights, chooses, weights},
     scenario::{SECRET, Scenario},
     world::{World, seconds},
 };
 
 /// Settle and bake of every step, less the clock's grain.
 const DWELL: f64 = 3.0 + 15.0 - 0.3;
+/// The same of a step that counts its checks: settle and a window that is full.
+const DWELL_OF_CHECKS: f64 = 3.0 + 10.0 - 0.3;
 /// A member that did not answer for so long is known to be dead.
 const SURELY_DEAD: f64 = 45.0;
 
@@ -291,6 +293,7 @@ impl Judge {
 
     /// The member behind a member of the distribution: in service mode where the copy leads.
     fn behind(&self, service: &str, member: &str) -> String {
+        let member = member.trim_end_matches(MATCHED);
         let copy = self.leads.get(&format!("{service}-{member}")).filter(|_| ["primary", "canary"].contains(&member));
         copy.cloned().unwrap_or_else(|| member.to_owned())
     }
@@ -343,7 +346,7 @@ impl Judge {
         mark: (u64, u64),
     ) {
         let name = &change.name;
-        let live: u32 = new.values().sum();
+        let live: u32 = new.iter().filter(|(member, _)| !member.ends_with(MATCHED)).map(|(_, weight)| weight).sum();
         if nonzero(old) != nonzero(new) && live != 100 {
             self.break_rule(world, format!("I1: {name} sums to {live}: {new:?}"));
         }
@@ -356,7 +359,7 @@ impl Judge {
         let named = weights(change.after.as_deref().unwrap_or(&Value::Null));
         let unnamed: Vec<String> = named
             .into_iter()
-            .filter(|(backend, weight)| *weight > 0 && !self.backends.contains(backend))
+            .filter(|(backend, weight)| *weight > 0 && !self.backends.contains(backend.trim_end_matches(MATCHED)))
             .map(|(backend, _)| backend)
             .collect();
         let taken_away = world.judge_excuses_missing_backends();
@@ -437,11 +440,14 @@ impl Judge {
         self.stepped |= mark.0 > self.run_before;
         let left = shown.until.unwrap_or(now);
         let stood = left.duration_since(shown.since).as_secs_f64();
-        if stood < DWELL && !self.new_target {
+        let counts_checks = shown.weights.keys().any(|member| member.ends_with(MATCHED));
+        if stood < if counts_checks { DWELL_OF_CHECKS } else { DWELL } && !self.new_target {
             self.break_rule(world, format!("I7: {name} gives {member} {to} after {stood:.1} s at {:?}", shown.weights));
         }
         let evidence = proven.is_some_and(|(_, about)| about >= shown.since);
-        if at(&shown.weights, member) > 0 && !evidence {
+        let plain = member.trim_end_matches(MATCHED);
+        let had_some = at(&shown.weights, plain) > 0 || at(&shown.weights, &format!("{plain}{MATCHED}")) > 0;
+        if had_some && !evidence {
             self.break_rule(world, format!("I2: {name} gives {member} {to} without a good measurement at {from}"));
         }
         let waits = self.generation == 1 && to > 20;
@@ -534,7 +540,9 @@ impl Judge {
         if !fresh || meddled {
             return;
         }
-        let asked = nonzero(&distribution(&status["asked"]["weights"]));
+        let mut asked = nonzero(&distribution(&status["asked"]["weights"]));
+        let matched = nonzero(&distribution(&status["asked"]["matched"]["weights"]));
+        asked.extend(matched.into_iter().map(|(member, weight)| (format!("{member}{MATCHED}"), weight)));
         let shown = self.shown.as_ref().filter(|shown| shown.until.is_none()).map(|shown| shown.weights.clone());
         if shown.as_ref() != Some(&asked) && self.routes.len() == self.wanted.len() {
             self.break_rule(world, format!("I10: {asked:?} was recorded as confirmed, and the routes show {shown:?}"));
@@ -644,6 +652,9 @@ fn accepted(route: &Value) -> bool {
 /// A route without what the hub may change.
 fn masked(route: Option<&Value>) -> Option<Value> {
     let mut route = route?.clone();
+    if let Some(rules) = route.pointer_mut("/spec/rules").and_then(Value::as_array_mut) {
+        rules.retain(|rule| !chooses(rule));
+    }
     if let Some(backends) = route.pointer_mut("/spec/rules/0/backendRefs") {
         *backends = Value::Null;
     }

@@ -17,11 +17,13 @@ pub enum Run {
     Deletion,
     /// Service mode: the Service is pointed at another cluster.
     Service,
+    /// A step by weight, then requests with a header, then the rest by weight.
+    Mixed,
 }
 
 impl Run {
-    pub const ALL: [Self; 6] =
-        [Self::Promotion, Self::Fleet, Self::Rollback, Self::Retarget, Self::Deletion, Self::Service];
+    pub const ALL: [Self; 7] =
+        [Self::Promotion, Self::Fleet, Self::Rollback, Self::Retarget, Self::Deletion, Self::Service, Self::Mixed];
 
     /// What the pattern does can be done in this run: some deeds are about the members that a rollout declares.
     pub const fn suits(self, pattern: u8) -> bool {
@@ -36,6 +38,7 @@ impl Run {
             Self::Retarget => "retarget",
             Self::Deletion => "deletion",
             Self::Service => "service",
+            Self::Mixed => "mixed",
         }
     }
 }

@@ -34,12 +34,12 @@ impl Scenario {
     pub fn of(run: Run) -> Self {
         let old = weights(&[("eu-1", 50), ("eu-2", 50)]);
         let (routes, end) = match run {
-            Run::Promotion | Run::Rollback | Run::Retarget | Run::Deletion => {
+            Run::Promotion | Run::Rollback | Run::Retarget | Run::Deletion | Run::Mixed => {
                 let routes = BTreeMap::from([("public", "shop"), ("partner", "shop")]);
                 let end = match run {
                     Run::Rollback | Run::Deletion => old.clone(),
                     Run::Retarget => weights(&[("eu-1", 50), ("eu-4", 50)]),
-                    Run::Promotion | Run::Fleet | Run::Service => weights(&[("eu-3", 100)]),
+                    Run::Promotion | Run::Fleet | Run::Service | Run::Mixed => weights(&[("eu-3", 100)]),
                 };
                 (routes, end)
             }
@@ -73,7 +73,7 @@ impl Scenario {
         };
         let services: Vec<Value> = services.iter().map(service).collect();
         let members = match self.run {
-            Run::Promotion | Run::Rollback | Run::Retarget | Run::Deletion => members(&[("eu-3", 100)]),
+            Run::Promotion | Run::Rollback | Run::Retarget | Run::Deletion | Run::Mixed => members(&[("eu-3", 100)]),
             Run::Fleet => members(&[("eu-1", 20), ("eu-3", 80)]),
             Run::Service => Value::Null,
         };
@@ -97,6 +97,11 @@ impl Scenario {
                 }],
             },
         });
+        if self.run == Run::Mixed {
+            let mobile = json!({"headers": [{"name": "user-agent", "exact": "mobile"}]});
+            let steps = json!([{"progress": "20%"}, {"matches": [mobile], "iterations": 3}, {"progress": "100%"}]);
+            spec["strategy"]["steps"] = steps;
+        }
         if let (Run::Service, Some(fields)) = (self.run, spec.as_object_mut()) {
             fields.remove("members");
             fields.insert(
@@ -202,7 +207,7 @@ impl Scenario {
         }
         let stood = world.judge().stood(world.now());
         match self.run {
-            Run::Promotion | Run::Fleet => {}
+            Run::Promotion | Run::Fleet | Run::Mixed => {}
             Run::Service => {
                 if status["phase"] == "Initialized" && status.get("run").is_none() {
                     world.patch("/api/v1/namespaces/shop/services/shop", &own_service("eu-3"), "user");
