@@ -124,6 +124,38 @@ mod tests {
     }
 
     #[test]
+    fn each_thing_that_is_carried_is_a_change_and_nothing_else_is() {
+        let declared =
+            json!({"selector": {"app": "shop"}, "ports": [{"name": "http", "port": 80, "targetPort": "web"}]});
+        let changed = |pointer: &str, value: Value| {
+            let mut spec = declared.clone();
+            match pointer.rsplit_once('/') {
+                Some((parent, key)) => spec.pointer_mut(parent).unwrap()[key] = value,
+                None => spec[pointer] = value,
+            }
+            copy(&spec, &[]) != copy(&declared, &[])
+        };
+        assert!(changed("/selector/app", json!("other")) && changed("type", json!("NodePort")));
+        assert!(changed("/ports/0/port", json!(81)) && changed("/ports/0/targetPort", json!(8080)));
+        assert!(changed("/ports/0/name", json!("https")) && changed("/ports/0/appProtocol", json!("h2c")));
+        assert!(changed("sessionAffinity", json!("ClientIP")) && changed("clusterIP", json!("None")));
+        assert!(!changed("clusterIP", json!("10.0.0.9")) && !changed("/ports/0/nodePort", json!(30081)));
+        assert!(copy(&declared, &[("team", "web")]) != copy(&declared, &[]));
+    }
+
+    #[test]
+    fn ports_of_every_shape_are_carried_once() {
+        let ports = |ports: &Value| copy(&json!({ "ports": ports }), &[]).spec["ports"].clone();
+        let whole = |target: Value| json!([{"port": 80, "protocol": "TCP", "targetPort": target}]);
+        assert_eq!(ports(&json!([{"port": 80}])), whole(json!(80)));
+        assert_eq!(ports(&json!([{"port": 80, "targetPort": 8080}])), whole(json!(8080)));
+        assert_eq!(ports(&json!([{"port": 80, "targetPort": "web"}])), whole(json!("web")));
+        let two = json!([{"name": "http", "port": 80, "protocol": "TCP", "targetPort": 80},
+                         {"name": "dns", "port": 53, "protocol": "UDP", "targetPort": 53}]);
+        assert_eq!(ports(&two), two);
+    }
+
+    #[test]
     fn headless_external_names_and_what_load_balancers_read_are_carried() {
         let headless = copy(&json!({"clusterIP": "None"}), &[]);
         assert_eq!(headless.spec.get("clusterIP"), Some(&json!("None")));

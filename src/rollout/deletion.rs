@@ -5,9 +5,10 @@ use super::{
     input::RouteSeen,
     pass::{Pass, Standing, in_words},
     sight,
+    target::{is_reached, target},
 };
 use crate::{
-    api::{DeletionPolicy, Phase, Reason},
+    api::{DeletionPolicy, Mode, Phase, Reason},
     rollout::decision::Action,
 };
 
@@ -67,20 +68,31 @@ fn released(pass: &Pass<'_>) -> bool {
 
 fn release(pass: &mut Pass<'_>) -> Standing {
     pass.hands_off = true;
-    let policy = pass.input.spec.deletion_policy;
+    let (policy, last) = whole_policy(pass);
     let marked: Vec<_> =
         pass.live_routes().filter(|(_, live)| live.mark.is_some()).map(|(key, _)| key.clone()).collect();
     if marked.is_empty() {
         pass.actions.push(Action::ReleaseBackends { policy });
         pass.actions.push(Action::RemoveFinalizer);
     }
-    let last = match policy {
-        DeletionPolicy::Retain => "routes and backends stay as they are",
-        DeletionPolicy::Revert => "routes are put back and backends removed",
-    };
     if !released(pass) {
         pass.tell(false, Reason::Deleting, format!("the routes are on the primary; {last}"));
     }
     pass.actions.extend(marked.into_iter().map(|route| Action::ReleaseRoute { route, policy }));
     Standing::new(Phase::Terminating, Reason::Releasing, "giving the routes back")
+}
+
+/// What becomes of routes and backends, and how that is told. In service mode a route that is put back sends everybody to
+/// the user's own Service, which must be what passed last.
+fn whole_policy(pass: &Pass<'_>) -> (DeletionPolicy, &'static str) {
+    let spec = pass.input.spec;
+    let proven = || spec.mode() == Mode::Member || target(pass).is_ok_and(|target| is_reached(pass, &target));
+    match spec.deletion_policy {
+        DeletionPolicy::Revert if proven() => (DeletionPolicy::Revert, "routes are put back and backends removed"),
+        DeletionPolicy::Revert => {
+            let why = "routes and backends stay as they are, for a Service is not what passed last";
+            (DeletionPolicy::Retain, why)
+        }
+        DeletionPolicy::Retain => (DeletionPolicy::Retain, "routes and backends stay as they are"),
+    }
 }

@@ -1,6 +1,8 @@
 //! Service mode: a change of the users' own Services is proven on the canary and then copied to the primary.
 
-use cutover::api::{CANARY, Distribution, PRIMARY, Phase, Reason, Verb, request::RequestState, status::Outcome};
+use cutover::api::{
+    CANARY, DeletionPolicy, Distribution, PRIMARY, Phase, Reason, Verb, request::RequestState, status::Outcome,
+};
 use cutover::rollout::input::Accepted;
 
 use super::world::{Crash, Metrics, World, Writes, of, spec};
@@ -277,4 +279,31 @@ fn a_crash_at_any_action_of_a_run_changes_nothing_of_its_end() {
             written(&world).iter().map(|weights| weights[CANARY]).take_while(|share| *share > 0).collect();
         assert!(rising.is_sorted(), "{rising:?}");
     }
+}
+
+/// Scenario O.
+#[test]
+fn deleted_in_mid_run_ends_on_the_primary_and_sends_nobody_after_the_unproven_service() {
+    let mut world = ramp();
+    world.spec.deletion_policy = DeletionPolicy::Revert;
+    world.point(NEW);
+    until(&mut world, |world| world.live() == split(80, 20));
+    world.deleting = true;
+    until(&mut world, |world| world.gone);
+    assert_eq!((world.live(), world.leads(PRIMARY)), (split(100, 0), OLD));
+    let policies: Vec<_> = world.released.iter().map(|(_, policy)| *policy).collect();
+    assert_eq!(policies, [DeletionPolicy::Retain], "the route would lead to the Service, and so to {NEW}");
+}
+
+/// Scenario O.
+#[test]
+fn deleted_at_rest_gives_the_route_back_to_the_service_that_passed() {
+    let mut world = ramp();
+    world.spec.deletion_policy = DeletionPolicy::Revert;
+    world.point(NEW);
+    until(&mut world, |world| world.status.phase == Phase::Succeeded);
+    world.deleting = true;
+    until(&mut world, |world| world.gone);
+    let policies: Vec<_> = world.released.iter().map(|(_, policy)| *policy).collect();
+    assert_eq!(policies, [DeletionPolicy::Revert]);
 }

@@ -19,6 +19,7 @@ mod people;
 mod plans;
 mod promotion;
 mod routes;
+mod services;
 mod skipper;
 mod targets;
 mod verdicts;
@@ -35,6 +36,7 @@ pub fn all() -> Vec<Test> {
         verdicts::TESTS,
         targets::TESTS,
         routes::TESTS,
+        services::TESTS,
         people::TESTS,
         credentials::TESTS,
         inputs::TESTS,
