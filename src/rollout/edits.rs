@@ -35,15 +35,21 @@ pub(super) fn obey_or_put_back(pass: &mut Pass<'_>) {
         return;
     }
     let canaries = canaries(run);
-    let tried = edit.live.matched.iter().flat_map(|matched| matched.weights.keys().cloned());
-    let raised =
-        above(&edit.live.weights, &edit.expected).into_iter().chain(tried).find(|name| canaries.contains(name));
+    let sent = sent_elsewhere(pass, edit.live);
+    let raised = above(&edit.live.weights, &edit.expected).into_iter().chain(sent).find(|name| canaries.contains(name));
     match raised {
         // The write that puts it back is on its way, and the edit was counted when that was decided.
         Some(_) if is_being_written(pass, edit.key) => {}
         Some(member) => put_back(pass, &edit, &member),
         None => obey(pass, &edit),
     }
+}
+
+/// The members to which a route sends requests that match, where what is asked does not say so.
+fn sent_elsewhere(pass: &Pass<'_>, live: &LiveRoute) -> Vec<String> {
+    let asked = pass.status.asked.as_ref().filter(|asked| pass.written(live, asked));
+    let matched = live.matched.iter().filter(|_| asked.is_some_and(|asked| live.matched != asked.matched));
+    matched.flat_map(|matched| matched.weights.keys().cloned()).collect()
 }
 
 /// A later decision than the one that the route was confirmed to show is still to be written.

@@ -2,12 +2,15 @@
 
 use super::problem::{Problem, quoted};
 use crate::{
-    api::{Backend, CANARY, FleetRolloutSpec, Mode, Route, strategy::Ramp},
+    api::{Backend, CANARY, FleetRolloutSpec, Mode, Route, ServiceSpec, strategy::Ramp},
     rollout::ramp::ramp,
 };
 
 /// Longest name of a Service that has a copy named `<service>-primary`.
 const LONGEST_SERVICE: usize = 63 - "-primary".len();
+
+/// What helps against a field of the other mode.
+const NO_MEMBERS: &str = "leave it out, or declare spec.members";
 
 /// Fields of the other mode.
 pub(super) fn mode(spec: &FleetRolloutSpec) -> Vec<Problem> {
@@ -25,42 +28,14 @@ fn member_mode(spec: &FleetRolloutSpec) -> Vec<Problem> {
 }
 
 fn service_mode(spec: &FleetRolloutSpec) -> Vec<Problem> {
-    let refuse = |given: bool, path: &str, why: &str| {
-        given.then(|| Problem::error(path, why, "leave it out, or declare spec.members"))
-    };
+    let refuse = |given: bool, path: &str, why: &str| given.then(|| Problem::error(path, why, NO_MEMBERS));
     let stages =
         refuse(!spec.strategy.stages.is_empty(), "spec.strategy.stages", "stages order members, and there are none");
     let keeps = spec.strategy.keep_previous.is_some();
     let kept =
         refuse(keeps, "spec.strategy.keepPrevious", "the primary becomes what passed, so no way back stays open");
     let mut problems: Vec<Problem> = stages.into_iter().chain(kept).collect();
-    problems.extend(spec.services.iter().enumerate().flat_map(|(place, service)| {
-        let existing = match &service.backend {
-            Backend::ExternalName(named) | Backend::ClusterIp(named) | Backend::EndpointSlice(named) => &named.existing,
-        };
-        let path = format!("spec.services[{place}].backend");
-        let existing = refuse(
-            !existing.is_empty(),
-            &path,
-            "primary and canary are made by the hub, and no member is there to name",
-        );
-        let slices = matches!(service.backend, Backend::EndpointSlice(_));
-        let slices = refuse(slices, &path, "the copies are what the Service is: externalName or clusterIP");
-        existing.into_iter().chain(slices).chain((service.name.len() > LONGEST_SERVICE).then(|| {
-            Problem::error(
-                format!("spec.services[{place}].name"),
-                format!("{} has {} characters", quoted(&service.name), service.name.len()),
-                format!("its copy is named <service>-primary; at most {LONGEST_SERVICE} are allowed"),
-            )
-        }))
-    }));
-    problems.extend(spec.services.iter().enumerate().filter(|(_, service)| service.routes.iter().any(switches)).map(
-        |(place, _)| {
-            let path = format!("spec.services[{place}].routes");
-            let found = "a kubernetes route switches the very Service that says what shall be";
-            Problem::error(path, found, "use another kind of route, or declare spec.members")
-        },
-    ));
+    problems.extend(spec.services.iter().enumerate().flat_map(|(place, service)| of_service(place, service)));
     problems.extend(spec.strategy.ramp.iter().flat_map(shape));
     if problems.is_empty()
         && let Err(problem) = ramp(spec)
@@ -75,8 +50,28 @@ fn service_mode(spec: &FleetRolloutSpec) -> Vec<Problem> {
     problems
 }
 
-const fn switches(route: &Route) -> bool {
-    matches!(route, Route::Kubernetes(_))
+fn of_service(place: usize, service: &ServiceSpec) -> Vec<Problem> {
+    let at = |field: &str| format!("spec.services[{place}].{field}");
+    let mut problems = Vec::new();
+    let (Backend::ExternalName(named) | Backend::ClusterIp(named) | Backend::EndpointSlice(named)) = &service.backend;
+    if !named.existing.is_empty() {
+        let found = "names what is there for members, and there are none";
+        problems.push(Problem::error(at("backend.existing"), found, NO_MEMBERS));
+    }
+    if matches!(service.backend, Backend::EndpointSlice(_)) {
+        let remedy = "the copies are what the Service is; say externalName or clusterIP";
+        problems.push(Problem::error(at("backend"), "is endpointSlice, in service mode", remedy));
+    }
+    if service.name.len() > LONGEST_SERVICE {
+        let found = format!("{} has {} characters", quoted(&service.name), service.name.len());
+        let remedy = format!("its copy is named <service>-primary; at most {LONGEST_SERVICE} are allowed");
+        problems.push(Problem::error(at("name"), found, remedy));
+    }
+    if service.routes.iter().any(|route| matches!(route, Route::Kubernetes(_))) {
+        let found = "a kubernetes route switches the very Service that says what shall be";
+        problems.push(Problem::error(at("routes"), found, "use another kind of route, or declare spec.members"));
+    }
+    problems
 }
 
 fn shape(ramp: &Ramp) -> Vec<Problem> {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     api::{
-        Backend, Distribution, FleetRolloutSpec, Matched, Route, ServiceSpec,
+        Backend, Distribution, FleetRolloutSpec, Matched, Mode, Route, ServiceSpec,
         service::{Named, SkipperForm},
     },
     rollout::plan::plan,
@@ -138,6 +138,7 @@ fn existing(path: &str, backend: &Backend, spec: &FleetRolloutSpec) -> Vec<Probl
     let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
     existing
         .iter()
+        .filter(|_| spec.mode() == Mode::Member)
         .filter_map(|(member, service)| {
             let path = format!("{path}.{kind}.existing.{member}");
             if !spec.members.iter().any(|known| known.name == *member) {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     api::{
-        FleetRolloutSpec, Progress,
+        FleetRolloutSpec, Mode, Progress,
         strategy::{Stage, Step},
     },
     rollout::plan::{PlanProblem, plan, too_small},
@@ -81,6 +81,7 @@ fn choices(i: usize, step: &Step) -> Vec<Problem> {
 pub(super) fn stages(spec: &FleetRolloutSpec) -> Vec<Problem> {
     let mut seen = BTreeSet::new();
     let mut problems: Vec<Problem> = named(&spec.strategy.stages)
+        .filter(|_| spec.mode() == Mode::Member)
         .filter_map(|(path, member)| match spec.members.iter().find(|known| known.name == member) {
             _ if !seen.insert(member) => Some(Problem::error(
                 path,

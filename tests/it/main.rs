@@ -15,4 +15,5 @@ mod install;
 mod references;
 mod routes_page;
 mod rules;
+mod scenarios_page;
 mod tidy;

@@ -117,6 +117,17 @@ fn a_guard_takes_the_matches_away_in_the_pass_that_sees_the_breach() {
 }
 
 #[test]
+fn an_edit_that_lowers_the_weight_is_obeyed_while_requests_are_chosen_too() {
+    let mut world = world(MIXED);
+    world.run_for(120);
+    world.ask(Verb::Promote).run_for(15);
+    assert!(world.status.asked.as_ref().unwrap().matched.is_some());
+    world.edit(&[("eu-1", 97), ("eu-3", 3)]).run_for(3);
+    assert_eq!((world.status.phase, world.status.reason), (Phase::Paused, Reason::PausedByForeignEdit));
+    assert_eq!(world.live(), of(&[("eu-1", 97), ("eu-3", 3)]));
+}
+
+#[test]
 fn a_step_with_matches_is_confirmed_only_when_the_route_shows_them() {
     let mut world = world(TESTERS);
     world.run_for(8);

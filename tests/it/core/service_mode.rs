@@ -153,6 +153,21 @@ fn a_revision_that_changes_in_mid_run_restarts_from_the_primary() {
     assert_eq!(world.leads(PRIMARY), NEWER);
 }
 
+/// Scenario J.
+#[test]
+fn a_strategy_that_is_edited_in_mid_run_is_for_the_next_one() {
+    let mut world = ramp();
+    world.point(NEW);
+    until(&mut world, |world| world.live() == split(80, 20));
+    world.spec.strategy.ramp = serde_json::from_str(r#"{"stepWeights": [5, 90]}"#).unwrap();
+    world.generation += 1;
+    until(&mut world, |world| world.status.phase == Phase::Succeeded);
+    assert_eq!(written(&world), [split(80, 20), split(60, 40), split(40, 60), split(100, 0)]);
+    world.point(NEWER);
+    until(&mut world, |world| world.status.phase == Phase::Succeeded && world.leads(PRIMARY) == NEWER);
+    assert_eq!(written(&world)[4..], [split(95, 5), split(10, 90), split(100, 0)]);
+}
+
 /// Scenario C.
 #[test]
 fn the_old_services_declared_again_are_a_rollback_at_once() {
