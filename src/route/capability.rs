@@ -72,8 +72,19 @@ pub struct Matching {
     pub cookies: Values,
     /// By a query parameter.
     pub query: Values,
-    /// By one condition only, which is also the only alternative.
-    pub single: bool,
+    /// By how much at once.
+    pub extent: Extent,
+}
+
+/// How much one step may say about the requests that it chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Alternatives, each of several conditions.
+    Alternatives,
+    /// Several conditions that must all hold.
+    OneMatch,
+    /// One condition.
+    OneCondition,
 }
 
 /// How a kind can look at a value.
@@ -112,13 +123,17 @@ impl Values {
 
 impl Matching {
     /// No requests at all.
-    pub const NONE: Self = Self { headers: Values::NONE, cookies: Values::NONE, query: Values::NONE, single: false };
+    pub const NONE: Self =
+        Self { headers: Values::NONE, cookies: Values::NONE, query: Values::NONE, extent: Extent::Alternatives };
 
     /// The first condition that this kind cannot hold, in words.
     fn refusal(self, matches: &[RequestMatch]) -> Option<String> {
         let fields = |sort: &'_ RequestMatch| sort.headers.len() + sort.cookies.len() + sort.query.len();
-        if self.single && (matches.len() > 1 || matches.iter().any(|sort| fields(sort) > 1)) {
-            return Some("more than one condition".to_owned());
+        let conditions: usize = matches.iter().map(fields).sum();
+        match self.extent {
+            Extent::OneCondition if conditions > 1 => return Some("more than one condition".to_owned()),
+            Extent::OneMatch if matches.len() > 1 => return Some("more than one match".to_owned()),
+            Extent::Alternatives | Extent::OneMatch | Extent::OneCondition => {}
         }
         matches.iter().find_map(|sort| {
             let sorts = [
