@@ -20,12 +20,14 @@ mod plans;
 mod promotion;
 mod routes;
 mod skipper;
+mod skipper_matches;
 mod targets;
 mod verdicts;
 
 pub fn all() -> Vec<Test> {
     [
         skipper::TESTS,
+        skipper_matches::TESTS,
         contour::TESTS,
         harness::TESTS,
         promotion::TESTS,
