@@ -31,6 +31,7 @@ mod skipper_chain;
 mod skipper_conditions;
 mod skipper_groups;
 mod skipper_ingress;
+mod skipper_matched;
 mod skipper_per_member;
 mod skipper_route_group;
 mod weights;

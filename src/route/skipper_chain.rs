@@ -10,9 +10,8 @@ use kube::core::DynamicObject;
 
 use super::provider::Objects;
 use super::segments::{self, Segment};
+use super::skipper_matched::PREDICATE;
 use super::{Context, RouteError, describe, mark};
-
-pub(super) const PREDICATE: &str = "zalando.org/skipper-predicate";
 
 /// Places that a mark may name: the 64 members of a rollout, and those that left it.
 const MAX_PLACES: usize = 1024;

@@ -3,13 +3,16 @@
 //! All of them are regular expressions over the whole value: of two `Header` predicates on one header Skipper keeps the
 //! last alone, and of two names that differ in case one. A text is quoted, so that no value is more than a value.
 
-use super::capability::{Extent, Matching, Values};
+use super::capability::{Extent, Matching, Regexes, Values};
 use crate::api::matches::{FieldMatch, Value};
 use crate::api::{Matched, RequestMatch};
 
 /// Every condition is a predicate, and a route has as many of them as it needs.
 pub(super) const MATCHING: Matching =
-    Matching { headers: Values::ANY, cookies: Values::ANY, query: Values::ANY, extent: Extent::Alternatives };
+    Matching { headers: VALUES, cookies: VALUES, query: VALUES, extent: Extent::Alternatives };
+
+/// Skipper drops a route with a regular expression that Go cannot read, and tells its log alone.
+const VALUES: Values = Values { regex: Regexes::Readable, ..Values::ANY };
 
 /// Skipper tries the route with more predicates first, but counts those on one header once; this one counts always.
 const BEFORE: &str = "Weight(1)";

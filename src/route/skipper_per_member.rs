@@ -1,32 +1,27 @@
 //! Ingresses of Skipper, one a member, each with a `TrafficSegment`.
 //!
-//! Requests that go elsewhere have Ingresses of their own, one for each member that gets any: they are tried first, and
-//! where there is none the others take its requests. So they come before the others change, and go after.
+//! Requests that are chosen have Ingresses of their own, one for each member that gets any of them.
 
 use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
 use super::capability::{Applied, Capability, Extent, Leads, Matching, Shape, Split, Verified};
-use super::json::{contains, items, put};
+use super::json::items;
 use super::matched::Wanted;
 use super::owner::Owner;
 use super::provider::{Objects, Provider};
 use super::refusal::{other_sni, refuse};
 use super::segments::{self, Segment};
-use super::skipper_chain::{PREDICATE, order, place, places, segment, without_overlaps, writes};
+use super::skipper_chain::{order, place, places, segment, without_overlaps, writes};
 use super::skipper_conditions::{MATCHING, alternatives};
 use super::skipper_ingress::{draft, ingress, lead, service_of};
+use super::skipper_matched::{self, PREDICATE, beside, lead_alike, like, predicates, put_predicates, with};
 use super::{Context, RouteError, describe, weights};
 use crate::api::service::SkipperRoute;
-use crate::api::{Backend, Distribution, MATCHED_ANNOTATION, Matched, ORIGINAL_ANNOTATION, WRITE_ANNOTATION};
+use crate::api::{Backend, Distribution, Matched};
 use crate::backend::{self, Reach};
 use crate::rollout::input::Problem;
-
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-
-/// What the names of such Ingresses end with; no member's name has a dot.
-const MATCHED: &str = ".matched";
 
 /// What this form can do.
 pub(super) const CAPABILITY: Capability = Capability {
@@ -57,7 +52,7 @@ impl Provider for IngressPerMember<'_> {
 
     fn names(&self, context: &Context<'_>) -> Vec<String> {
         let plain = || context.endpoints.keys().map(|member| self.name_of(context, member));
-        plain().chain(plain().map(|name| name + MATCHED)).collect()
+        plain().chain(plain().map(|name| beside(&name))).collect()
     }
 
     fn title(&self, service: &str) -> String {
@@ -123,13 +118,7 @@ impl Provider for IngressPerMember<'_> {
     fn shows(&self, context: &Context<'_>, objects: Objects<'_>, matched: &Matched) -> bool {
         let (plain, tried) = parted(context, objects);
         let wanted = self.tried(context, plain, tried, Some(matched));
-        tried.iter().zip(&wanted).all(|(found, wanted)| match (found, wanted) {
-            (Some(found), Some(wanted)) => {
-                found.annotations().get(PREDICATE) == wanted.annotations().get(PREDICATE)
-                    && contains(&found.data, &wanted.data)
-            }
-            (found, wanted) => found.is_none() && wanted.is_none(),
-        })
+        lead_alike(tried, &wanted)
     }
 
     fn held(&self, _context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
@@ -144,12 +133,8 @@ impl Provider for IngressPerMember<'_> {
     }
 
     fn order(&self, context: &Context<'_>, before: Objects<'_>, after: Objects<'_>) -> Vec<usize> {
-        let ((plain, tried), (plain_after, tried_after)) = (parted(context, before), parted(context, after));
-        let goes = |index: &usize| tried_after.get(*index).is_none_or(Option::is_none);
-        let (going, coming): (Vec<usize>, Vec<usize>) = (0..tried.len()).partition(goes);
-        let place = |index| plain.len() + index;
-        let coming = coming.into_iter().map(place);
-        coming.chain(writes(context, plain, plain_after)).chain(going.into_iter().map(place)).collect()
+        let ((plain, _), (plain_after, _)) = (parted(context, before), parted(context, after));
+        skipper_matched::order(writes(context, plain, plain_after), after)
     }
 }
 
@@ -205,13 +190,10 @@ impl IngressPerMember<'_> {
         let tried = |(member, (index, (segment, weight))): (&String, (usize, (Segment, &u32)))| {
             let conditions = conditions.as_ref().filter(|_| *weight > 0)?;
             let model = plain.get(index).and_then(Option::as_ref).or_else(|| plain.iter().flatten().next());
-            let mut object = self.made(context, &(self.name_of(context, member) + MATCHED), member, model);
+            let mut object = self.made(context, &beside(&self.name_of(context, member)), member, model);
             let all = format!("{} && {}", segment.put(predicates(&object)), conditions.join(" && "));
             put_predicates(&mut object, all);
-            Some(match live.get(index).and_then(Option::as_ref) {
-                Some(live) => with_content_of(live, object),
-                None => object,
-            })
+            Some(with(live.get(index).and_then(Option::as_ref), object))
         };
         members.map(tried).collect()
     }
@@ -222,12 +204,7 @@ impl IngressPerMember<'_> {
             let hosts = self.0.create.as_ref().map_or(&[][..], |create| &create.hosts);
             return draft(name, context, hosts, &[member]);
         };
-        let mut object = DynamicObject::new(name, &ingress())
-            .within(context.namespace)
-            .data(json!({"spec": model.data.get("spec")}));
-        object.metadata.labels.clone_from(&model.metadata.labels);
-        object.metadata.annotations.clone_from(&model.metadata.annotations);
-        object.annotations_mut().retain(|key, _| !is_its_own(key));
+        let mut object = like(model, name);
         lead_all(&mut object, context, member);
         object
     }
@@ -238,34 +215,12 @@ fn parted<'o>(context: &Context<'_>, objects: Objects<'o>) -> (Objects<'o>, Obje
     objects.split_at_checked(context.endpoints.len()).unwrap_or((objects, &[]))
 }
 
-/// What every object has for itself.
-fn is_its_own(key: &str) -> bool {
-    [WRITE_ANNOTATION, ORIGINAL_ANNOTATION, MATCHED_ANNOTATION, LAST_APPLIED].contains(&key)
-}
-
-/// A live object with the spec and the annotations of another one.
-fn with_content_of(live: &DynamicObject, content: DynamicObject) -> DynamicObject {
-    let mut object = live.clone();
-    put(&mut object.data, "spec", content.data.get("spec").cloned());
-    object.annotations_mut().retain(|key, _| is_its_own(key));
-    object.annotations_mut().extend(content.metadata.annotations.into_iter().flatten());
-    object
-}
-
 fn other_scheme(reach: &Reach) -> Option<String> {
     let is_https = reach.port == 443;
     (is_https != reach.server_name.is_some()).then(|| {
         let port = reach.port;
         format!("port: {port}: Skipper speaks TLS to an ExternalName Service on port 443 and nowhere else: give tls with port 443 only, or say form: RouteGroup")
     })
-}
-
-fn predicates(object: &DynamicObject) -> &str {
-    object.annotations().get(PREDICATE).map_or("", String::as_str)
-}
-
-fn put_predicates(object: &mut DynamicObject, predicates: String) {
-    object.annotations_mut().insert(PREDICATE.to_owned(), predicates);
 }
 
 /// The one backend of the service to which an Ingress leads.

@@ -13,7 +13,7 @@ fn to_eu_3(matches: Value) -> Matched {
 const HOSTILE: &str = r#"a\") && True() -> "http://evil.example.com"; // ` TrafficSegment(0.5, 0.6) /]\"#;
 
 /// What a form may be asked.
-fn asked() -> Vec<Matched> {
+pub fn asked() -> Vec<Matched> {
     vec![
         to_eu_3(json!([{"headers": [{"name": "user-agent", "exact": "pc"}]}])),
         to_eu_3(json!([{"headers": [{"name": "user-agent", "regex": "mobile.*"}]}])),
@@ -32,14 +32,17 @@ fn asked() -> Vec<Matched> {
     ]
 }
 
+/// The kind can hold this.
+pub fn takes(form: &Form, matched: &Matched) -> bool {
+    let weights = distribution([95, 0, 5], 1);
+    capability(&form.route).refusal(Wanted { weights: &weights, matched: Some(matched) }).is_none()
+}
+
 /// Every form with everything that it can be asked.
 fn cases() -> Vec<(Form, Matched)> {
     let able = |form: Form| {
-        let can = capability(&form.route);
-        let weights = distribution([95, 0, 5], 1);
-        let takes =
-            move |matched: &Matched| can.refusal(Wanted { weights: &weights, matched: Some(matched) }).is_none();
-        asked().into_iter().filter(takes).map(move |matched| (form.clone(), matched)).collect::<Vec<_>>()
+        let takes = |matched: &Matched| takes(&form, matched);
+        asked().into_iter().filter(takes).map(|matched| (form.clone(), matched)).collect::<Vec<_>>()
     };
     Form::all().into_iter().flat_map(able).collect()
 }
@@ -51,7 +54,7 @@ fn every_kind_that_says_so_is_asked() {
     let able = |form: &Form| capability(&form.route).matches != capability::Matching::NONE;
     let expected: Vec<&str> = Form::all().into_iter().filter(able).map(|form| form.name).collect();
     assert_eq!(names, expected);
-    assert!(names.len() >= 10);
+    assert!(names.len() >= 14);
 }
 
 #[test]
@@ -214,9 +217,22 @@ fn a_kind_that_cannot_choose_so_says_by_what() {
         let wanted = Wanted { weights: &weights, matched: Some(&matched) };
         capability(&Form::named(name).route).refusal(wanted).map(|(found, _)| found)
     };
-    assert_eq!(refused("Ingress created", 0).as_deref(), Some("a step chooses requests by header user-agent: pc"));
+    assert_eq!(refused("Service created", 0).as_deref(), Some("a step chooses requests by header user-agent: pc"));
     assert_eq!(refused("HTTPRoute adopted", 2).as_deref(), Some("a step chooses requests by cookie canary: always"));
     assert_eq!(refused("nginx", 3).as_deref(), Some("a step chooses requests by cookie canary ~ a|b"));
     assert_eq!(refused("ALB", 5).as_deref(), Some("a step chooses requests by more than one condition"));
     assert_eq!(refused("ALB", 0), None);
+    assert_eq!(
+        refused("Ingress per member created", 5).as_deref(),
+        Some("a step chooses requests by more than one match")
+    );
+}
+
+#[test]
+fn a_regex_that_skipper_would_leave_out_is_refused() {
+    let (weights, matched) =
+        (distribution([95, 0, 5], 1), to_eu_3(json!([{"cookies": [{"name": "a", "regex": "b)|(c"}]}])));
+    let wanted = Wanted { weights: &weights, matched: Some(&matched) };
+    let found = capability(&Form::named("RouteGroup created").route).refusal(wanted).map(|(found, _)| found);
+    assert_eq!(found.as_deref(), Some("a step chooses requests by cookie a ~ b)|(c"));
 }

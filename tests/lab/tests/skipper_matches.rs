@@ -25,6 +25,11 @@ pub const TESTS: &[Test] = &[
         exclusive: false,
         run: |scene| Box::pin(async move { promote(&scene, "IngressPerMember").await }),
     },
+    Test {
+        name: "matches_by_weighted_ingress",
+        exclusive: false,
+        run: |scene| Box::pin(async move { promote(&scene, "Ingress").await }),
+    },
     Test { name: "odd_values_in_a_route_group", exclusive: false, run: |scene| Box::pin(alternatives(scene)) },
     Test { name: "odd_values_in_ingresses", exclusive: false, run: |scene| Box::pin(all_at_once(scene)) },
 ];
@@ -81,6 +86,9 @@ fn received(scene: &Scene, is_canary: bool) -> Received {
 async fn declare<'s>(scene: &'s Scene, form: &str, steps: Value) -> Result<Rollout<'s>> {
     let name = &scene.namespace;
     let mut declared = declaration(name, &json!({"skipper": {"form": form, "create": {"hosts": [host(name)]}}}));
+    if form == "Ingress" {
+        declared["spec"]["services"][0]["backend"] = json!({"endpointSlice": {}});
+    }
     declared["spec"]["strategy"]["steps"] = steps;
     let rollout = Rollout::declare(scene, name, &declared).await?;
     rollout.phase(Phase::Initialized).await?;
