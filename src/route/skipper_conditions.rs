@@ -93,36 +93,35 @@ mod tests {
     }
 
     /// Name and arguments of predicates, read as Skipper's lexer reads them: `&&` between them, texts in quotes.
-    fn parsed(mut code: &str) -> Option<Vec<(String, Vec<String>)>> {
+    fn parsed(code: &str) -> Option<Vec<(String, Vec<String>)>> {
         let mut predicates = Vec::new();
+        let mut rest = code;
         loop {
-            let (name, mut rest) = code.split_once('(')?;
-            if !name.chars().all(|letter| letter.is_ascii_alphabetic()) {
-                return None;
-            }
-            let mut arguments = Vec::new();
-            loop {
-                let (argument, after) = match rest.strip_prefix('"') {
-                    Some(text) => unquoted(text)?,
-                    None => {
-                        let (number, after) = rest.split_at(rest.find([',', ')'])?);
-                        (number.to_owned(), after)
-                    }
-                };
-                arguments.push(argument);
-                match after.strip_prefix(", ") {
-                    Some(more) => rest = more,
-                    None => {
-                        rest = after.strip_prefix(')')?;
-                        break;
-                    }
-                }
-            }
+            let (name, after) = rest.split_once('(')?;
+            let (arguments, after) = arguments(after)?;
             predicates.push((name.to_owned(), arguments));
-            match rest.strip_prefix(" && ") {
-                Some(more) => code = more,
-                None => return rest.is_empty().then_some(predicates),
+            if after.is_empty() {
+                return Some(predicates);
             }
+            rest = after.strip_prefix(" && ")?;
+        }
+    }
+
+    fn arguments(code: &str) -> Option<(Vec<String>, &str)> {
+        let mut arguments = Vec::new();
+        let mut rest = code;
+        loop {
+            let (argument, after) = if let Some(text) = rest.strip_prefix('"') {
+                unquoted(text)?
+            } else {
+                let (number, after) = rest.split_at(rest.find([',', ')'])?);
+                (number.to_owned(), after)
+            };
+            arguments.push(argument);
+            if let Some(after) = after.strip_prefix(')') {
+                return Some((arguments, after));
+            }
+            rest = after.strip_prefix(", ")?;
         }
     }
 

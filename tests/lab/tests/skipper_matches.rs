@@ -11,6 +11,7 @@ use crate::{
 };
 use anyhow::{Result, ensure};
 use cutover::api::{Phase, Verb};
+use kube::{ResourceExt, api::ListParams};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -74,6 +75,9 @@ async fn promote(scene: &Scene, form: &str) -> Result<()> {
     for load in [plain, canary] {
         load.stop().await.assert_all_ok()?;
     }
+    let ingresses = scene.hub.api("networking.k8s.io/v1", "Ingress", name).await?.list(&ListParams::default()).await?;
+    let left: Vec<String> = ingresses.iter().map(ResourceExt::name_any).filter(|name| name.contains('.')).collect();
+    ensure!(left.is_empty(), "Ingresses that only chose requests are left: {left:?}");
     Ok(())
 }
 
