@@ -14,8 +14,9 @@ pub(super) const MATCHING: Matching =
 /// Skipper drops a route with a regular expression that Go cannot read, and tells its log alone.
 const VALUES: Values = Values { regex: Regexes::Readable, ..Values::ANY };
 
-/// Skipper tries the route with more predicates first, but counts those on one header once; this one counts always.
-const BEFORE: &str = "Weight(1)";
+/// Skipper tries the route with more predicates first; this one counts for 64. It counts those on one header once, adds
+/// one to a weighted backend for each that follows, and members may have predicates of their own.
+const BEFORE: &str = "Weight(64)";
 
 /// The predicates of each alternative. A route that has them as well comes before the one that has them not.
 pub(super) fn alternatives(matched: &Matched) -> Vec<Vec<String>> {
@@ -86,8 +87,8 @@ mod tests {
         assert_eq!(
             alternatives(&asked),
             [
-                said(&[r#"HeaderRegexp("User-Agent", "^a/1\\.0 \\(b\\)$")"#, r#"Host("^beta\\.")"#, "Weight(1)"]),
-                said(&[r#"Cookie("canary", "^(?:a|\"b\")$")"#, r#"QueryParam("v", "^1$")"#, "Weight(1)"]),
+                said(&[r#"HeaderRegexp("User-Agent", "^a/1\\.0 \\(b\\)$")"#, r#"Host("^beta\\.")"#, "Weight(64)"]),
+                said(&[r#"Cookie("canary", "^(?:a|\"b\")$")"#, r#"QueryParam("v", "^1$")"#, "Weight(64)"]),
             ]
         );
     }

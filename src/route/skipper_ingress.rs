@@ -22,9 +22,6 @@ use crate::rollout::input::Problem;
 
 pub(super) const WEIGHTS: &str = "zalando.org/backend-weights";
 
-/// Skipper adds predicates to the routes of weighted backends, one less than there are.
-const BEFORE: &str = "Weight(64)";
-
 /// What this form can do.
 pub(super) const CAPABILITY: Capability = Capability {
     route: "skipper, form Ingress",
@@ -206,7 +203,7 @@ fn chosen(
     }
     let own = predicates(&chosen);
     let own = if own.trim().is_empty() { String::new() } else { format!("{own} && ") };
-    put_predicates(&mut chosen, format!("{own}{conditions} && {BEFORE}"));
+    put_predicates(&mut chosen, format!("{own}{conditions}"));
     let weights = weights.iter().map(|(member, weight)| (backend::name(context.service, member), json!(weight)));
     put_annotated(&mut chosen, &weights.collect());
     Some(with(objects.get(CHOSEN).and_then(Option::as_ref), chosen))

@@ -185,17 +185,16 @@ impl IngressPerMember<'_> {
         let conditions = matched.and_then(|matched| alternatives(matched).into_iter().next());
         let weight = |member| matched.and_then(|matched| matched.weights.get(member)).copied().unwrap_or_default();
         let weights: Vec<u32> = context.endpoints.keys().map(weight).collect();
-        let segments = Segment::cut(&weights, context.total).into_iter().zip(&weights).enumerate();
-        let members = context.endpoints.keys().zip(segments);
-        let tried = |(member, (index, (segment, weight))): (&String, (usize, (Segment, &u32)))| {
-            let conditions = conditions.as_ref().filter(|_| *weight > 0)?;
+        let members = context.endpoints.keys().enumerate();
+        let tried = |((index, member), segment): ((usize, &String), Segment)| {
+            let conditions = conditions.as_ref().filter(|_| segment.start < segment.end)?;
             let model = plain.get(index).and_then(Option::as_ref).or_else(|| plain.iter().flatten().next());
             let mut object = self.made(context, &beside(&self.name_of(context, member)), member, model);
             let all = format!("{} && {}", segment.put(predicates(&object)), conditions.join(" && "));
             put_predicates(&mut object, all);
             Some(with(live.get(index).and_then(Option::as_ref), object))
         };
-        members.map(tried).collect()
+        members.zip(Segment::cut(&weights, context.total)).map(tried).collect()
     }
 
     /// A new Ingress for a member: like the model, but leading to this member; else as it was declared.
