@@ -9,7 +9,7 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::capability::{Capability, Matching, Values};
+use super::capability::{Capability, Extent, Matching, Values};
 use super::json::items;
 use super::matched::Wanted;
 use super::provider::{Objects, Provider};
@@ -34,7 +34,7 @@ pub(super) const MATCHING: Matching = Matching {
     headers: Values::EXACT_OR_REGEX,
     cookies: Values { only: Some("always"), ..Values::EXACT },
     query: Values::NONE,
-    single: true,
+    extent: Extent::OneCondition,
 };
 
 /// What one such kind must say of itself.
@@ -93,7 +93,7 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
         K::CAPABILITY
     }
 
-    fn creates(&self, index: usize) -> bool {
+    fn creates(&self, _context: &Context<'_>, index: usize) -> bool {
         index == CANARY
     }
 

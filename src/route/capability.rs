@@ -72,8 +72,19 @@ pub struct Matching {
     pub cookies: Values,
     /// By a query parameter.
     pub query: Values,
-    /// By one condition only, which is also the only alternative.
-    pub single: bool,
+    /// By how much at once.
+    pub extent: Extent,
+}
+
+/// How much one step may say about the requests that it chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Alternatives, each of several conditions.
+    Alternatives,
+    /// Several conditions that must all hold.
+    OneMatch,
+    /// One condition.
+    OneCondition,
 }
 
 /// How a kind can look at a value.
@@ -84,26 +95,41 @@ pub struct Values {
     /// Its beginning.
     pub prefix: bool,
     /// A regular expression.
-    pub regex: bool,
+    pub regex: Regexes,
     /// No other value than this one.
     pub only: Option<&'static str>,
 }
 
+/// The regular expressions that a kind takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Regexes {
+    /// None.
+    None,
+    /// Any; whoever reads it says so if he cannot.
+    Any,
+    /// What can be read here: a data plane that cannot read it leaves the requests to the weights without a word.
+    Readable,
+}
+
 impl Values {
     /// Not at all.
-    pub const NONE: Self = Self { exact: false, prefix: false, regex: false, only: None };
+    pub const NONE: Self = Self { exact: false, prefix: false, regex: Regexes::None, only: None };
     /// The whole value.
     pub const EXACT: Self = Self { exact: true, ..Self::NONE };
     /// The whole value, or a regular expression.
-    pub const EXACT_OR_REGEX: Self = Self { regex: true, ..Self::EXACT };
+    pub const EXACT_OR_REGEX: Self = Self { regex: Regexes::Any, ..Self::EXACT };
     /// A regular expression; whole values and beginnings are written as one.
-    pub const ANY: Self = Self { exact: true, prefix: true, regex: true, only: None };
+    pub const ANY: Self = Self { exact: true, prefix: true, regex: Regexes::Any, only: None };
 
     fn can(self, field: &FieldMatch) -> bool {
         match field.value() {
             Some(Value::Exact(text)) => self.exact && self.only.is_none_or(|only| only == text),
             Some(Value::Prefix(_)) => self.prefix,
-            Some(Value::Regex(_)) => self.regex,
+            Some(Value::Regex(text)) => match self.regex {
+                Regexes::None => false,
+                Regexes::Any => true,
+                Regexes::Readable => regex::Regex::new(text).is_ok(),
+            },
             // A condition that says nothing is refused for itself.
             None => true,
         }
@@ -112,13 +138,17 @@ impl Values {
 
 impl Matching {
     /// No requests at all.
-    pub const NONE: Self = Self { headers: Values::NONE, cookies: Values::NONE, query: Values::NONE, single: false };
+    pub const NONE: Self =
+        Self { headers: Values::NONE, cookies: Values::NONE, query: Values::NONE, extent: Extent::Alternatives };
 
     /// The first condition that this kind cannot hold, in words.
     fn refusal(self, matches: &[RequestMatch]) -> Option<String> {
         let fields = |sort: &'_ RequestMatch| sort.headers.len() + sort.cookies.len() + sort.query.len();
-        if self.single && (matches.len() > 1 || matches.iter().any(|sort| fields(sort) > 1)) {
-            return Some("more than one condition".to_owned());
+        let conditions: usize = matches.iter().map(fields).sum();
+        match self.extent {
+            Extent::OneCondition if conditions > 1 => return Some("more than one condition".to_owned()),
+            Extent::OneMatch if matches.len() > 1 => return Some("more than one match".to_owned()),
+            Extent::Alternatives | Extent::OneMatch | Extent::OneCondition => {}
         }
         matches.iter().find_map(|sort| {
             let sorts = [

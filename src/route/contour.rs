@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::accepted::{MAX_WORDS, condition};
-use super::capability::{Applied, Capability, Leads, Matching, Shape, Split, Values, Verified};
+use super::capability::{Applied, Capability, Extent, Leads, Matching, Shape, Split, Values, Verified};
 use super::json::{items, put};
 use super::listed::ListKind;
 use super::lists::Lists;
@@ -31,7 +31,12 @@ impl ListKind for ContourRoute {
         endpoint_slice: Leads::Yes,
         own_host: true,
         own_tls: true,
-        matches: Matching { headers: Values::EXACT_OR_REGEX, cookies: Values::NONE, query: Values::ANY, single: false },
+        matches: Matching {
+            headers: Values::EXACT_OR_REGEX,
+            cookies: Values::NONE,
+            query: Values::ANY,
+            extent: Extent::Alternatives,
+        },
         shape: Shape::OneObject,
         applied: Applied::Accepted,
         verified: Verified::Traffic,

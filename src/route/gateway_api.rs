@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::accepted::{condition, together};
-use super::capability::{Applied, Capability, Leads, Matching, Shape, Split, Values, Verified};
+use super::capability::{Applied, Capability, Extent, Leads, Matching, Shape, Split, Values, Verified};
 use super::json::{items, put};
 use super::listed::ListKind;
 use super::lists::Lists;
@@ -39,7 +39,7 @@ impl ListKind for GatewayApiRoute {
             headers: Values::EXACT_OR_REGEX,
             cookies: Values::NONE,
             query: Values::EXACT_OR_REGEX,
-            single: false,
+            extent: Extent::Alternatives,
         },
         shape: Shape::OneObject,
         applied: Applied::Accepted,

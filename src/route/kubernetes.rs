@@ -58,7 +58,7 @@ impl Provider for SwitchedService<'_> {
         &CAPABILITY
     }
 
-    fn creates(&self, _index: usize) -> bool {
+    fn creates(&self, _context: &Context<'_>, _index: usize) -> bool {
         self.0.name.is_none()
     }
 

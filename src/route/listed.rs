@@ -59,7 +59,7 @@ impl<K: ListKind> Provider for Listed<'_, K> {
         K::CAPABILITY
     }
 
-    fn creates(&self, _index: usize) -> bool {
+    fn creates(&self, _context: &Context<'_>, _index: usize) -> bool {
         self.0.name().is_none()
     }
 

@@ -27,7 +27,11 @@ pub(crate) mod owner;
 mod provider;
 mod refusal;
 mod segments;
+mod skipper_chain;
+mod skipper_conditions;
+mod skipper_groups;
 mod skipper_ingress;
+mod skipper_matched;
 mod skipper_per_member;
 mod skipper_route_group;
 mod weights;
@@ -207,7 +211,7 @@ fn sign(
         let Some(object) = object else { continue };
         let rules = provider.claims(context, objects, index)?;
         match objects.get(index).and_then(Option::as_ref) {
-            Some(before) if provider.creates(index) => {
+            Some(before) if provider.creates(context, index) => {
                 check_owner(context, before)?;
                 owner::take(object, context);
             }
@@ -257,20 +261,20 @@ pub fn names(objects: &[Option<DynamicObject>], backend: &str) -> bool {
 
 fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) -> Result<RouteSeen, RouteError> {
     let present: Vec<&DynamicObject> = objects.iter().flatten().collect();
-    if present.is_empty() && creates_all(provider, objects) {
+    if present.is_empty() && creates_all(context, provider, objects) {
         return Ok(RouteSeen::ToCreate);
     }
     check_present(context, provider, objects)?;
     let mark = last_mark(context, provider, objects)?;
     for (index, object) in objects.iter().enumerate() {
         match object {
-            Some(object) if provider.creates(index) => check_owner(context, object)?,
+            Some(object) if provider.creates(context, index) => check_owner(context, object)?,
             Some(object) if mark.is_none() => check_applier(provider, object)?,
             Some(_) | None => {}
         }
     }
     let weights = match provider.read(context, objects) {
-        Err(RouteError::Uncovered(_)) if creates_all(provider, objects) => return Ok(RouteSeen::ToCreate),
+        Err(RouteError::Uncovered(_)) if creates_all(context, provider, objects) => return Ok(RouteSeen::ToCreate),
         weights => weights?,
     };
     let accepted = present.iter().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::together);
@@ -332,8 +336,8 @@ fn writes(
 }
 
 fn check_present(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) -> Result<(), RouteError> {
-    let is_there = |index: usize| !provider.creates(index) && objects.get(index).is_some_and(Option::is_some);
-    if creates_all(provider, objects) || (0..objects.len()).any(is_there) {
+    let is_there = |index: usize| !provider.creates(context, index) && objects.get(index).is_some_and(Option::is_some);
+    if creates_all(context, provider, objects) || (0..objects.len()).any(is_there) {
         return Ok(());
     }
     let (kind, namespace) = (provider.resource().kind, context.namespace);
@@ -341,14 +345,14 @@ fn check_present(context: &Context<'_>, provider: &dyn Provider, objects: Object
         .names(context)
         .into_iter()
         .enumerate()
-        .filter(|(index, _)| !provider.creates(*index))
+        .filter(|(index, _)| !provider.creates(context, *index))
         .map(|(_, name)| name)
         .collect();
     Err(RouteError::NotFound(format!("{kind} {} in namespace {namespace}", names.join(", "))))
 }
 
-fn creates_all(provider: &dyn Provider, objects: Objects<'_>) -> bool {
-    (0..objects.len()).all(|index| provider.creates(index))
+fn creates_all(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) -> bool {
+    (0..objects.len()).all(|index| provider.creates(context, index))
 }
 
 /// The kind can hold this at all.

@@ -29,7 +29,7 @@ pub(super) trait Provider {
     fn capability(&self) -> &'static Capability;
 
     /// The hub makes and owns the object at this index of the names.
-    fn creates(&self, index: usize) -> bool;
+    fn creates(&self, context: &Context<'_>, index: usize) -> bool;
 
     /// The fields that hold the weights, each as a path of keys.
     fn fields(&self) -> &'static [&'static [&'static str]];

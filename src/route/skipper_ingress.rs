@@ -1,22 +1,26 @@
 //! Ingress of Skipper with the annotation `zalando.org/backend-weights`: for Services with addresses in the cluster.
+//!
+//! Requests that are chosen have a second one, with weights of its own.
 
 use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Map, Value, json};
 
-use super::capability::{Applied, Capability, Leads, Matching, Shape, Split, Verified};
+use super::capability::{Applied, Capability, Extent, Leads, Matching, Shape, Split, Verified};
 use super::json::{items, put};
 use super::matched::Wanted;
 use super::provider::{Objects, Provider, only, resource};
 use super::refusal::{no_host, no_tls, refuse};
+use super::skipper_conditions::{MATCHING, alternatives};
+use super::skipper_matched::{self, beside, lead_alike, like, predicates, put_predicates, with};
 use super::weights::{self, Raw};
 use super::{Context, RouteError, describe};
 use crate::api::service::SkipperRoute;
-use crate::api::{Backend, Distribution};
+use crate::api::{Backend, Distribution, Matched};
 use crate::backend;
 use crate::rollout::input::Problem;
 
-const WEIGHTS: &str = "zalando.org/backend-weights";
+pub(super) const WEIGHTS: &str = "zalando.org/backend-weights";
 
 /// What this form can do.
 pub(super) const CAPABILITY: Capability = Capability {
@@ -31,12 +35,16 @@ pub(super) const CAPABILITY: Capability = Capability {
     endpoint_slice: Leads::Yes,
     own_host: false,
     own_tls: false,
-    matches: Matching::NONE,
+    matches: Matching { extent: Extent::OneMatch, ..MATCHING },
     shape: Shape::OneObject,
     applied: Applied::ReadBack,
     verified: Verified::Traffic,
-    note: "For Services with addresses in the hub cluster.",
+    note: "For Services with addresses in the hub cluster. While a step chooses requests there is a second one, \
+           `<ingress>.matched`, which the hub makes and removes.",
 };
+
+/// The place of the Ingress for requests that are chosen.
+const CHOSEN: usize = 1;
 
 /// Form `Ingress`.
 pub(super) struct WeightedIngress<'r>(pub &'r SkipperRoute);
@@ -50,6 +58,11 @@ impl Provider for WeightedIngress<'_> {
         ingress()
     }
 
+    fn names(&self, context: &Context<'_>) -> Vec<String> {
+        let name = self.title(&context.service.name);
+        vec![name.clone(), beside(&name)]
+    }
+
     fn title(&self, service: &str) -> String {
         self.0.name.as_deref().unwrap_or(service).to_owned()
     }
@@ -58,8 +71,8 @@ impl Provider for WeightedIngress<'_> {
         &CAPABILITY
     }
 
-    fn creates(&self, _index: usize) -> bool {
-        self.0.name.is_none()
+    fn creates(&self, _context: &Context<'_>, index: usize) -> bool {
+        self.0.name.is_none() || index == CHOSEN
     }
 
     fn fields(&self) -> &'static [&'static [&'static str]] {
@@ -103,7 +116,7 @@ impl Provider for WeightedIngress<'_> {
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
         let weights = wanted.weights;
         let Some(mut object) = only(objects).cloned().or_else(|| self.draft(context, weights)) else {
-            return Ok(vec![None]);
+            return Ok(vec![None, None]);
         };
         let mut annotated = annotated(&object)?;
         for (index, groups) in paths(&object) {
@@ -118,7 +131,17 @@ impl Provider for WeightedIngress<'_> {
             }
         }
         put_annotated(&mut object, &annotated);
-        Ok(vec![Some(object)])
+        let chosen = wanted.matched.and_then(|matched| chosen(context, &object, objects, matched));
+        Ok(vec![Some(object), chosen])
+    }
+
+    fn shows(&self, context: &Context<'_>, objects: Objects<'_>, matched: &Matched) -> bool {
+        let wanted = only(objects).and_then(|object| chosen(context, object, objects, matched));
+        lead_alike(objects.get(CHOSEN..).unwrap_or_default(), &[wanted])
+    }
+
+    fn order(&self, _context: &Context<'_>, _before: Objects<'_>, after: Objects<'_>) -> Vec<usize> {
+        skipper_matched::order(vec![0], after)
     }
 
     fn held(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
@@ -156,6 +179,34 @@ impl WeightedIngress<'_> {
         let hosts = &self.0.create.as_ref()?.hosts;
         Some(draft(&context.service.name, context, hosts, &members))
     }
+}
+
+/// The Ingress for requests that are chosen: the paths of the service, for the members that get any of them.
+fn chosen(
+    context: &Context<'_>,
+    object: &DynamicObject,
+    objects: Objects<'_>,
+    matched: &Matched,
+) -> Option<DynamicObject> {
+    let conditions = alternatives(matched).into_iter().next()?.join(" && ");
+    let weights = weights::nonzero(&matched.weights);
+    let members: Vec<&String> = weights.keys().collect();
+    let mut chosen = like(object, &beside(&object.name_any()));
+    for (index, groups) in paths(object) {
+        let ours = groups.iter().filter(|group| is_ours(context, group)).filter_map(|group| group.first());
+        put_paths(&mut chosen, index, ours.flat_map(|path| leading(context, path, &members)).collect());
+    }
+    if let Some(spec) = chosen.data.get_mut("spec").and_then(Value::as_object_mut) {
+        spec.remove("defaultBackend");
+        let has_paths = |rule: &Value| !items(rule.pointer("/http/paths")).is_empty();
+        spec.get_mut("rules").and_then(Value::as_array_mut)?.retain(has_paths);
+    }
+    let own = predicates(&chosen);
+    let own = if own.trim().is_empty() { String::new() } else { format!("{own} && ") };
+    put_predicates(&mut chosen, format!("{own}{conditions}"));
+    let weights = weights.iter().map(|(member, weight)| (backend::name(context.service, member), json!(weight)));
+    put_annotated(&mut chosen, &weights.collect());
+    Some(with(objects.get(CHOSEN).and_then(Option::as_ref), chosen))
 }
 
 /// A new Ingress whose only path leads to these members.

@@ -1,33 +1,27 @@
 //! Ingresses of Skipper, one a member, each with a `TrafficSegment`.
 //!
-//! Several objects cannot change at once, so the order of writes must leave no part of [0, 1) uncovered. The members
-//! stand in one order for good, kept in each object's mark, and each boundary between two neighbours moves one way:
-//! the one that grows over it is written before the one that shrinks. The pairs are a chain, so such an order always
-//! exists, also from a state in which only some of the objects were written.
+//! Requests that are chosen have Ingresses of their own, one for each member that gets any of them.
 
 use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::capability::{Applied, Capability, Leads, Matching, Shape, Split, Verified};
+use super::capability::{Applied, Capability, Extent, Leads, Matching, Shape, Split, Verified};
 use super::json::items;
 use super::matched::Wanted;
 use super::owner::Owner;
 use super::provider::{Objects, Provider};
 use super::refusal::{other_sni, refuse};
 use super::segments::{self, Segment};
+use super::skipper_chain::{order, place, places, segment, without_overlaps, writes};
+use super::skipper_conditions::{MATCHING, alternatives};
 use super::skipper_ingress::{draft, ingress, lead, service_of};
-use super::{Context, RouteError, describe, mark, weights};
+use super::skipper_matched::{self, PREDICATE, beside, lead_alike, like, predicates, put_predicates, with};
+use super::{Context, RouteError, describe, weights};
 use crate::api::service::SkipperRoute;
-use crate::api::{Backend, Distribution, ORIGINAL_ANNOTATION, WRITE_ANNOTATION};
+use crate::api::{Backend, Distribution, Matched};
 use crate::backend::{self, Reach};
 use crate::rollout::input::Problem;
-
-const PREDICATE: &str = "zalando.org/skipper-predicate";
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-
-/// Places that a mark may name: the 64 members of a rollout, and those that left it.
-const MAX_PLACES: usize = 1024;
 
 /// What this form can do.
 pub(super) const CAPABILITY: Capability = Capability {
@@ -39,11 +33,13 @@ pub(super) const CAPABILITY: Capability = Capability {
     endpoint_slice: Leads::Yes,
     own_host: true,
     own_tls: true,
-    matches: Matching::NONE,
+    matches: Matching { extent: Extent::OneMatch, ..MATCHING },
     shape: Shape::ObjectPerMember,
     applied: Applied::ReadBack,
     verified: Verified::Traffic,
-    note: "Where Skipper has no RouteGroups. The Ingresses are written in an order that leaves no part of the traffic without one.",
+    note: "Where Skipper has no RouteGroups. The Ingresses are written in an order that leaves no part of the traffic without \
+           one. While a step chooses requests, each member that gets any has a second one, `<ingress>.matched`, which the \
+           hub makes and removes.",
 };
 
 /// Form `IngressPerMember`.
@@ -55,8 +51,8 @@ impl Provider for IngressPerMember<'_> {
     }
 
     fn names(&self, context: &Context<'_>) -> Vec<String> {
-        let name = self.0.name.as_deref().unwrap_or(&context.service.name);
-        context.endpoints.keys().map(|member| format!("{name}-{member}")).collect()
+        let plain = || context.endpoints.keys().map(|member| self.name_of(context, member));
+        plain().chain(plain().map(|name| beside(&name))).collect()
     }
 
     fn title(&self, service: &str) -> String {
@@ -67,8 +63,8 @@ impl Provider for IngressPerMember<'_> {
         &CAPABILITY
     }
 
-    fn creates(&self, _index: usize) -> bool {
-        self.0.name.is_none()
+    fn creates(&self, context: &Context<'_>, index: usize) -> bool {
+        self.0.name.is_none() || index >= context.endpoints.len()
     }
 
     fn fields(&self) -> &'static [&'static [&'static str]] {
@@ -89,15 +85,18 @@ impl Provider for IngressPerMember<'_> {
 
     /// The service, and the member's place in the order.
     fn claims(&self, context: &Context<'_>, objects: Objects<'_>, index: usize) -> Result<Vec<String>, RouteError> {
-        let place = places(context, objects).into_iter().position(|other| other == Some(index)).unwrap_or(index);
-        Ok(vec![context.service.name.clone(), format!("#{place}")])
+        let (plain, _) = parted(context, objects);
+        let place = places(context, plain).into_iter().position(|other| other == Some(index));
+        let service = context.service.name.clone();
+        Ok([service].into_iter().chain(place.map(|place| format!("#{place}"))).collect())
     }
 
     fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError> {
         let title = self.title(&context.service.name);
         let placed = |object: &DynamicObject| Ok((leads_to(context, object)?, segment(object)?));
-        let mut placed = objects.iter().flatten().map(placed).collect::<Result<Vec<_>, RouteError>>()?;
-        if objects.iter().flatten().any(|object| place(context, object).is_some()) {
+        let (plain, _) = parted(context, objects);
+        let mut placed = plain.iter().flatten().map(placed).collect::<Result<Vec<_>, RouteError>>()?;
+        if plain.iter().flatten().any(|object| place(context, object).is_some()) {
             placed = without_overlaps(placed);
         }
         weights::distribution(context, &title, &segments::weights(&title, placed, context.total)?)
@@ -109,26 +108,17 @@ impl Provider for IngressPerMember<'_> {
         objects: Objects<'_>,
         wanted: Wanted<'_>,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
-        let weights = wanted.weights;
-        let members: Vec<&String> = context.endpoints.keys().collect();
-        let order = order(context, objects);
-        let in_order: Vec<u32> = order
-            .iter()
-            .map(|index| members.get(*index).and_then(|member| weights.get(*member)).copied().unwrap_or_default())
-            .collect();
-        let mut after = vec![None; members.len()];
-        for ((index, segment), weight) in order.into_iter().zip(Segment::cut(&in_order, context.total)).zip(in_order) {
-            let live = objects.get(index).and_then(Option::as_ref);
-            if let (Some(member), true) = (members.get(index), live.is_some() || weight > 0) {
-                let mut object = live.cloned().unwrap_or_else(|| self.made(context, objects, member));
-                if Owner::of(&object, context) == Owner::This {
-                    lead_all(&mut object, context, member);
-                }
-                put(&mut object, segment);
-                after[index] = Some(object);
-            }
-        }
+        let (plain, tried) = parted(context, objects);
+        let mut after = self.weighted(context, plain, wanted.weights);
+        let tried = self.tried(context, &after, tried, wanted.matched);
+        after.extend(tried);
         Ok(after)
+    }
+
+    fn shows(&self, context: &Context<'_>, objects: Objects<'_>, matched: &Matched) -> bool {
+        let (plain, tried) = parted(context, objects);
+        let wanted = self.tried(context, plain, tried, Some(matched));
+        lead_alike(tried, &wanted)
     }
 
     fn held(&self, _context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
@@ -143,41 +133,85 @@ impl Provider for IngressPerMember<'_> {
     }
 
     fn order(&self, context: &Context<'_>, before: Objects<'_>, after: Objects<'_>) -> Vec<usize> {
-        let order = order(context, before);
-        let (before, after) = (chain(&order, before), chain(&order, after));
-        let mut writes = Vec::new();
-        let mut held_back = Vec::new();
-        for (place, index) in order.into_iter().enumerate() {
-            held_back.push(index);
-            let next_grows_over =
-                before.get(place + 1).zip(after.get(place)).is_some_and(|(next, this)| this.end < next.start);
-            if !next_grows_over {
-                writes.extend(held_back.drain(..).rev());
-            }
-        }
-        writes.extend(held_back.into_iter().rev());
-        writes
+        let ((plain, _), (plain_after, _)) = (parted(context, before), parted(context, after));
+        skipper_matched::order(writes(context, plain, plain_after), after)
     }
 }
 
 impl IngressPerMember<'_> {
-    /// A member's new Ingress: like the first one that is there, but leading to this member; else as it was declared.
-    fn made(&self, context: &Context<'_>, objects: Objects<'_>, member: &String) -> DynamicObject {
-        let name = format!("{}-{member}", self.0.name.as_deref().unwrap_or(&context.service.name));
-        let Some(model) = objects.iter().flatten().next() else {
-            let hosts = self.0.create.as_ref().map_or(&[][..], |create| &create.hosts);
-            return draft(&name, context, hosts, &[member]);
+    fn name_of(&self, context: &Context<'_>, member: &str) -> String {
+        format!("{}-{member}", self.0.name.as_deref().unwrap_or(&context.service.name))
+    }
+
+    /// Every member's Ingress with its segment; none for one without weight that has none yet.
+    fn weighted(
+        &self,
+        context: &Context<'_>,
+        plain: Objects<'_>,
+        weights: &Distribution,
+    ) -> Vec<Option<DynamicObject>> {
+        let members: Vec<&String> = context.endpoints.keys().collect();
+        let order = order(context, plain);
+        let in_order: Vec<u32> = order
+            .iter()
+            .map(|index| members.get(*index).and_then(|member| weights.get(*member)).copied().unwrap_or_default())
+            .collect();
+        let model = plain.iter().flatten().next();
+        let mut after = vec![None; members.len()];
+        for ((index, segment), weight) in order.into_iter().zip(Segment::cut(&in_order, context.total)).zip(in_order) {
+            let live = plain.get(index).and_then(Option::as_ref);
+            if let (Some(member), true) = (members.get(index), live.is_some() || weight > 0) {
+                let new = || self.made(context, &self.name_of(context, member), member, model);
+                let mut object = live.cloned().unwrap_or_else(new);
+                if Owner::of(&object, context) == Owner::This {
+                    lead_all(&mut object, context, member);
+                }
+                let predicates = segment.put(predicates(&object));
+                put_predicates(&mut object, predicates);
+                after[index] = Some(object);
+            }
+        }
+        after
+    }
+
+    /// An Ingress for each member that gets requests which are chosen: like the member's own, or any other one.
+    fn tried(
+        &self,
+        context: &Context<'_>,
+        plain: Objects<'_>,
+        live: Objects<'_>,
+        matched: Option<&Matched>,
+    ) -> Vec<Option<DynamicObject>> {
+        let conditions = matched.and_then(|matched| alternatives(matched).into_iter().next());
+        let weight = |member| matched.and_then(|matched| matched.weights.get(member)).copied().unwrap_or_default();
+        let weights: Vec<u32> = context.endpoints.keys().map(weight).collect();
+        let members = context.endpoints.keys().enumerate();
+        let tried = |((index, member), segment): ((usize, &String), Segment)| {
+            let conditions = conditions.as_ref().filter(|_| segment.start < segment.end)?;
+            let model = plain.get(index).and_then(Option::as_ref).or_else(|| plain.iter().flatten().next());
+            let mut object = self.made(context, &beside(&self.name_of(context, member)), member, model);
+            let all = format!("{} && {}", segment.put(predicates(&object)), conditions.join(" && "));
+            put_predicates(&mut object, all);
+            Some(with(live.get(index).and_then(Option::as_ref), object))
         };
-        let mut object = DynamicObject::new(&name, &ingress())
-            .within(context.namespace)
-            .data(json!({"spec": model.data.get("spec")}));
-        let is_its_own = |key: &str| [WRITE_ANNOTATION, ORIGINAL_ANNOTATION, LAST_APPLIED].contains(&key);
-        object.metadata.labels.clone_from(&model.metadata.labels);
-        object.metadata.annotations.clone_from(&model.metadata.annotations);
-        object.annotations_mut().retain(|key, _| !is_its_own(key));
+        members.zip(Segment::cut(&weights, context.total)).map(tried).collect()
+    }
+
+    /// A new Ingress for a member: like the model, but leading to this member; else as it was declared.
+    fn made(&self, context: &Context<'_>, name: &str, member: &String, model: Option<&DynamicObject>) -> DynamicObject {
+        let Some(model) = model else {
+            let hosts = self.0.create.as_ref().map_or(&[][..], |create| &create.hosts);
+            return draft(name, context, hosts, &[member]);
+        };
+        let mut object = like(model, name);
         lead_all(&mut object, context, member);
         object
     }
+}
+
+/// The Ingresses of the members, and those for requests that are chosen.
+fn parted<'o>(context: &Context<'_>, objects: Objects<'o>) -> (Objects<'o>, Objects<'o>) {
+    objects.split_at_checked(context.endpoints.len()).unwrap_or((objects, &[]))
 }
 
 fn other_scheme(reach: &Reach) -> Option<String> {
@@ -186,81 +220,6 @@ fn other_scheme(reach: &Reach) -> Option<String> {
         let port = reach.port;
         format!("port: {port}: Skipper speaks TLS to an ExternalName Service on port 443 and nowhere else: give tls with port 443 only, or say form: RouteGroup")
     })
-}
-
-/// Indices of the members in the order of their segments.
-fn order(context: &Context<'_>, objects: Objects<'_>) -> Vec<usize> {
-    places(context, objects).into_iter().flatten().collect()
-}
-
-/// The member in each place: as the marks say, and the others by where they stand now, in the places that are free. A
-/// place never changes once it is in a mark, so that half a write tells the same order as the whole.
-fn places(context: &Context<'_>, objects: Objects<'_>) -> Vec<Option<usize>> {
-    let mut places: Vec<Option<usize>> = vec![None; MAX_PLACES];
-    let mut unplaced = Vec::new();
-    for index in 0..context.endpoints.len() {
-        let object = objects.get(index).and_then(Option::as_ref);
-        match object.and_then(|object| place(context, object)).and_then(|place| places.get_mut(place)) {
-            Some(free @ None) => *free = Some(index),
-            Some(Some(_)) | None => unplaced.push((object.and_then(|object| segment(object).ok()), index)),
-        }
-    }
-    let key = |segment: Option<Segment>| segment.map_or((1.0, 1.0), |segment| (segment.start, segment.end));
-    unplaced.sort_by(|(one, _), (other, _)| {
-        let (one, other) = (key(*one), key(*other));
-        one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1))
-    });
-    let free = places.iter_mut().filter(|place| place.is_none());
-    free.zip(unplaced).for_each(|(free, (_, index))| *free = Some(index));
-    places
-}
-
-fn place(context: &Context<'_>, object: &DynamicObject) -> Option<usize> {
-    let entries = mark::entries(object).ok()?;
-    let entry = entries.iter().find(|entry| entry.mark.rollout == context.uid)?;
-    entry.rules.iter().find_map(|rule| rule.strip_prefix('#'))?.parse().ok()
-}
-
-/// Segments in order; one that is absent is empty where its predecessor ends.
-fn chain(order: &[usize], objects: Objects<'_>) -> Vec<Segment> {
-    let mut reached = 0.0;
-    let segment = |index: &usize| {
-        let segment = objects.get(*index).and_then(Option::as_ref).and_then(|object| segment(object).ok());
-        let segment = segment.unwrap_or(Segment { start: reached, end: reached });
-        reached = segment.end.max(reached);
-        segment
-    };
-    order.iter().map(segment).collect()
-}
-
-/// Between two writes of one change segments overlap; what lies under two of them counts once, for the first.
-fn without_overlaps(mut placed: Vec<(String, Segment)>) -> Vec<(String, Segment)> {
-    placed.sort_by(|(_, one), (_, other)| one.start.total_cmp(&other.start));
-    let mut reached: f64 = 0.0;
-    let cut = |(backend, segment): (String, Segment)| {
-        let start = segment.start.max(reached);
-        reached = reached.max(segment.end);
-        (backend, Segment { start, end: reached.max(start) })
-    };
-    placed.into_iter().map(cut).collect()
-}
-
-fn segment(object: &DynamicObject) -> Result<Segment, RouteError> {
-    match object.annotations().get(PREDICATE) {
-        Some(predicates) if segments::is_in(predicates) => Segment::find(predicates).ok_or_else(|| {
-            RouteError::Unreadable(format!(
-                "{}: annotation {PREDICATE} has no single segment of [0, 1]: correct it",
-                describe(object)
-            ))
-        }),
-        Some(_) | None => Ok(Segment::WHOLE),
-    }
-}
-
-fn put(object: &mut DynamicObject, segment: Segment) {
-    let predicates = object.annotations().get(PREDICATE).map_or("", String::as_str);
-    let predicates = segment.put(predicates);
-    object.annotations_mut().insert(PREDICATE.to_owned(), predicates);
 }
 
 /// The one backend of the service to which an Ingress leads.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use cutover::route::{
     capabilities,
-    capability::{Applied, Capability, Leads, Matching, Shape, Split, Values, Verified},
+    capability::{Applied, Capability, Extent, Leads, Matching, Regexes, Shape, Split, Values, Verified},
 };
 
 use crate::command::root;
@@ -22,7 +22,9 @@ why. A backend that a route would ignore, or treat like any other, is refused as
 const FOOT: &str = "\
 - **members**: how many may carry traffic at once. **switch**: no weights, one member has everything.
 - **own Host, own TLS**: each member may be given the Host header and the TLS server name that its MemberCluster declares.
-- **chooses requests by**: what a step's `matches` may say. The conditions of one match must all hold; matches are alternatives.
+- **chooses requests by**: what a step's `matches` may say. The conditions of one match must all hold; matches are alternatives,
+  where a route can hold more than one. A regex is the data plane's own; one for Skipper must also be readable here, since
+  Skipper would leave it out without a word.
 - **applied**: a write counts when the data plane has accepted it, or, where it says nothing, when it is read back.
 - **verified: traffic**: requests through the real data plane were counted at the members (`make lab-tests`).
   **objects**: the very objects were written to a real API server, object by object; what the data plane does with them is
@@ -110,17 +112,18 @@ fn row(route: &Capability) -> [String; 12] {
 /// By what a route can tell requests apart.
 fn chooses(can: Matching) -> String {
     let ways = |values: Values| {
-        let ways = [(values.exact, "exact"), (values.prefix, "prefix"), (values.regex, "regex")];
+        let ways = [(values.exact, "exact"), (values.prefix, "prefix"), (values.regex != Regexes::None, "regex")];
         let ways: Vec<&str> = ways.into_iter().filter(|(can, _)| *can).map(|(_, way)| way).collect();
         values.only.map_or_else(|| ways.join(", "), |only| format!("`{only}`"))
     };
     let sorts = [("header", can.headers), ("cookie", can.cookies), ("query", can.query)];
     let sorts = sorts.into_iter().filter(|(_, values)| *values != Values::NONE);
     let sorts: Vec<String> = sorts.map(|(sort, values)| format!("{sort} ({})", ways(values))).collect();
-    match (sorts.is_empty(), can.single) {
-        (true, _) => "no".to_owned(),
-        (false, true) => format!("one condition: {}", sorts.join(" or ")),
-        (false, false) => sorts.join(", "),
+    match can.extent {
+        _ if sorts.is_empty() => "no".to_owned(),
+        Extent::Alternatives => sorts.join(", "),
+        Extent::OneMatch => format!("one match: {}", sorts.join(", ")),
+        Extent::OneCondition => format!("one condition: {}", sorts.join(" or ")),
     }
 }
 

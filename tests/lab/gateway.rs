@@ -114,7 +114,8 @@ impl State {
         let host = request.headers().get(header::HOST).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let (status, delay) = self.next(service(host));
         tokio::time::sleep(delay).await;
-        self.tally.count(host, status.as_u16(), since.elapsed());
+        let is_canary = request.headers().contains_key("x-canary");
+        self.tally.count(host, is_canary, status.as_u16(), since.elapsed());
         let mut response = Response::new(format!("{}\n", service(host)));
         *response.status_mut() = status;
         response

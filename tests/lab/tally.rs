@@ -12,6 +12,8 @@ pub struct Tally(Mutex<Counts>);
 struct Counts {
     requests: BTreeMap<(String, u16), u64>,
     hosts: BTreeMap<String, u64>,
+    /// By service, and whether the request had the header `x-canary`.
+    sorts: BTreeMap<(String, bool), u64>,
     latencies: BTreeMap<String, Latency>,
 }
 
@@ -29,11 +31,12 @@ pub fn service(host: &str) -> &str {
 }
 
 impl Tally {
-    pub fn count(&self, host: &str, code: u16, took: Duration) {
+    pub fn count(&self, host: &str, is_canary: bool, code: u16, took: Duration) {
         let service = service(host).to_owned();
         let mut counts = self.0.lock().unwrap();
         *counts.requests.entry((service.clone(), code)).or_default() += 1;
         *counts.hosts.entry(host.to_owned()).or_default() += 1;
+        *counts.sorts.entry((service.clone(), is_canary)).or_default() += 1;
         counts.latencies.entry(service).or_default().observe(took.as_secs_f64());
     }
 
@@ -41,6 +44,11 @@ impl Tally {
     pub fn received(&self, service: &str) -> u64 {
         let counts = self.0.lock().unwrap();
         counts.requests.iter().filter(|((name, _), _)| name == service).map(|(_, count)| count).sum()
+    }
+
+    /// Requests of a service that had the header `x-canary`, or that had it not.
+    pub fn received_of(&self, service: &str, is_canary: bool) -> u64 {
+        self.0.lock().unwrap().sorts.get(&(service.to_owned(), is_canary)).copied().unwrap_or_default()
     }
 
     /// Requests that came with exactly this Host header.

@@ -147,7 +147,7 @@ impl Form {
         [split, [20, 0, 80], [0, 0, 100]].into_iter().find(|split| self.can(*split)).unwrap()
     }
 
-    fn can(&self, split: [u32; 3]) -> bool {
+    pub fn can(&self, split: [u32; 3]) -> bool {
         capability(&self.route).refusal(&distribution(split, 1)).is_none()
     }
 

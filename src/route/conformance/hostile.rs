@@ -50,7 +50,11 @@ fn a_malformed_object_is_refused_or_read_as_a_whole_distribution() {
     for form in Form::all().into_iter().filter(|form| !form.objects.is_empty()) {
         let mut written = World::new(form.clone(), 100);
         written.write(&distribution(form.able([50, 0, 50]), 1), 1);
-        for objects in [World::new(form.clone(), 100).objects, written.objects] {
+        let mut chosen = World::new(form.clone(), 100);
+        if let Some(matched) = matches::asked().into_iter().find(|matched| matches::takes(&form, matched)) {
+            chosen.try_with(&distribution([95, 0, 5], 1), &matched, 1);
+        }
+        for objects in [World::new(form.clone(), 100).objects, written.objects, chosen.objects] {
             let mut found = Vec::new();
             places(&objects[0].as_ref().unwrap().data, "", &mut found);
             for (place, odd) in found.iter().flat_map(|place| odd.iter().map(move |odd| (place, odd))) {

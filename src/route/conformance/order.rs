@@ -2,13 +2,15 @@
 
 use super::super::segments::Segment;
 use super::*;
+use crate::api::Matched;
 
 const PREDICATE: &str = "zalando.org/skipper-predicate";
 
-/// Every part of [0, 1) has an Ingress.
+/// Every part of [0, 1) has an Ingress that takes whatever request.
 fn is_covered(world: &World) -> bool {
     let segment = |object: &DynamicObject| Segment::find(&object.annotations()[PREDICATE]).unwrap();
-    let mut segments: Vec<Segment> = world.objects.iter().flatten().map(segment).collect();
+    let takes_all = |object: &&DynamicObject| !object.name_any().ends_with(".matched");
+    let mut segments: Vec<Segment> = world.objects.iter().flatten().filter(takes_all).map(segment).collect();
     segments.sort_by(|one, other| one.start.total_cmp(&other.start));
     segments.iter().fold(0.0_f64, |reached, next| if next.start <= reached { reached.max(next.end) } else { reached })
         >= 1.0
@@ -51,6 +53,11 @@ fn spread(total: u32, parts: &[u32]) -> Distribution {
     weights
 }
 
+fn to(member: usize, total: u32) -> Matched {
+    let matches = serde_json::from_str(r#"[{"headers": [{"name": "x-canary", "exact": "yes"}]}]"#).unwrap();
+    Matched { matches, weights: [(format!("m-{member}"), total)].into() }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
@@ -60,19 +67,24 @@ proptest! {
         order in Just((0..5_usize).collect::<Vec<_>>()).prop_shuffle(),
         present in 2..=5_usize,
         live in prop::collection::vec(0..50_u32, 5),
-        changes in prop::collection::vec((prop::collection::vec(0..9_u32, 5), 0..6_usize), 1..6),
+        changes in prop::collection::vec((prop::collection::vec(0..9_u32, 5), 0..5_usize, any::<bool>(), 0..8_usize), 1..6),
     ) {
         let mut live = live[..present].to_vec();
         live[0] += 1;
         let mut world = adopted(5, &order[..present], &live);
         prop_assert!(is_covered(&world));
-        for (sequence, (parts, stop)) in (1..).zip(changes) {
-            let weights = spread(world.total, &parts);
-            for write in world.render(&weights, sequence).into_iter().take(stop) {
+        for (sequence, (parts, member, chooses, stop)) in (1..).zip(changes) {
+            let (weights, matched) = (spread(world.total, &parts), to(member, world.total));
+            let wanted = Wanted { weights: &weights, matched: chooses.then_some(&matched) };
+            let writes = world.render(wanted, sequence);
+            let done = stop >= writes.len();
+            for write in writes.into_iter().take(stop) {
                 world.apply(write);
                 prop_assert!(is_covered(&world), "{:?}", world.contents());
                 prop_assert_eq!(world.live().weights.values().sum::<u32>(), world.total);
             }
+            prop_assert_eq!(world.live().mark == Some(world.mark(sequence)), done);
+            prop_assert!(!done || world.live().matched == wanted.matched.cloned());
         }
         let last = spread(world.total, &[1, 2, 3, 4, 5]);
         world.write(&last, 99);
@@ -102,6 +114,7 @@ fn a_member_that_left_does_not_change_the_order_of_the_others() {
     let mut world = adopted(4, &[0, 1, 2, 3], &[25, 25, 25, 25]);
     world.write(&spread(100, &[50, 0, 20, 30]), 1);
     world.form.endpoints.remove("m-1");
+    world.objects.remove(4 + 1);
     world.objects.remove(1);
     let weights = Distribution::from([("m-0".into(), 10), ("m-2".into(), 20), ("m-3".into(), 70)]);
     for write in world.render(&weights, 2) {

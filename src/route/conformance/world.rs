@@ -75,17 +75,15 @@ impl World {
         weights::nonzero(&self.live().weights)
     }
 
-    pub fn render(&self, weights: &Distribution, sequence: u64) -> Vec<Write> {
-        match render(&self.context(), &self.form.route, &self.objects, weights, &self.mark(sequence)) {
+    pub fn render<'w>(&self, wanted: impl Into<Wanted<'w>>, sequence: u64) -> Vec<Write> {
+        match render(&self.context(), &self.form.route, &self.objects, wanted, &self.mark(sequence)) {
             Ok(writes) => writes,
             Err(error) => panic!("{}: {error}", self.form.name),
         }
     }
 
     pub fn try_with(&mut self, weights: &Distribution, matched: &Matched, sequence: u64) {
-        let wanted = Wanted { weights, matched: Some(matched) };
-        let writes = render(&self.context(), &self.form.route, &self.objects, wanted, &self.mark(sequence));
-        for write in writes.unwrap() {
+        for write in self.render(Wanted { weights, matched: Some(matched) }, sequence) {
             self.apply(write);
         }
     }

@@ -21,12 +21,14 @@ mod promotion;
 mod routes;
 mod services;
 mod skipper;
+mod skipper_matches;
 mod targets;
 mod verdicts;
 
 pub fn all() -> Vec<Test> {
     [
         skipper::TESTS,
+        skipper_matches::TESTS,
         contour::TESTS,
         harness::TESTS,
         promotion::TESTS,

@@ -1,0 +1,173 @@
+//! The routes of a RouteGroup, in groups of those that are alike.
+
+use kube::core::DynamicObject;
+use serde_json::{Value, json};
+
+use super::json::{items, put};
+use super::segments::{self, Segment};
+use super::weights::{self, Raw};
+use super::{Context, RouteError, describe};
+use crate::api::Distribution;
+use crate::api::member::HostHeader;
+use crate::backend;
+
+/// Routes that share everything but their place in [0, 1).
+pub(super) struct Group {
+    pub template: Value,
+    pub routes: Vec<Value>,
+    /// Backend, weight and segment of each route's backends.
+    shares: Vec<(String, u64, Option<Segment>)>,
+}
+
+impl Group {
+    pub const fn new(template: Value) -> Self {
+        Self { template, routes: Vec::new(), shares: Vec::new() }
+    }
+
+    pub fn is_ours(&self, context: &Context<'_>) -> bool {
+        self.shares.iter().any(|(backend, ..)| backend::is_of_service(context, backend))
+    }
+
+    /// A backend of no member keeps its traffic: its routes are not cut anew.
+    pub fn check_known(&self, context: &Context<'_>, title: &str) -> Result<(), RouteError> {
+        let carries =
+            |weight: u64, segment: Option<Segment>| segment.map_or(weight > 0, |segment| segment.start < segment.end);
+        let is_unknown = |backend: &str| backend::member(context, backend).is_none();
+        match self.shares.iter().find(|(backend, weight, segment)| is_unknown(backend) && carries(*weight, *segment)) {
+            Some((backend, ..)) => Err(weights::unknown(context, title, backend)),
+            None => Ok(()),
+        }
+    }
+
+    pub fn read(&self, context: &Context<'_>, title: &str) -> Result<Distribution, RouteError> {
+        let placed: Vec<(String, Segment)> =
+            self.shares.iter().filter_map(|(backend, _, segment)| Some((backend.clone(), (*segment)?))).collect();
+        if placed.is_empty() {
+            let raw: Vec<Raw> = self.shares.iter().map(|(backend, weight, _)| (backend.clone(), *weight)).collect();
+            return weights::distribution(context, title, &raw);
+        }
+        if placed.len() != self.shares.len() {
+            return Err(RouteError::Unreadable(format!(
+                "{title}: of routes that are alike some have a TrafficSegment and some have none: give each one"
+            )));
+        }
+        weights::distribution(context, title, &segments::weights(title, placed, context.total)?)
+    }
+
+    /// A route for each member with a weight.
+    pub fn cut(&self, context: &Context<'_>, weights: &Distribution) -> Vec<Value> {
+        let weights = weights::nonzero(weights);
+        let units: Vec<u32> = weights.values().copied().collect();
+        let segments = Segment::cut(&units, context.total);
+        weights.keys().zip(segments).map(|(member, segment)| self.route(context, member, segment)).collect()
+    }
+
+    /// The group for those of its requests that have these predicates.
+    pub fn narrowed(&self, predicates: Vec<String>) -> Self {
+        let mut template = self.template.clone();
+        append(&mut template, "predicates", predicates);
+        Self::new(template)
+    }
+
+    fn route(&self, context: &Context<'_>, member: &str, segment: Segment) -> Value {
+        let mut route = self.template.clone();
+        append(&mut route, "predicates", [segment.to_string()]);
+        if let Some(filter) = host_filter(context, member) {
+            append(&mut route, "filters", [filter]);
+        }
+        put(&mut route, "backends", json!([{"backendName": backend::name(context.service, member)}]));
+        route
+    }
+}
+
+/// All of an object's routes; one of the groups at least is the service's.
+pub(super) fn groups(context: &Context<'_>, object: &DynamicObject) -> Result<Vec<Group>, RouteError> {
+    let everything = [json!({"pathSubtree": "/"})];
+    let routes = match items(object.data.pointer("/spec/routes")) {
+        [] => &everything[..],
+        routes => routes,
+    };
+    let mut groups: Vec<Group> = Vec::new();
+    for route in routes {
+        let template = template(context, route);
+        let at = groups.iter().position(|group| group.template == template).unwrap_or_else(|| {
+            groups.push(Group::new(template));
+            groups.len() - 1
+        });
+        groups[at].shares.extend(shares(object, route)?);
+        groups[at].routes.push(route.clone());
+    }
+    if groups.iter().any(|group| group.is_ours(context)) {
+        return Ok(groups);
+    }
+    let backend = groups.iter().flat_map(|group| &group.shares).next().map_or("none", |(backend, ..)| backend);
+    Err(weights::unknown(context, &describe(object), backend))
+}
+
+fn append(route: &mut Value, key: &str, values: impl IntoIterator<Item = String>) {
+    let list: Vec<Value> = items(route.get(key)).iter().cloned().chain(values.into_iter().map(Value::from)).collect();
+    put(route, key, list);
+}
+
+/// A route without what tells the members' routes apart.
+pub(super) fn template(context: &Context<'_>, route: &Value) -> Value {
+    let mut template = route.clone();
+    let filters: Vec<String> = context.endpoints.keys().filter_map(|member| host_filter(context, member)).collect();
+    let is_own = |key: &str, value: &Value| match key {
+        "predicates" => value.as_str().is_some_and(segments::is_in),
+        _ => value.as_str().is_some_and(|filter| filters.iter().any(|own| own == filter)),
+    };
+    if let Some(fields) = template.as_object_mut() {
+        fields.remove("backends");
+        for key in ["predicates", "filters"] {
+            let kept: Vec<Value> = items(fields.get(key)).iter().filter(|value| !is_own(key, value)).cloned().collect();
+            if kept.is_empty() {
+                fields.remove(key);
+            } else {
+                fields.insert(key.to_owned(), kept.into());
+            }
+        }
+    }
+    template
+}
+
+/// A backend without weight gets nothing beside one that has a weight.
+fn shares(object: &DynamicObject, route: &Value) -> Result<Vec<(String, u64, Option<Segment>)>, RouteError> {
+    let refuse = |what: &str| RouteError::Unreadable(format!("{}: {what}", describe(object)));
+    let predicates: Vec<&str> =
+        items(route.get("predicates")).iter().filter_map(Value::as_str).filter(|text| segments::is_in(text)).collect();
+    let segment = match predicates.as_slice() {
+        [] => None,
+        [one] => Some(Segment::find(one).ok_or_else(|| refuse(&format!("{one} is no segment of [0, 1]: correct it")))?),
+        _ => return Err(refuse("a route has several TrafficSegment predicates: leave one")),
+    };
+    let backends = match items(route.get("backends")) {
+        [] => items(object.data.pointer("/spec/defaultBackends")),
+        backends => backends,
+    };
+    if segment.is_some() && backends.len() != 1 {
+        return Err(refuse("a route with a TrafficSegment has several backends: give each its own route"));
+    }
+    let unset = u64::from(backends.iter().all(|backend| backend.get("weight").is_none()));
+    let share = |backend: &Value| {
+        let weight = backend.get("weight").map_or(Some(unset), Value::as_u64);
+        let weight = weight.ok_or_else(|| {
+            refuse(&format!(
+                "the weight of backend {} is not a whole number of 0 or more",
+                text(backend, "backendName")
+            ))
+        })?;
+        Ok((text(backend, "backendName").to_owned(), weight, segment))
+    };
+    backends.iter().map(share).collect()
+}
+
+/// Skipper passes the client's Host on unless a filter says otherwise.
+fn host_filter(context: &Context<'_>, member: &str) -> Option<String> {
+    let reach = context.endpoints.get(member).filter(|reach| reach.host_header == HostHeader::Endpoint)?;
+    Some(format!("setRequestHeader(\"Host\", \"{}\")", reach.host))
+}
+
+pub(super) fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}

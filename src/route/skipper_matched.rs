@@ -1,0 +1,77 @@
+//! An Ingress beside another one, for the requests that are chosen: like it but for its predicates and where it leads.
+//!
+//! It is tried first, and where there is none the other one takes its requests. So it comes before the others change,
+//! and goes after.
+
+use kube::ResourceExt;
+use kube::core::DynamicObject;
+use serde_json::json;
+
+use super::json::{contains, put};
+use super::provider::Objects;
+use super::skipper_ingress::{WEIGHTS, ingress};
+use crate::api::{MATCHED_ANNOTATION, ORIGINAL_ANNOTATION, WRITE_ANNOTATION};
+
+/// The annotation with an Ingress's predicates.
+pub(super) const PREDICATE: &str = "zalando.org/skipper-predicate";
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// The name of such an Ingress; no member's name has a dot.
+pub(super) fn beside(name: &str) -> String {
+    format!("{name}.matched")
+}
+
+/// A new Ingress that is like another one.
+pub(super) fn like(model: &DynamicObject, name: &str) -> DynamicObject {
+    let mut object = DynamicObject::new(name, &ingress()).data(json!({"spec": model.data.get("spec")}));
+    object.metadata.namespace.clone_from(&model.metadata.namespace);
+    object.metadata.labels.clone_from(&model.metadata.labels);
+    object.metadata.annotations.clone_from(&model.metadata.annotations);
+    object.annotations_mut().retain(|key, _| !is_its_own(key));
+    object
+}
+
+/// The Ingress with this content, the live one if there is one.
+pub(super) fn with(live: Option<&DynamicObject>, content: DynamicObject) -> DynamicObject {
+    let Some(mut object) = live.cloned() else { return content };
+    put(&mut object.data, "spec", content.data.get("spec").cloned());
+    object.annotations_mut().retain(|key, _| is_its_own(key));
+    object.annotations_mut().extend(content.metadata.annotations.into_iter().flatten());
+    object
+}
+
+/// The Ingresses send requests as these do, and there are no others.
+pub(super) fn lead_alike(found: Objects<'_>, wanted: Objects<'_>) -> bool {
+    let same = |found: &DynamicObject, wanted: &DynamicObject| {
+        let says = |key| found.annotations().get(key) == wanted.annotations().get(key);
+        says(PREDICATE) && says(WEIGHTS) && contains(&found.data["spec"], &wanted.data["spec"])
+    };
+    found.len() == wanted.len()
+        && found.iter().zip(wanted).all(|pair| match pair {
+            (Some(found), Some(wanted)) => same(found, wanted),
+            (found, wanted) => found.is_none() && wanted.is_none(),
+        })
+}
+
+/// The order in which the others, which stand at the first places, and those beside them change.
+pub(super) fn order(others: Vec<usize>, after: Objects<'_>) -> Vec<usize> {
+    let first = others.len();
+    let (coming, going): (Vec<usize>, Vec<usize>) =
+        (first..after.len()).partition(|index| after.get(*index).is_some_and(Option::is_some));
+    [coming, others, going].concat()
+}
+
+/// An Ingress's predicates.
+pub(super) fn predicates(object: &DynamicObject) -> &str {
+    object.annotations().get(PREDICATE).map_or("", String::as_str)
+}
+
+/// Gives an Ingress its predicates.
+pub(super) fn put_predicates(object: &mut DynamicObject, predicates: String) {
+    object.annotations_mut().insert(PREDICATE.to_owned(), predicates);
+}
+
+/// What every object has for itself.
+fn is_its_own(key: &str) -> bool {
+    [WRITE_ANNOTATION, ORIGINAL_ANNOTATION, MATCHED_ANNOTATION, LAST_APPLIED].contains(&key)
+}

@@ -1,0 +1,204 @@
+//! Steps that choose requests, on Skipper: those that match reach eu-3 alone, and all others go by weight.
+
+use crate::{
+    lab::MEMBERS,
+    load::{Load, Plan, ask},
+    rollout::{PATIENCE, Rollout, declaration, to_eu_3},
+    runner::{Scene, Test},
+    shares::{Received, assert_shares},
+    stage::{host, steady_load},
+    wait::eventually,
+};
+use anyhow::{Result, ensure};
+use cutover::api::{Phase, Verb};
+use kube::{ResourceExt, api::ListParams};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+pub const TESTS: &[Test] = &[
+    Test {
+        name: "matches_by_route_group",
+        exclusive: false,
+        run: |scene| Box::pin(async move { promote(&scene, "RouteGroup").await }),
+    },
+    Test {
+        name: "matches_by_ingress_per_member",
+        exclusive: false,
+        run: |scene| Box::pin(async move { promote(&scene, "IngressPerMember").await }),
+    },
+    Test {
+        name: "matches_by_weighted_ingress",
+        exclusive: false,
+        run: |scene| Box::pin(async move { promote(&scene, "Ingress").await }),
+    },
+    Test { name: "odd_values_in_a_route_group", exclusive: false, run: |scene| Box::pin(alternatives(scene)) },
+    Test { name: "odd_values_in_ingresses", exclusive: false, run: |scene| Box::pin(all_at_once(scene)) },
+];
+
+const POINTS: f64 = 5.0;
+/// Requests that a condition is tried with.
+const TRIES: u64 = 20;
+
+/// Weight of eu-3 at each step, for those who carry the header and for the others.
+const SHARES: [(u32, u32); 4] = [(10, 10), (100, 10), (50, 50), (100, 100)];
+
+async fn promote(scene: &Scene, form: &str) -> Result<()> {
+    let name = &scene.namespace;
+    let steps = json!([
+        {"progress": "10%", "wait": "Promotion"},
+        {"matches": [{"headers": [{"name": "x-canary", "exact": "yes"}]}], "iterations": 3, "wait": "Promotion"},
+        {"progress": "50%", "wait": "Promotion"},
+        {"progress": "100%", "wait": "Promotion"},
+    ]);
+    let rollout = declare(scene, form, steps).await?;
+    let plain = steady_load(scene.skipper.address, name).await?;
+    let canary = Load::start(Plan {
+        headers: vec![("x-canary", "yes".to_owned())],
+        within: Duration::from_mins(5),
+        ..Plan::new(scene.skipper.address, &host(name), u64::MAX)
+    });
+    rollout.edit(json!({"members": to_eu_3()})).await?;
+    for (step, (of_canary, of_plain)) in (1..).zip(SHARES) {
+        rollout.at_step(step).await?;
+        let before = [received(scene, true), received(scene, false)];
+        canary.sends(2_100).await?;
+        plain.sends(2_100).await?;
+        let after = [received(scene, true), received(scene, false)];
+        for ((before, after), eu_3) in before.iter().zip(&after).zip([of_canary, of_plain]) {
+            let within = if eu_3 == 100 { 0.0 } else { POINTS };
+            assert_shares(before, after, &[("eu-1", 100 - eu_3), ("eu-3", eu_3)], within)?;
+        }
+        rollout.phase(Phase::WaitingPromotion).await?;
+        rollout.ask(Verb::Promote).await?;
+    }
+    rollout.phase(Phase::Succeeded).await?;
+    for load in [plain, canary] {
+        load.stop().await.assert_all_ok()?;
+    }
+    let ingresses = scene.hub.api("networking.k8s.io/v1", "Ingress", name).await?.list(&ListParams::default()).await?;
+    let left: Vec<String> = ingresses.iter().map(ResourceExt::name_any).filter(|name| name.contains('.')).collect();
+    ensure!(left.is_empty(), "Ingresses that only chose requests are left: {left:?}");
+    Ok(())
+}
+
+/// What the members counted of requests with the header, or without.
+fn received(scene: &Scene, is_canary: bool) -> Received {
+    let of = |member: &'static str| scene.member(member).gateway.tally().received_of(&scene.namespace, is_canary);
+    MEMBERS.iter().map(|member| (*member, of(member))).collect()
+}
+
+async fn declare<'s>(scene: &'s Scene, form: &str, steps: Value) -> Result<Rollout<'s>> {
+    let name = &scene.namespace;
+    let mut declared = declaration(name, &json!({"skipper": {"form": form, "create": {"hosts": [host(name)]}}}));
+    if form == "Ingress" {
+        declared["spec"]["services"][0]["backend"] = json!({"endpointSlice": {}});
+    }
+    declared["spec"]["strategy"]["steps"] = steps;
+    let rollout = Rollout::declare(scene, name, &declared).await?;
+    rollout.phase(Phase::Initialized).await?;
+    Ok(rollout)
+}
+
+/// What a request carries: a query, and headers.
+type Carried = (&'static str, Vec<(&'static str, &'static str)>);
+
+/// Quotes, slashes, escapes and pieces of eskip.
+const ODD: &str = r#"a"b\c/d\\" && True() -> <shunt>; // `e` (f|g)* $"#;
+
+/// Each alternative with a request that it means, and one that it nearly means.
+fn odd() -> Vec<(Value, Carried, Carried)> {
+    let header = |value| ("/", vec![("x-odd", value)]);
+    vec![
+        (
+            json!({"headers": [{"name": "user-agent", "exact": r#"Lab/1.0 ("odd\" /x/)"#}]}),
+            ("/", vec![("user-agent", r#"Lab/1.0 ("odd\" /x/)"#)]),
+            ("/", vec![("user-agent", r#"Lab/1x0 ("odd\" /x/)"#)]),
+        ),
+        (
+            json!({"headers": [{"name": "x-odd", "exact": ODD}]}),
+            header(ODD),
+            header(r#"a"b\c/d\\" && True() -> <shunt>; // `e` (f|g)* $."#),
+        ),
+        (json!({"headers": [{"name": "x-odd", "prefix": r#"[p"/"#}]}), header(r#"[p"/refix"#), header(r#"x[p"/refix"#)),
+        (json!({"headers": [{"name": "X-ODD", "regex": r#"r[/"]\d+|s\\"#}]}), header(r#"r"77"#), header(r#"r"77."#)),
+        (
+            json!({"cookies": [{"name": "odd", "exact": "a/b(c)&&d|e"}]}),
+            ("/", vec![("cookie", "x=1; odd=a/b(c)&&d|e")]),
+            ("/", vec![("cookie", "x=1; odd=a/b(c)&&d")]),
+        ),
+        (
+            json!({"query": [{"name": "odd", "exact": r#""\ /"#}]}),
+            ("/?odd=%22%5C%20%2F", vec![]),
+            ("/?odd=%22%5C", vec![]),
+        ),
+        (
+            json!({"headers": [{"name": "x-odd", "prefix": "both"}, {"name": "X-Odd", "regex": ".*end"}]}),
+            header("both to the end"),
+            header("both"),
+        ),
+    ]
+}
+
+/// A RouteGroup holds them all: each sends its own requests to eu-3, which has no weight, and no other ones.
+async fn alternatives(scene: Scene) -> Result<()> {
+    let odd = odd();
+    let matches: Vec<&Value> = odd.iter().map(|(sort, ..)| sort).collect();
+    let rollout = choose(&scene, "RouteGroup", json!(matches)).await?;
+    for (sort, meant, near) in &odd {
+        goes_to(&scene, "eu-3", meant, sort).await?;
+        goes_to(&scene, "eu-1", near, sort).await?;
+    }
+    goes_to(&scene, "eu-1", &("/", vec![]), &Value::Null).await?;
+    rollout.ask(Verb::Abort).await?;
+    comes_back(&scene, &odd[0].1, &odd[0].0).await
+}
+
+/// An Ingress holds one match: all conditions must hold.
+async fn all_at_once(scene: Scene) -> Result<()> {
+    let sort = json!({
+        "headers": [{"name": "x-odd", "exact": ODD}],
+        "cookies": [{"name": "odd", "regex": "[a-z]/\\d+"}],
+        "query": [{"name": "odd", "prefix": "\"\\"}],
+    });
+    let rollout = choose(&scene, "IngressPerMember", json!([sort])).await?;
+    let carried = |query, cookie| (query, vec![("x-odd", ODD), ("cookie", cookie)]);
+    goes_to(&scene, "eu-3", &carried("/?odd=%22%5Cx", "odd=b/12"), &sort).await?;
+    goes_to(&scene, "eu-1", &carried("/?odd=x%22%5C", "odd=b/12"), &sort).await?;
+    goes_to(&scene, "eu-1", &carried("/?odd=%22%5Cx", "odd=b/12c"), &sort).await?;
+    goes_to(&scene, "eu-1", &("/?odd=%22%5Cx", vec![("cookie", "odd=b/12")]), &sort).await?;
+    rollout.ask(Verb::Abort).await?;
+    comes_back(&scene, &carried("/?odd=%22%5Cx", "odd=b/12"), &sort).await
+}
+
+/// Stands at a first step that only chooses requests; eu-1 has all weight.
+async fn choose<'s>(scene: &'s Scene, form: &str, matches: Value) -> Result<Rollout<'s>> {
+    let steps = json!([{"matches": matches, "iterations": 1000}, {"progress": "100%"}]);
+    let rollout = declare(scene, form, steps).await?;
+    let load = steady_load(scene.skipper.address, &scene.namespace).await?;
+    load.sends(100).await?;
+    load.stop().await.assert_all_ok()?;
+    rollout.edit(json!({"members": to_eu_3()})).await?;
+    rollout.applied(1).await?;
+    Ok(rollout)
+}
+
+/// After an abort the requests that were chosen go to eu-1, once Skipper has looked at the hub again.
+async fn comes_back(scene: &Scene, carried: &Carried, sort: &Value) -> Result<()> {
+    eventually("the way back", PATIENCE, async || goes_to(scene, "eu-1", carried, sort).await).await
+}
+
+/// Every one of some requests is received by this member.
+async fn goes_to(scene: &Scene, member: &'static str, carried: &Carried, sort: &Value) -> Result<()> {
+    let (path, headers) = carried;
+    let headers = headers.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+    let plan = Plan { headers, ..Plan::new(scene.skipper.address, &host(&scene.namespace), TRIES) };
+    let before = scene.received(&scene.namespace);
+    for _ in 0..TRIES {
+        let status = ask(&plan, path).await?;
+        ensure!(status == 200, "{status} for {carried:?}");
+    }
+    let after = scene.received(&scene.namespace);
+    let got = after[member] - before[member];
+    ensure!(got == TRIES, "{member} received {got} of {TRIES} of {carried:?}, by {sort}: {before:?}, {after:?}");
+    Ok(())
+}
