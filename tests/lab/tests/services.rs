@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use cutover::api::Phase;
 use kube::{
     Api,
-    api::{DynamicObject, Patch, PatchParams},
+    api::{DynamicObject, ListParams, Patch, PatchParams},
 };
 use serde_json::{Value, json};
 
@@ -91,7 +91,7 @@ async fn copied(scene: Scene) -> Result<()> {
     rollout.is_gone().await?;
     let left: Vec<String> = copies
         .services
-        .list(&Default::default())
+        .list(&ListParams::default())
         .await?
         .into_iter()
         .filter_map(|service| service.metadata.name)
