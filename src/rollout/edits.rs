@@ -6,7 +6,7 @@ use super::{
     revision::same,
 };
 use crate::api::{
-    Distribution, Duration, Reason,
+    Distribution, Duration, Reason, Trial,
     status::{RouteStatus, Stop},
 };
 
@@ -35,7 +35,7 @@ pub(super) fn obey_or_put_back(pass: &mut Pass<'_>) {
         return;
     }
     let canaries = canaries(run);
-    let tried = edit.live.matched.iter().flat_map(|matched| matched.weights.keys().cloned());
+    let tried = edit.live.trial.iter().flat_map(Trial::members).map(str::to_owned);
     let raised =
         above(&edit.live.weights, &edit.expected).into_iter().chain(tried).find(|name| canaries.contains(name));
     match raised {
@@ -62,7 +62,7 @@ fn first_edit<'a>(pass: &Pass<'a>) -> Option<Edit<'a>> {
         let expected = expected(pass, key, live)?;
         let asked =
             pass.status.asked.as_ref().filter(|asked| asked.confirmed_at.is_some() && pass.written(live, asked));
-        let edited = !same(&live.weights, &expected) || asked.is_some_and(|asked| live.matched != asked.matched);
+        let edited = !same(&live.weights, &expected) || asked.is_some_and(|asked| live.trial != asked.trial);
         edited.then_some(Edit { key, live, expected })
     })
 }

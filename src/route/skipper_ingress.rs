@@ -4,11 +4,11 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Map, Value, json};
 
-use super::capability::{Applied, Capability, Leads, Matching, Shape, Split, Verified};
+use super::capability::{Applied, Capability, Leads, Matching, Mirroring, Shape, Split, Verified};
 use super::json::{items, put};
-use super::matched::Wanted;
 use super::provider::{Objects, Provider, only, resource};
 use super::refusal::{no_host, no_tls, refuse};
+use super::trial::Wanted;
 use super::weights::{self, Raw};
 use super::{Context, RouteError, describe};
 use crate::api::service::SkipperRoute;
@@ -32,6 +32,7 @@ pub(super) const CAPABILITY: Capability = Capability {
     own_host: false,
     own_tls: false,
     matches: Matching::NONE,
+    mirrors: Mirroring::No,
     shape: Shape::OneObject,
     applied: Applied::ReadBack,
     verified: Verified::Traffic,

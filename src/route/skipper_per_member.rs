@@ -9,14 +9,14 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::capability::{Applied, Capability, Leads, Matching, Shape, Split, Verified};
+use super::capability::{Applied, Capability, Leads, Matching, Mirroring, Shape, Split, Verified};
 use super::json::items;
-use super::matched::Wanted;
 use super::owner::Owner;
 use super::provider::{Objects, Provider};
 use super::refusal::{other_sni, refuse};
 use super::segments::{self, Segment};
 use super::skipper_ingress::{draft, ingress, lead, service_of};
+use super::trial::Wanted;
 use super::{Context, RouteError, describe, mark, weights};
 use crate::api::service::SkipperRoute;
 use crate::api::{Backend, Distribution, ORIGINAL_ANNOTATION, WRITE_ANNOTATION};
@@ -40,6 +40,7 @@ pub(super) const CAPABILITY: Capability = Capability {
     own_host: true,
     own_tls: true,
     matches: Matching::NONE,
+    mirrors: Mirroring::No,
     shape: Shape::ObjectPerMember,
     applied: Applied::ReadBack,
     verified: Verified::Traffic,

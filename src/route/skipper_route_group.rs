@@ -6,12 +6,12 @@
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::capability::{Applied, Capability, Leads, Matching, Shape, Split, Verified};
+use super::capability::{Applied, Capability, Leads, Matching, Mirroring, Shape, Split, Verified};
 use super::json::{items, put};
-use super::matched::Wanted;
 use super::provider::{Objects, Provider, only, resource};
 use super::refusal::{no_tls, other_sni, refuse};
 use super::segments::{self, Segment};
+use super::trial::Wanted;
 use super::weights::{self, Raw};
 use super::{Context, RouteError, describe};
 use crate::api::member::HostHeader;
@@ -31,6 +31,7 @@ pub(super) const CAPABILITY: Capability = Capability {
     own_host: true,
     own_tls: true,
     matches: Matching::NONE,
+    mirrors: Mirroring::No,
     shape: Shape::OneObject,
     applied: Applied::ReadBack,
     verified: Verified::Traffic,

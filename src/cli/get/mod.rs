@@ -60,7 +60,7 @@ impl Get {
         let Self { name, all_namespaces, watch, output, connection } = self;
         connection.run(async |cluster| match name {
             None => list(&cluster, all_namespaces, output, out).await,
-            Some(name) if watch => redraw(&cluster, &name, out).await,
+            Some(name) if watch => Box::pin(redraw(&cluster, &name, out)).await,
             Some(name) => {
                 let rollout = cluster.rollout(&name).await?;
                 one(&cluster, rollout, output, out).await

@@ -43,9 +43,9 @@ fn shares(members: BTreeMap<String, Option<f64>>) -> Option<BTreeMap<String, f64
 }
 
 /// A share that is farther from its weight than allowed, in words. Where requests are chosen by what they carry, nobody
-/// knows how many those are.
+/// knows how many those are; and copies that a canary gets are counted with its requests.
 pub(super) fn share_off(asked: &Asked, analysis: &Analysis, received: &Received) -> Option<String> {
-    let within = analysis.share.filter(|_| asked.matched.is_none())?.within;
+    let within = analysis.share.filter(|_| asked.trial.is_none())?.within;
     let total: u32 = asked.weights.values().sum();
     received.iter().find_map(|(service, members)| {
         members.iter().find_map(|(member, share)| {
