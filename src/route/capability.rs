@@ -173,7 +173,9 @@ impl Mirroring {
             Self::Yes { members: Some(most), .. } => {
                 format!("{route} mirrors to {most} at once; name the members in stages of their own")
             }
-            Self::Yes { members: None, .. } => format!("{route} mirrors all requests or none; leave the percentage out"),
+            Self::Yes { members: None, .. } => {
+                format!("{route} mirrors all requests or none; leave the percentage out")
+            }
         }
     }
 }

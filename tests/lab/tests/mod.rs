@@ -15,6 +15,7 @@ mod hand_made;
 mod harness;
 mod inputs;
 mod lockstep;
+mod mirror;
 mod people;
 mod plans;
 mod promotion;
@@ -35,6 +36,7 @@ pub fn all() -> Vec<Test> {
         verdicts::TESTS,
         targets::TESTS,
         routes::TESTS,
+        mirror::TESTS,
         people::TESTS,
         credentials::TESTS,
         inputs::TESTS,
