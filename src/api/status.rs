@@ -371,7 +371,7 @@ pub struct Check {
     pub sequence: u64,
     /// Each service and metric.
     pub metrics: Vec<MetricCheck>,
-    /// Share that each member received in the window, in percent, by service.
+    /// Share that each member received in the window, in percent, by service; not known while requests are mirrored.
     #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub received: BTreeMap<String, BTreeMap<String, f64>>,
 }

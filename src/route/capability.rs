@@ -247,9 +247,7 @@ impl Capability {
             Split::Weights { parts: None, .. } | Split::Switch => None,
         }
     }
-}
 
-impl Capability {
     fn refuses(&self, trial: &Trial) -> Option<(String, String)> {
         match trial {
             Trial::Matched(matched) => self.matches.refusal(&matched.matches).map(|found| {

@@ -61,11 +61,11 @@ async fn promote(scene: &Scene, route: &Value, part: u32) -> Result<()> {
     rollout.edit(json!({"members": to_eu_3()})).await?;
     rollout.phase(Phase::WaitingPromotion).await?;
 
-    let (before, (_, copied)) = (load.so_far(), received(scene, "eu-3"));
+    let (before, (_, had)) = (load.so_far(), received(scene, "eu-3"));
     load.sends(REQUESTS).await?;
     let (after, (served, copies)) = (load.so_far(), received(scene, "eu-3"));
     ensure!(served == 0, "eu-3 answered {served} requests while it should get copies only");
-    let share = percent(copies - copied, after.sent - before.sent);
+    let share = percent(copies - had, after.sent - before.sent);
     ensure!((share - f64::from(part)).abs() <= POINTS, "eu-3 got copies of {share:.1} % of all requests, not {part} %");
 
     rollout.ask(Verb::Promote).await?;
