@@ -31,6 +31,7 @@ pub struct Analysis {
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".to_owned()]))]
     pub metrics: Vec<Metric>,
     /// Compare the share that members received with the one asked for: the rollout owns all traffic of these services.
+    /// Not compared while a step chooses requests or mirrors them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<Share>,
     /// Metrics are evaluated at now minus this, in all members alike.

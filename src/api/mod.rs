@@ -17,6 +17,7 @@ pub mod service;
 pub mod status;
 pub mod strategy;
 pub mod template;
+pub mod trial;
 pub mod window;
 
 pub use analysis::{Analysis, Metric};
@@ -32,6 +33,7 @@ pub use rollout::{DeletionPolicy, FleetRollout, FleetRolloutSpec, MemberWeight, 
 pub use service::{Backend, Route, ServiceSpec};
 pub use status::{FleetRolloutStatus, Phase};
 pub use strategy::Strategy;
+pub use trial::{Mirror, Mirrored, Trial};
 pub use window::Window;
 
 /// Weight of each member, by name; the weights sum to the rollout's total. Ordered, so that every answer is reproducible.
@@ -50,8 +52,8 @@ pub const FINALIZER: &str = "cutover.dev/finalizer";
 pub const WRITE_ANNOTATION: &str = "cutover.dev/write";
 /// On an adopted route: what its rules held before the first write, for `deletionPolicy: Revert`.
 pub const ORIGINAL_ANNOTATION: &str = "cutover.dev/original";
-/// On a route: which requests go where they would not by weight, one entry a rollout.
-pub const MATCHED_ANNOTATION: &str = "cutover.dev/matched";
+/// On a route: which requests reach canaries whatever the weights, one entry a rollout.
+pub const TRIAL_ANNOTATION: &str = "cutover.dev/trial";
 /// On a backend that the hub made: the uid of its rollout.
 pub const ROLLOUT_LABEL: &str = "cutover.dev/rollout-uid";
 /// On a backend that the hub made: the member it leads to.

@@ -8,8 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Distribution, Duration, Matched, Progress, ServiceCopy, ServiceSpec, Strategy, request::RequestState,
-    strategy::Wait,
+    Distribution, Duration, Progress, ServiceCopy, ServiceSpec, Strategy, Trial, request::RequestState, strategy::Wait,
 };
 
 /// The status of a fleet rollout.
@@ -125,9 +124,9 @@ pub struct Summary {
 pub struct Asked {
     /// The weights, projected on the members that can serve.
     pub weights: Distribution,
-    /// The requests that go elsewhere than by weight.
+    /// The requests that reach canaries whatever the weights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub matched: Option<Matched>,
+    pub trial: Option<Trial>,
     /// The decision that asked for it.
     pub sequence: u64,
     /// When.
@@ -296,14 +295,14 @@ pub struct Pinned {
 pub struct PlannedStep {
     /// Name of its stage; empty where stages are not declared.
     pub stage: String,
-    /// How far the stage has moved; nothing where the step chooses requests.
+    /// How far the stage has moved; nothing where the step leaves the weights as they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
     /// Weight of every member.
     pub weights: Distribution,
-    /// The requests that go to the stage's gaining members whatever the weights.
+    /// The requests that reach the stage's gaining members whatever the weights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub matched: Option<Matched>,
+    pub trial: Option<Trial>,
     /// Checks that must pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iterations: Option<u32>,
@@ -380,7 +379,7 @@ pub struct Check {
     pub sequence: u64,
     /// Each service and metric.
     pub metrics: Vec<MetricCheck>,
-    /// Share that each member received in the window, in percent, by service.
+    /// Share that each member received in the window, in percent, by service; not known while requests are mirrored.
     #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub received: BTreeMap<String, BTreeMap<String, f64>>,
 }

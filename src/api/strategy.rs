@@ -6,7 +6,7 @@ use kube::KubeSchema;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::{Duration, Progress, RequestMatch, Window, duration::NotADuration};
+use super::{Duration, Mirror, Progress, RequestMatch, Window, duration::NotADuration, trial::ALL_REQUESTS};
 
 /// How to get from the primary to the declared distribution.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -21,8 +21,8 @@ pub struct Strategy {
     #[serde(default = "default_steps")]
     #[schemars(length(min = 1, max = 32))]
     #[x_kube(
-        // Where some steps choose requests the rule would be too dear; `validate` and the hub know it.
-        validation = Rule::new("self.exists(s, has(s.matches)) || (self.map(s, double(s.progress.replace('%', ''))).isSorted() && self.all(s, self.exists_one(t, double(t.progress.replace('%', '')) == double(s.progress.replace('%', '')))))")
+        // Where some steps move no weight the rule would be too dear; `validate` and the hub know it.
+        validation = Rule::new("self.exists(s, !has(s.progress)) || (self.map(s, double(s.progress.replace('%', ''))).isSorted() && self.all(s, self.exists_one(t, double(t.progress.replace('%', '')) == double(s.progress.replace('%', '')))))")
             .message("spec.strategy.steps: steps rise; each progress must be more than the one before it"),
         validation = Rule::new("has(self[size(self) - 1].progress) && self[size(self) - 1].progress == '100%'")
             .message("spec.strategy.steps: the last step must be 100%")
@@ -54,9 +54,11 @@ pub struct Strategy {
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
-    validation = Rule::new("has(self.stepWeight) != has(self.stepWeights)")
-        .message("a ramp has stepWeight or stepWeights, one of the two"),
-    validation = Rule::new("!has(self.maxWeight) || has(self.stepWeight)").message("maxWeight belongs to stepWeight")
+    validation = Rule::new("[has(self.stepWeight), has(self.stepWeights), has(self.iterations)].exists_one(given, given)")
+        .message("a ramp has exactly one of stepWeight, stepWeights and iterations"),
+    validation = Rule::new("!has(self.maxWeight) || has(self.stepWeight)").message("maxWeight belongs to stepWeight"),
+    validation = Rule::new("!has(self.mirrorWeight) || (has(self.mirror) && self.mirror)")
+        .message("mirrorWeight belongs to mirror: true")
 )]
 pub struct Ramp {
     /// So much more at each step, until the share is at or past `maxWeight`.
@@ -71,6 +73,17 @@ pub struct Ramp {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 32), inner(range(min = 1, max = 100)))]
     pub step_weights: Vec<u32>,
+    /// Blue/green: all traffic at once. So many checks must pass: with `mirror` on copies, before the switch; else after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub iterations: Option<u32>,
+    /// Before it gets any share, the canary is tried with copies of requests.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mirror: bool,
+    /// Part of all requests that is copied; default: 100, which is every request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100))]
+    pub mirror_weight: Option<u32>,
     /// So much goes back to the promoted primary at a time; left out: all at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100))]
@@ -78,9 +91,22 @@ pub struct Ramp {
 }
 
 impl Ramp {
-    /// The canary's shares, one a step.
+    /// The canary's steps: its copies, if any, and then its shares.
     #[must_use]
-    pub fn shares(&self) -> Vec<Progress> {
+    pub fn steps(&self) -> Vec<Step> {
+        let percent = self.mirror_weight.unwrap_or(ALL_REQUESTS);
+        let mirror = self.mirror.then_some(Mirror { percent });
+        let copied = mirror.map(|_| Step { mirror, iterations: self.iterations, ..Step::default() });
+        let iterations = self.iterations.filter(|_| !self.mirror);
+        let shares = self.shares().into_iter();
+        let switched = shares.map(|share| Step { progress: Some(share), iterations, ..Step::default() });
+        copied.into_iter().chain(switched).collect()
+    }
+
+    fn shares(&self) -> Vec<Progress> {
+        if self.iterations.is_some() {
+            return vec![Progress::ALL];
+        }
         let Some(step) = self.step_weight.filter(|step| *step > 0) else {
             return self.step_weights.iter().map(|share| Progress::percent(*share)).collect();
         };
@@ -103,11 +129,12 @@ pub struct Stage {
     pub members: Vec<String>,
 }
 
-/// How far a stage moves at a time, or which requests it tries the new members with, and what must pass before the next
-/// step.
+/// How far a stage moves at a time, or which requests it tries the new members with, by themselves or as copies, and what
+/// must pass before the next step.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("has(self.progress) != has(self.matches)").message("a step has exactly one of progress and matches"))]
+#[x_kube(validation = Rule::new("[has(self.progress), has(self.matches), has(self.mirror)].exists_one(given, given)")
+    .message("a step has exactly one of progress, matches and mirror"))]
 pub struct Step {
     /// Part of the way from old to new.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,6 +144,10 @@ pub struct Step {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 8))]
     pub matches: Vec<RequestMatch>,
+    /// While this step stands, the stage's gaining members get copies of requests and all answers come by the weights of
+    /// the step before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mirror: Option<Mirror>,
     /// Checks that must pass before the step ends, one an interval; with it, the strategy's bake is not for this step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{CliError, Exit, Format, Output, files};
 use crate::{
-    api::{Analysis, CANARY, Distribution, Duration, FleetRolloutSpec, Mode, PRIMARY, matches, status::PlannedStep},
+    api::{Analysis, CANARY, Distribution, Duration, FleetRolloutSpec, Mode, PRIMARY, Trial, status::PlannedStep},
     rollout::{
         distribution::weight,
         plan::{bake, least_time, plan},
@@ -109,8 +109,8 @@ impl Planned<'_> {
             if let Some(wait) = step.wait {
                 json["wait"] = json!(wait);
             }
-            if let Some(matched) = &step.matched {
-                json["matched"] = json!(matched);
+            if let Some(trial) = &step.trial {
+                json["trial"] = json!(trial);
             }
             if let Some(iterations) = step.iterations {
                 json["iterations"] = json!(iterations);
@@ -182,7 +182,7 @@ impl Planned<'_> {
             table.add_row(row(
                 (i + 1).to_string(),
                 &step.stage,
-                step.progress.map_or_else(|| "matches".to_owned(), |progress| progress.to_string()),
+                progress(step),
                 &step.weights,
                 gates(step, &self.spec.analysis),
             ));
@@ -206,6 +206,15 @@ impl Planned<'_> {
     }
 }
 
+/// How far the step goes, or what it does instead.
+fn progress(step: &PlannedStep) -> String {
+    match (step.progress, &step.trial) {
+        (Some(progress), _) => progress.to_string(),
+        (None, Some(Trial::Mirrored(_))) => "mirror".to_owned(),
+        (None, Some(Trial::Matched(_)) | None) => "matches".to_owned(),
+    }
+}
+
 fn gates(step: &PlannedStep, analysis: &Analysis) -> String {
     if step.promotes {
         return "the primary is what passed, and serves".to_owned();
@@ -213,9 +222,9 @@ fn gates(step: &PlannedStep, analysis: &Analysis) -> String {
     let wait = step.wait.map(|wait| format!(", wait {wait}")).unwrap_or_default();
     let checks = step.iterations.map(|checks| format!(", {checks} checks")).unwrap_or_default();
     let held = if step.bake == Duration::ZERO { bake(step, analysis) } else { step.bake };
-    let tried = step.matched.as_ref().map(|matched| {
-        let members: Vec<&str> = matched.weights.keys().map(String::as_str).collect();
-        format!("; {} to {}", matches::in_words(&matched.matches), members.join(", "))
+    let tried = step.trial.as_ref().map(|trial| {
+        let members: Vec<&str> = trial.members().collect();
+        format!("; {trial} to {}", members.join(", "))
     });
     format!("settle {}, bake {held}{checks}{wait}{}", analysis.settle, tried.unwrap_or_default())
 }

@@ -5,7 +5,7 @@ use super::{
     view::{Part, View, bake_left, weight},
 };
 use crate::api::{
-    Reason, matches,
+    Reason, Trial,
     status::{Check, ConditionStatus, Outcome, Phase, PlannedStep, Run, Verdict},
     strategy::Wait,
 };
@@ -70,10 +70,9 @@ pub(super) fn progress(view: &View) -> Option<String> {
     let run = view.live()?;
     let far = match run.present() {
         Some(PlannedStep { progress: Some(progress), .. }) => format!("{progress} of the way"),
-        Some(PlannedStep { matched: Some(matched), .. }) => {
-            format!("requests with {}", matches::in_words(&matched.matches))
-        }
-        Some(_) => "requests that match".to_owned(),
+        Some(PlannedStep { trial: Some(trial @ Trial::Matched(_)), .. }) => format!("requests with {trial}"),
+        Some(PlannedStep { trial: Some(trial @ Trial::Mirrored(_)), .. }) => trial.to_string(),
+        Some(PlannedStep { trial: None, .. }) => "no weight moves".to_owned(),
         None => "no weight has moved yet".to_owned(),
     };
     let asked = view.asked();

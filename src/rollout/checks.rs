@@ -14,7 +14,7 @@ use super::{
     schedule,
 };
 use crate::api::{
-    Duration, Reason,
+    Duration, Reason, Trial,
     analysis::UnknownAction,
     status::{Asked, Check, Run, Verdict},
     strategy::OnFailure,
@@ -42,9 +42,9 @@ pub fn due(input: &Input<'_>) -> Option<Wanted> {
         WantedMetric { metric: metric.name.clone(), window: full.min(fresh), whole: full <= fresh }
     });
     let carrying = |name: &String| receives(asked, name) || weight(&run.way_back, name) > 0;
-    let tried = asked.matched.iter().flat_map(|matched| matched.weights.keys());
-    let members: BTreeSet<String> =
-        run.way_back.keys().chain(asked.weights.keys()).chain(tried).filter(|name| carrying(name)).cloned().collect();
+    let tried = asked.trial.iter().flat_map(Trial::members).map(str::to_owned);
+    let weighted = run.way_back.keys().chain(asked.weights.keys()).filter(|name| carrying(name)).cloned();
+    let members: BTreeSet<String> = weighted.chain(tried).collect();
     Some(Wanted {
         at: input.now,
         sequence: asked.sequence,
@@ -235,8 +235,8 @@ pub(super) fn judged_members(run: &Run, asked: &Asked) -> Vec<String> {
     canaries(run).into_iter().filter(|name| receives(asked, name)).collect()
 }
 
-/// Requests go to this member, by weight or because they match.
+/// Requests reach this member, by weight or beside it.
 fn receives(asked: &Asked, name: &str) -> bool {
-    let tried = asked.matched.as_ref().is_some_and(|matched| weight(&matched.weights, name) > 0);
+    let tried = asked.trial.iter().flat_map(Trial::members).any(|member| member == name);
     tried || weight(&asked.weights, name) > 0
 }

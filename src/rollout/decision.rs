@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::input::RouteKey;
-use crate::api::{DeletionPolicy, Distribution, FleetRolloutStatus, Matched, status::Answer};
+use crate::api::{DeletionPolicy, Distribution, FleetRolloutStatus, Trial, status::Answer};
 
 /// The answer of [`super::decide`].
 #[derive(Clone, Debug, PartialEq)]
@@ -34,8 +34,8 @@ pub enum Action {
         route: RouteKey,
         /// The weights to try.
         weights: Distribution,
-        /// The requests that go elsewhere than by weight.
-        matched: Option<Matched>,
+        /// The requests that reach canaries whatever the weights.
+        trial: Option<Trial>,
     },
     /// Bring a route to these weights and leave the mark of this sequence.
     WriteRoute {
@@ -43,8 +43,8 @@ pub enum Action {
         route: RouteKey,
         /// The weights.
         weights: Distribution,
-        /// The requests that go elsewhere than by weight.
-        matched: Option<Matched>,
+        /// The requests that reach canaries whatever the weights.
+        trial: Option<Trial>,
         /// The run, for the mark.
         run: u64,
         /// The decision, for the mark.

@@ -6,7 +6,7 @@ use super::{
     revision::same,
 };
 use crate::api::{
-    Distribution, Duration, Reason,
+    Distribution, Duration, Reason, Trial,
     status::{RouteStatus, Stop},
 };
 
@@ -35,8 +35,9 @@ pub(super) fn obey_or_put_back(pass: &mut Pass<'_>) {
         return;
     }
     let canaries = canaries(run);
-    let sent = sent_elsewhere(pass, edit.live);
-    let raised = above(&edit.live.weights, &edit.expected).into_iter().chain(sent).find(|name| canaries.contains(name));
+    let tried = tried_unasked(pass, edit.live);
+    let raised =
+        above(&edit.live.weights, &edit.expected).into_iter().chain(tried).find(|name| canaries.contains(name));
     match raised {
         // The write that puts it back is on its way, and the edit was counted when that was decided.
         Some(_) if is_being_written(pass, edit.key) => {}
@@ -45,11 +46,11 @@ pub(super) fn obey_or_put_back(pass: &mut Pass<'_>) {
     }
 }
 
-/// The members to which a route sends requests that match, where what is asked does not say so.
-fn sent_elsewhere(pass: &Pass<'_>, live: &LiveRoute) -> Vec<String> {
+/// The members that a route tries with requests, where what is asked does not say so.
+fn tried_unasked(pass: &Pass<'_>, live: &LiveRoute) -> Vec<String> {
     let asked = pass.status.asked.as_ref().filter(|asked| pass.written(live, asked));
-    let matched = live.matched.iter().filter(|_| asked.is_some_and(|asked| live.matched != asked.matched));
-    matched.flat_map(|matched| matched.weights.keys().cloned()).collect()
+    let trial = live.trial.iter().filter(|_| asked.is_some_and(|asked| live.trial != asked.trial));
+    trial.flat_map(Trial::members).map(str::to_owned).collect()
 }
 
 /// A later decision than the one that the route was confirmed to show is still to be written.
@@ -68,7 +69,7 @@ fn first_edit<'a>(pass: &Pass<'a>) -> Option<Edit<'a>> {
         let expected = expected(pass, key, live)?;
         let asked =
             pass.status.asked.as_ref().filter(|asked| asked.confirmed_at.is_some() && pass.written(live, asked));
-        let edited = !same(&live.weights, &expected) || asked.is_some_and(|asked| live.matched != asked.matched);
+        let edited = !same(&live.weights, &expected) || asked.is_some_and(|asked| live.trial != asked.trial);
         edited.then_some(Edit { key, live, expected })
     })
 }

@@ -8,7 +8,7 @@ use super::{
     schedule, start,
 };
 use crate::api::{
-    Duration, Phase, Reason, matches,
+    Duration, Phase, Reason, Trial,
     status::{Run, Verdict},
     strategy::Wait,
 };
@@ -53,7 +53,7 @@ fn unconfirmed(pass: &mut Pass<'_>) -> Option<Standing> {
     // A projection that is still to be asked for is a write under way as well.
     let moving = pass.status.asked.as_ref().is_some_and(|asked| {
         pass.projected(intended(run))
-            .is_some_and(|want| !super::same(&want, &asked.weights) || pass.matched() != asked.matched)
+            .is_some_and(|want| !super::same(&want, &asked.weights) || pass.trial() != asked.trial)
     });
     if run.step == 0 && !moving && pass.status.asked.is_none() || !moving && pass.confirmed_everywhere() {
         return None;
@@ -85,11 +85,9 @@ fn lacks(live: &LiveRoute) -> String {
         (Some(why), _) => format!("the write was refused: {why}"),
         (None, Accepted::No(why)) => format!("the data plane refused it: {why}"),
         (None, Accepted::Pending) => "the data plane has not accepted it yet".to_owned(),
-        (None, Accepted::Yes | Accepted::Unsaid) => match &live.matched {
+        (None, Accepted::Yes | Accepted::Unsaid) => match &live.trial {
             None => format!("it shows {}", in_words(&live.weights)),
-            Some(matched) => {
-                format!("it shows {} and {}", in_words(&live.weights), matches::in_words(&matched.matches))
-            }
+            Some(trial) => format!("it shows {} and {trial}", in_words(&live.weights)),
         },
     }
 }
@@ -107,10 +105,10 @@ fn not_rehearsed(pass: &mut Pass<'_>) -> Option<Standing> {
     Some(Standing::not_ready(problem))
 }
 
-/// The members that the next step raises.
+/// The members that the next step raises, or tries beside their weight.
 fn gaining(run: &Run) -> Vec<String> {
     let Some(next) = run.next() else { return Vec::new() };
-    let tried = next.matched.iter().flat_map(|matched| matched.weights.keys().cloned());
+    let tried = next.trial.iter().flat_map(Trial::members).map(str::to_owned);
     above(&next.weights, intended(run)).into_iter().chain(tried).collect()
 }
 

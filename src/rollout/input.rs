@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use crate::api::{
-    Distribution, Duration, FleetRolloutSpec, FleetRolloutStatus, Matched, Reason, RolloutRequestSpec, ServiceCopy,
+    Distribution, Duration, FleetRolloutSpec, FleetRolloutStatus, Reason, RolloutRequestSpec, ServiceCopy, Trial,
 };
 
 /// All that [`super::decide`] may know.
@@ -113,8 +113,8 @@ pub enum RouteSeen {
 pub struct LiveRoute {
     /// Its weights, brought to the rollout's total; members that it does not name are absent.
     pub weights: Distribution,
-    /// The requests that go elsewhere than by weight.
-    pub matched: Option<Matched>,
+    /// The requests that reach canaries whatever the weights.
+    pub trial: Option<Trial>,
     /// The mark of the last write to this rollout's rules.
     pub mark: Option<Mark>,
     /// What the data plane says of the present object.

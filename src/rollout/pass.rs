@@ -9,7 +9,7 @@ use super::{
     revision::same,
 };
 use crate::api::{
-    Distribution, Duration, FleetRolloutStatus, Matched, Phase, Reason,
+    Distribution, Duration, FleetRolloutStatus, Phase, Reason, Trial,
     status::{Asked, Retreat, Run, Stop, Transition, Verdict},
 };
 use crate::mistakes::{Mistake, made};
@@ -152,7 +152,7 @@ impl<'a> Pass<'a> {
             return;
         };
         match self.projected(&intended) {
-            Some(weights) if !same(&weights, &asked.weights) || self.matched() != asked.matched => self.ask(weights),
+            Some(weights) if !same(&weights, &asked.weights) || self.trial() != asked.trial => self.ask(weights),
             _ => {}
         }
     }
@@ -166,8 +166,8 @@ impl<'a> Pass<'a> {
 
     fn ask(&mut self, weights: Distribution) {
         self.status.sequence += 1;
-        let (matched, sequence, at) = (self.matched(), self.status.sequence, self.input.now);
-        self.status.asked = Some(Asked { weights, matched, sequence, at, confirmed_at: None });
+        let (trial, sequence, at) = (self.trial(), self.status.sequence, self.input.now);
+        self.status.asked = Some(Asked { weights, trial, sequence, at, confirmed_at: None });
         if let Some(run) = self.run_mut() {
             run.forget_evidence();
             run.baked_until = None;
@@ -175,14 +175,19 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// What the present step does with requests that match, as far as there is a member left that can serve them.
-    pub(super) fn matched(&self) -> Option<Matched> {
+    /// What the present step tries canaries with, as far as there is one left that can serve.
+    pub(super) fn trial(&self) -> Option<Trial> {
         let run = self.run()?;
-        let mut matched = matched(run)?.clone();
-        let total = sum(&matched.weights);
-        matched.weights.retain(|name, _| !run.dead.contains(name));
-        matched.weights = apportion(total, &matched.weights);
-        (sum(&matched.weights) > 0).then_some(matched)
+        let mut trial = trial(run)?.clone();
+        match &mut trial {
+            Trial::Matched(matched) => {
+                let total = sum(&matched.weights);
+                matched.weights.retain(|name, _| !run.dead.contains(name));
+                matched.weights = apportion(total, &matched.weights);
+            }
+            Trial::Mirrored(mirrored) => mirrored.members.retain(|name| !run.dead.contains(name)),
+        }
+        Some(trial).filter(|trial| trial.members().next().is_some())
     }
 
     /// `None` when no member that can serve is left.
@@ -214,7 +219,7 @@ impl<'a> Pass<'a> {
     pub(super) fn confirmed(&self, live: &LiveRoute, asked: &Asked) -> bool {
         self.written(live, asked)
             && same(&live.weights, &asked.weights)
-            && live.matched == asked.matched
+            && live.trial == asked.trial
             && (matches!(live.accepted, Accepted::Unsaid | Accepted::Yes) || made(Mistake::ConfirmUnseen))
     }
 
@@ -250,7 +255,7 @@ impl<'a> Pass<'a> {
                 self.actions.push(Action::WriteRoute {
                     route: key.clone(),
                     weights: asked.weights.clone(),
-                    matched: asked.matched.clone(),
+                    trial: asked.trial.clone(),
                     run,
                     sequence: asked.sequence,
                 });
@@ -275,20 +280,20 @@ pub(super) fn intended(run: &Run) -> &Distribution {
     run.present().map_or(&run.start, |step| &step.weights)
 }
 
-/// Every member above its weight in the way back at the present step, or with requests that match: what is being proven.
+/// Every member above its weight in the way back at the present step, or tried beside its weight: what is being proven.
 pub(super) fn canaries(run: &Run) -> Vec<String> {
     let step = run.present();
     let mut canaries = above(step.map_or(&run.start, |step| &step.weights), &run.way_back);
-    let tried = step.and_then(|step| step.matched.as_ref()).map(|matched| matched.weights.keys().cloned());
-    canaries.extend(tried.into_iter().flatten());
+    let tried = step.and_then(|step| step.trial.as_ref()).into_iter().flat_map(Trial::members);
+    canaries.extend(tried.map(str::to_owned));
     canaries.sort();
     canaries.dedup();
     canaries
 }
 
-/// What the present step does with requests that match; a rollback knows no such requests.
-pub(super) fn matched(run: &Run) -> Option<&Matched> {
-    run.present().filter(|_| run.retreat.is_none())?.matched.as_ref()
+/// What the present step tries canaries with; a rollback tries nobody.
+pub(super) fn trial(run: &Run) -> Option<&Trial> {
+    run.present().filter(|_| run.retreat.is_none())?.trial.as_ref()
 }
 
 /// The members whose weight is more in `weights` than in `base`.

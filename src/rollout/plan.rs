@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt};
 
 use super::distribution::{apportion, between, differences, sum, weight};
 use crate::api::{
-    Analysis, Distribution, Duration, Matched, Progress, Strategy,
+    Analysis, Distribution, Duration, Matched, Mirrored, Progress, Strategy, Trial,
     status::PlannedStep,
     strategy::{Step, Wait},
 };
@@ -123,8 +123,9 @@ pub fn plan(
                 let mut before = steps.last().map_or(start, |step: &PlannedStep| &step.weights).clone();
                 let others = target.keys().filter(|name| !before.contains_key(*name)).cloned().collect::<Vec<_>>();
                 before.extend(others.into_iter().map(|name| (name, 0)));
-                let matched = Some(matched(step, group, target, total));
-                steps.push(PlannedStep { matched, ..planned(group.name, step, strategy.bake, before) });
+                let ends = group.members.iter().map(|name| ((*name).to_owned(), weight(target, name)));
+                let trial = Some(trial(step, &ends.collect(), total));
+                steps.push(PlannedStep { trial, ..planned(group.name, step, strategy.bake, before) });
                 continue;
             };
             let weights = between(start, target, &finished, &group.members, progress);
@@ -204,12 +205,13 @@ pub fn least_time(steps: &[PlannedStep], analysis: &Analysis) -> Duration {
     })
 }
 
-fn planned(stage: &str, step: &Step, bake: Duration, weights: Distribution) -> PlannedStep {
+/// A step with these weights and no trial.
+pub(super) fn planned(stage: &str, step: &Step, bake: Duration, weights: Distribution) -> PlannedStep {
     PlannedStep {
         stage: stage.to_owned(),
         progress: step.progress,
         weights,
-        matched: None,
+        trial: None,
         iterations: step.iterations,
         bake: step.bake.unwrap_or(if step.iterations.is_some() { Duration::ZERO } else { bake }),
         wait: step.wait,
@@ -217,10 +219,14 @@ fn planned(stage: &str, step: &Step, bake: Duration, weights: Distribution) -> P
     }
 }
 
-/// Matching requests are divided among the stage's gaining members as all requests will be in the end.
-fn matched(step: &Step, group: &Group<'_>, target: &Distribution, total: u32) -> Matched {
-    let ends: Distribution = group.members.iter().map(|name| ((*name).to_owned(), weight(target, name))).collect();
-    Matched { matches: step.matches.clone(), weights: apportion(total, &ends) }
+/// What a step tries the members with that end at these weights. Matching requests are divided among them as all requests
+/// will be in the end; of copies each has its own.
+#[must_use]
+pub fn trial(step: &Step, ends: &Distribution, total: u32) -> Trial {
+    match step.mirror {
+        Some(mirror) => Trial::Mirrored(Mirrored { members: ends.keys().cloned().collect(), percent: mirror.percent }),
+        None => Trial::Matched(Matched { matches: step.matches.clone(), weights: apportion(total, ends) }),
+    }
 }
 
 /// The gaining members of each stage, in order; all of them in one where no stages are declared.

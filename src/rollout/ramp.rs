@@ -1,8 +1,8 @@
 //! The steps of a run in service mode: the canary's shares, and then the way back to a primary that became what passed.
 
-use super::plan::{LARGEST_TOTAL, PlanProblem};
+use super::plan::{LARGEST_TOTAL, PlanProblem, planned, trial};
 use crate::api::{
-    CANARY, Distribution, Duration, FleetRolloutSpec, Matched, PRIMARY, Progress,
+    CANARY, Distribution, Duration, FleetRolloutSpec, PRIMARY, Progress,
     status::PlannedStep,
     strategy::{Ramp, Step},
 };
@@ -24,8 +24,7 @@ pub fn ramp(spec: &FleetRolloutSpec) -> Result<Vec<PlannedStep>, PlanProblem> {
 
 fn forward(spec: &FleetRolloutSpec) -> Result<Vec<PlannedStep>, PlanProblem> {
     let (strategy, total) = (&spec.strategy, spec.weight_total);
-    let ramp = strategy.ramp.iter().flat_map(Ramp::shares).map(|share| step_to(Some(share)));
-    let ramp: Vec<Step> = ramp.collect();
+    let ramp: Vec<Step> = strategy.ramp.iter().flat_map(Ramp::steps).collect();
     let given = if ramp.is_empty() { &strategy.steps } else { &ramp };
     let mut steps = Vec::new();
     let mut canary = 0;
@@ -33,15 +32,9 @@ fn forward(spec: &FleetRolloutSpec) -> Result<Vec<PlannedStep>, PlanProblem> {
         if let Some(progress) = step.progress {
             canary = units(progress, total)?;
         }
-        let tried = || Matched { matches: step.matches.clone(), weights: [(CANARY.to_owned(), total)].into() };
-        steps.push(PlannedStep {
-            progress: step.progress,
-            matched: step.progress.is_none().then(tried),
-            iterations: step.iterations,
-            bake: step.bake.unwrap_or(strategy.bake),
-            wait: step.wait,
-            ..to(canary, total)
-        });
+        let ends = [(CANARY.to_owned(), total)].into();
+        let trial = step.progress.is_none().then(|| trial(step, &ends, total));
+        steps.push(PlannedStep { trial, ..planned("", step, strategy.bake, split(canary, total)) });
     }
     Ok(steps)
 }
@@ -50,24 +43,6 @@ fn units(progress: Progress, total: u32) -> Result<u32, PlanProblem> {
     let (canary, member) = (progress.of(total), CANARY.to_owned());
     let needed = Some(progress.least_total()).filter(|needed| *needed <= LARGEST_TOTAL);
     if canary == 0 { Err(PlanProblem::TooSmall { progress, member, total, needed }) } else { Ok(canary) }
-}
-
-fn step_to(progress: Option<Progress>) -> Step {
-    Step { progress, matches: Vec::new(), iterations: None, bake: None, wait: None }
-}
-
-/// A step to these weights, of which nothing else is known.
-fn to(canary: u32, total: u32) -> PlannedStep {
-    PlannedStep {
-        stage: String::new(),
-        progress: Some(Progress::ALL),
-        weights: split(canary, total),
-        matched: None,
-        iterations: None,
-        bake: Duration::ZERO,
-        wait: None,
-        promotes: false,
-    }
 }
 
 /// Nothing is left to prove on the way back: it waits for the routes alone.
@@ -79,7 +54,8 @@ fn back(spec: &FleetRolloutSpec, reached: u32) -> Vec<PlannedStep> {
     let mut steps = Vec::new();
     loop {
         left = left.saturating_sub(at_a_time);
-        steps.push(PlannedStep { promotes: true, ..to(left, total) });
+        let step = Step { progress: Some(Progress::ALL), ..Step::default() };
+        steps.push(PlannedStep { promotes: true, ..planned("", &step, Duration::ZERO, split(left, total)) });
         if left == 0 {
             return steps;
         }

@@ -2,14 +2,14 @@
 
 use super::{
     checks, edits, gates,
-    pass::{Pass, Standing, above, canaries, in_words, intended, keep_newest, matched},
+    pass::{Pass, Standing, above, canaries, in_words, intended, keep_newest, trial},
     promotion,
     revision::same,
     start::begin,
     target::{Target, is_reached, is_way_back, target},
 };
 use crate::api::{
-    Distribution, Mode, Phase, Reason, matches,
+    Distribution, Mode, Phase, Reason, Trial,
     status::{Outcome, Run, RunRecord, Stop},
 };
 use crate::mistakes::{Mistake, made};
@@ -161,7 +161,9 @@ fn retreat(pass: &mut Pass<'_>) -> Standing {
         return at_rest(pass);
     };
     let written = pass.status.asked.as_ref().map(|asked| {
-        same(&asked.weights, &way_back) || pass.projected(&way_back).is_some_and(|back| same(&back, &asked.weights))
+        let weights = &asked.weights;
+        asked.trial.is_none()
+            && (same(weights, &way_back) || pass.projected(&way_back).is_some_and(|back| same(&back, weights)))
     });
     let arrived = match written {
         None => true,
@@ -217,8 +219,8 @@ fn take_step(pass: &mut Pass<'_>, step: u32, steps: u32) -> Standing {
     run.step = step;
     run.waiting_since = None;
     let mut weights = in_words(intended(run));
-    if let Some(matched) = matched(run) {
-        weights = format!("{weights}, and {} to {}", matches::in_words(&matched.matches), in_words(&matched.weights));
+    if let Some(trial) = trial(run) {
+        weights = format!("{weights}, and {trial} to {}", receivers(trial));
     }
     let (phase, rest) = match (run.promoting_since, step) {
         (Some(_), _) => (Phase::Promoting, "the primary is what passed"),
@@ -229,6 +231,14 @@ fn take_step(pass: &mut Pass<'_>, step: u32, steps: u32) -> Standing {
     // A step that only proves the weights that are there waits for no write.
     checks::wake_for_next(pass);
     Standing::new(phase, Reason::Confirming, format!("step {step}/{steps}: {weights} is being written"))
+}
+
+/// Who gets the requests of a trial, with the weights among them where they are divided.
+fn receivers(trial: &Trial) -> String {
+    match trial {
+        Trial::Matched(matched) => in_words(&matched.weights),
+        Trial::Mirrored(mirrored) => mirrored.members.join(" "),
+    }
 }
 
 fn succeed(pass: &mut Pass<'_>) -> Standing {
@@ -282,6 +292,5 @@ fn take_back_if_skewed(pass: &mut Pass<'_>) {
 
 fn raises_a_canary(run: &Run) -> bool {
     let before = Run { step: run.step - 1, ..run.clone() };
-    matched(run).is_some()
-        || above(intended(run), intended(&before)).iter().any(|member| canaries(run).contains(member))
+    trial(run).is_some() || above(intended(run), intended(&before)).iter().any(|member| canaries(run).contains(member))
 }

@@ -50,10 +50,10 @@ fn next_step(run: &Run) -> Option<&PlannedStep> {
     run.next().filter(|next| raises_a_canary(next, intended(run), &run.way_back))
 }
 
-/// By weight, or by requests that match.
+/// By weight, or by requests beside it.
 fn raises_a_canary(step: &PlannedStep, from: &Distribution, way_back: &Distribution) -> bool {
     let canaries = above(&step.weights, way_back);
-    step.matched.is_some() || above(&step.weights, from).iter().any(|member| canaries.contains(member))
+    step.trial.is_some() || above(&step.weights, from).iter().any(|member| canaries.contains(member))
 }
 
 fn forbids(pass: &mut Pass<'_>, strategy: &Strategy, step: &PlannedStep) -> Option<Problem> {

@@ -113,7 +113,7 @@ fn steps(pass: &Pass<'_>, start: &Distribution, target: &Distribution) -> Result
         stage: String::new(),
         progress: Some(Progress::ALL),
         weights: target.clone(),
-        matched: None,
+        trial: None,
         iterations: None,
         bake,
         wait,
@@ -131,7 +131,7 @@ fn prove_first(steps: &mut Vec<PlannedStep>, start: &Distribution, way_back: &Di
             stage,
             progress,
             weights: start.clone(),
-            matched: None,
+            trial: None,
             iterations: None,
             bake,
             wait: None,
@@ -184,8 +184,8 @@ pub(super) fn rehearse(pass: &mut Pass<'_>) -> Option<Problem> {
                 });
             }
         }
-        let (weights, matched) = (first.weights.clone(), first.matched.clone());
-        pass.actions.push(Action::Rehearse { route: key.clone(), weights, matched });
+        let (weights, trial) = (first.weights.clone(), first.trial.clone());
+        pass.actions.push(Action::Rehearse { route: key.clone(), weights, trial });
     }
     problem
 }

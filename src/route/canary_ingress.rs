@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 
 use super::capability::{Capability, Extent, Matching, Values};
 use super::json::items;
-use super::matched::Wanted;
 use super::provider::{Objects, Provider};
 use super::skipper_ingress::{ingress, lead, service_of};
+use super::trial::Wanted;
 use super::weights::{self, Raw};
-use super::{Context, RouteError, describe, matched};
+use super::{Context, RouteError, describe};
 use crate::api::matches::{FieldMatch, Value as Chosen};
-use crate::api::{Distribution, Matched};
+use crate::api::{Distribution, Matched, Trial};
 use crate::backend;
 use crate::rollout::input::Problem;
 
@@ -133,7 +133,7 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
             Some((member, weight)) => {
                 let mut canary = self.canary(context, &stable, at(objects, CANARY), &member);
                 self.0.put_share(&mut canary, weight, context.total);
-                put_matches(&mut canary, K::PREFIX, wanted.matched);
+                put_matches(&mut canary, K::PREFIX, wanted.trial.and_then(Trial::matched));
                 self.0.place(context, &stable, &mut canary)?;
                 Some(canary)
             }
@@ -165,12 +165,13 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
         if rises { vec![CANARY, STABLE] } else { vec![STABLE, CANARY] }
     }
 
-    fn shows(&self, _context: &Context<'_>, objects: Objects<'_>, matched: &Matched) -> bool {
-        at(objects, CANARY).is_some_and(|canary| {
+    fn shows(&self, _context: &Context<'_>, objects: Objects<'_>, trial: &Trial) -> bool {
+        let shows = |canary: &DynamicObject, matched| {
             let mut expected = canary.clone();
             put_matches(&mut expected, K::PREFIX, Some(matched));
             expected.metadata.annotations == canary.metadata.annotations
-        })
+        };
+        at(objects, CANARY).zip(trial.matched()).is_some_and(|(canary, matched)| shows(canary, matched))
     }
 
     fn is_placed(&self, context: &Context<'_>, objects: Objects<'_>) -> bool {
@@ -250,7 +251,7 @@ impl Parts {
 fn check_tried(stable: &DynamicObject, parts: &Parts, wanted: Wanted<'_>) -> Result<(), RouteError> {
     let title = describe(stable);
     let canary = parts.canary.as_ref().map(|(member, _)| member.as_str());
-    match wanted.matched.and_then(|matched| matched::members(matched).find(|member| Some(*member) != canary)) {
+    match wanted.trial.and_then(|trial| trial.members().find(|member| Some(*member) != canary)) {
         Some(member) => Err(RouteError::CannotCarry(format!(
             "{title}: requests can be chosen for the canary Ingress only, and {member} stands in the stable one: leave matches out for it"
         ))),

@@ -1,8 +1,9 @@
 //! What each kind of route can do, as data. Whoever refuses a combination, and the page docs/routes.md, read it here.
 
-use super::matched::Wanted;
+use super::trial::Wanted;
 use crate::api::matches::{FieldMatch, Value};
-use crate::api::{Backend, Distribution, RequestMatch};
+use crate::api::trial::{ALL_REQUESTS, Mirrored};
+use crate::api::{Backend, Distribution, RequestMatch, Trial};
 
 /// What one kind of route can do.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub struct Capability {
     pub own_tls: bool,
     /// Which requests it can send elsewhere than by weight.
     pub matches: Matching,
+    /// Whether it can send copies of requests.
+    pub mirrors: Mirroring,
     /// How many objects one split takes.
     pub shape: Shape,
     /// When a write counts as applied.
@@ -163,6 +166,50 @@ impl Matching {
     }
 }
 
+/// Whether a kind can send copies of requests to members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mirroring {
+    /// It cannot.
+    No,
+    /// It can.
+    Yes {
+        /// Members that may get copies at once, where that is bounded.
+        members: Option<usize>,
+        /// Of a part of all requests too; else of all only.
+        parts: bool,
+    },
+}
+
+impl Mirroring {
+    /// What this kind cannot do of it, in words.
+    fn refusal(self, mirrored: &Mirrored) -> Option<String> {
+        let (count, percent) = (mirrored.members.len(), mirrored.percent);
+        match self {
+            Self::No => Some("a step mirrors requests".to_owned()),
+            Self::Yes { members: Some(most), .. } if count > most => {
+                Some(format!("a step mirrors requests to {count} members"))
+            }
+            Self::Yes { parts: false, .. } if percent != ALL_REQUESTS => {
+                Some(format!("a step mirrors {percent}% of all requests"))
+            }
+            Self::Yes { .. } => None,
+        }
+    }
+
+    /// What would help.
+    fn remedy(self, route: &str) -> String {
+        match self {
+            Self::No => format!("{route} cannot mirror; leave mirror out, or use gatewayAPI or contour"),
+            Self::Yes { members: Some(most), .. } => {
+                format!("{route} mirrors to {most} at once; name the members in stages of their own")
+            }
+            Self::Yes { members: None, .. } => {
+                format!("{route} mirrors all requests or none; leave the percentage out")
+            }
+        }
+    }
+}
+
 /// How many objects one split takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
@@ -208,9 +255,8 @@ impl Capability {
     pub fn refusal<'w>(&self, wanted: impl Into<Wanted<'w>>) -> Option<(String, String)> {
         let wanted = wanted.into();
         let carrying = wanted.receiving().len();
-        if let Some(found) = wanted.matched.and_then(|matched| self.matches.refusal(&matched.matches)) {
-            let remedy = format!("{} cannot choose requests so; docs/routes.md says what each route can", self.route);
-            return Some((format!("a step chooses requests by {found}"), remedy));
+        if let Some(refusal) = wanted.trial.and_then(|trial| self.refuses(trial)) {
+            return Some(refusal);
         }
         match self.split {
             Split::Switch if carrying > 1 => Some((
@@ -229,6 +275,18 @@ impl Capability {
                 )
             }),
             Split::Weights { parts: None, .. } | Split::Switch => None,
+        }
+    }
+
+    fn refuses(&self, trial: &Trial) -> Option<(String, String)> {
+        match trial {
+            Trial::Matched(matched) => self.matches.refusal(&matched.matches).map(|found| {
+                let remedy = "cannot choose requests so; docs/routes.md says what each route can";
+                (format!("a step chooses requests by {found}"), format!("{} {remedy}", self.route))
+            }),
+            Trial::Mirrored(mirrored) => {
+                self.mirrors.refusal(mirrored).map(|found| (found, self.mirrors.remedy(self.route)))
+            }
         }
     }
 }

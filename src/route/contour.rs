@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::accepted::{MAX_WORDS, condition};
-use super::capability::{Applied, Capability, Extent, Leads, Matching, Shape, Split, Values, Verified};
+use super::capability::{Applied, Capability, Extent, Leads, Matching, Mirroring, Shape, Split, Values, Verified};
 use super::json::{items, put};
 use super::listed::ListKind;
-use super::lists::Lists;
+use super::lists::{Lists, Mirrors, is_mirror};
 use super::provider::resource;
 use super::refusal::{other_sni, refuse};
 use crate::api::matches::{FieldMatch, Value as Chosen};
@@ -20,7 +20,16 @@ use crate::rollout::input::{Accepted, Problem};
 
 impl ListKind for ContourRoute {
     /// A service without weight gets nothing beside one that has a weight. Contour sets no bound; the rollout's own is 64 members.
-    const LISTS: Lists = Lists { rules: "routes", services: "services", max: 128, unset: 0, tried, conditions, fields };
+    const LISTS: Lists = Lists {
+        rules: "routes",
+        services: "services",
+        max: 128,
+        unset: 0,
+        tried,
+        conditions,
+        mirrors: Mirrors { list: "services", entry: mirror, service: mirrored, single: true },
+        fields,
+    };
     const FIELDS: &'static [&'static [&'static str]] = &[&["spec", "routes"]];
     const CAPABILITY: &'static Capability = &Capability {
         route: "contour",
@@ -37,10 +46,12 @@ impl ListKind for ContourRoute {
             query: Values::ANY,
             extent: Extent::Alternatives,
         },
+        mirrors: Mirroring::Yes { members: Some(1), parts: true },
         shape: Shape::OneObject,
         applied: Applied::Accepted,
         verified: Verified::Traffic,
-        note: "Contour takes ExternalName Services with `enableExternalNameService: true`.",
+        note: "Contour takes ExternalName Services with `enableExternalNameService: true`. A copy's Host is the one that \
+               clients call with `-shadow` after it, whatever the member's own: its gateway must take that.",
     };
 
     fn resource(&self) -> ApiResource {
@@ -89,6 +100,17 @@ impl ListKind for ContourRoute {
             (said, _) => said,
         }
     }
+}
+
+/// The weight of a mirror is the part of all requests that is copied.
+fn mirror(mut service: Value, percent: u32) -> Value {
+    put(&mut service, "mirror", true);
+    put(&mut service, "weight", percent);
+    service
+}
+
+fn mirrored(service: &Value) -> Option<&Value> {
+    Some(service).filter(|service| is_mirror(service))
 }
 
 /// A route for each sort, with the route's own conditions and those of the sort. Envoy tries routes with more conditions

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::accepted::{condition, together};
-use super::capability::{Applied, Capability, Extent, Leads, Matching, Shape, Split, Values, Verified};
+use super::capability::{Applied, Capability, Extent, Leads, Matching, Mirroring, Shape, Split, Values, Verified};
 use super::json::{items, put};
 use super::listed::ListKind;
-use super::lists::Lists;
+use super::lists::{Lists, Mirrors};
 use super::provider::resource;
 use super::refusal::{no_host, no_tls, refuse};
 use crate::api::matches::{FieldMatch, Value as Chosen};
@@ -23,8 +23,16 @@ const NO_TLS: &str = "an HTTPRoute speaks TLS to a backend only by a BackendTLSP
 
 impl ListKind for GatewayApiRoute {
     /// The specification allows 16 backends a rule, and counts a backend without weight as 1.
-    const LISTS: Lists =
-        Lists { rules: "rules", services: "backendRefs", max: 16, unset: 1, tried, conditions: chosen_by, fields };
+    const LISTS: Lists = Lists {
+        rules: "rules",
+        services: "backendRefs",
+        max: 16,
+        unset: 1,
+        tried,
+        conditions: chosen_by,
+        mirrors: Mirrors { list: "filters", entry: request_mirror, service: mirrored, single: false },
+        fields,
+    };
     const FIELDS: &'static [&'static [&'static str]] = &[&["spec", "rules"]];
     const CAPABILITY: &'static Capability = &Capability {
         route: "gatewayAPI",
@@ -41,10 +49,12 @@ impl ListKind for GatewayApiRoute {
             query: Values::EXACT_OR_REGEX,
             extent: Extent::Alternatives,
         },
+        mirrors: Mirroring::Yes { members: None, parts: false },
         shape: Shape::OneObject,
         applied: Applied::Accepted,
         verified: Verified::Traffic,
-        note: "The specification advises Gateways against ExternalName Services: Contour takes them where it is told to, \
+        note: "A Gateway must support RequestMirror; under Contour a copy's Host ends in `-shadow`. \
+               The specification advises Gateways against ExternalName Services: Contour takes them where it is told to, \
                Envoy Gateway does not (use backend kind EndpointSlice there).",
     };
 
@@ -91,6 +101,18 @@ impl ListKind for GatewayApiRoute {
 
 fn fields(context: &Context<'_>, member: &str, _live: &Value) -> Value {
     json!({"kind": "Service", "port": backend::port(context, member)})
+}
+
+/// A mirror's backend has neither weight nor filters. Without `percent`: there are Gateways that ignore it and copy all.
+fn request_mirror(mut service: Value, _percent: u32) -> Value {
+    if let Some(fields) = service.as_object_mut() {
+        fields.retain(|key, _| ["group", "kind", "name", "namespace", "port"].contains(&key.as_str()));
+    }
+    json!({"type": "RequestMirror", "requestMirror": {"backendRef": service}})
+}
+
+fn mirrored(filter: &Value) -> Option<&Value> {
+    filter.pointer("/requestMirror/backendRef")
 }
 
 /// One rule for all sorts: each of the rule's own matches, with each sort's conditions. The more headers a match names

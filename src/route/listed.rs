@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::capability::Capability;
 use super::lists::Lists;
-use super::matched::Wanted;
 use super::provider::{Objects, Provider, only};
-use super::{Context, RouteError, matched};
-use crate::api::{Distribution, Matched};
+use super::trial::Wanted;
+use super::{Context, RouteError, trial};
+use crate::api::{Distribution, Trial};
 use crate::rollout::input::{Accepted, Problem};
 
 /// What one such kind must say of itself.
@@ -39,6 +39,13 @@ pub(super) trait ListKind {
 
 /// Makes a provider of such a kind.
 pub(super) struct Listed<'r, K>(pub &'r K);
+
+impl<K: ListKind> Listed<'_, K> {
+    /// The object as it is but for what canaries are tried with.
+    fn plain(&self, context: &Context<'_>, object: &DynamicObject) -> DynamicObject {
+        K::LISTS.plain(context, object, self.0.rules())
+    }
+}
 
 impl<K: ListKind> Provider for Listed<'_, K> {
     fn resource(&self) -> ApiResource {
@@ -74,14 +81,14 @@ impl<K: ListKind> Provider for Listed<'_, K> {
     fn claims(&self, context: &Context<'_>, objects: Objects<'_>, _index: usize) -> Result<Vec<String>, RouteError> {
         only(objects).map_or_else(
             || Ok(vec!["#0".to_owned()]),
-            |object| K::LISTS.claims(&K::LISTS.without_tried(context, object), self.0.rules()),
+            |object| K::LISTS.claims(&self.plain(context, object), self.0.rules()),
         )
     }
 
     fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError> {
         only(objects).map_or_else(
             || Ok(Distribution::new()),
-            |object| K::LISTS.read(context, &K::LISTS.without_tried(context, object), self.0.rules()),
+            |object| K::LISTS.read(context, &self.plain(context, object), self.0.rules()),
         )
     }
 
@@ -96,12 +103,12 @@ impl<K: ListKind> Provider for Listed<'_, K> {
                 .within(context.namespace)
                 .data(json!({"spec": spec}))
         };
-        let live = only(objects).map(|object| K::LISTS.without_tried(context, object));
+        let live = only(objects).map(|object| self.plain(context, object));
         let mut object = live.or_else(|| self.0.draft().map(new));
         if let Some(object) = &mut object {
             K::LISTS.set(context, object, self.0.rules(), wanted.weights)?;
-            if let Some(matched) = wanted.matched {
-                K::LISTS.add_tried(context, object, self.0.rules(), matched)?;
+            if let Some(trial) = wanted.trial {
+                K::LISTS.add(context, object, self.0.rules(), trial)?;
             }
         }
         Ok(vec![object])
@@ -114,25 +121,24 @@ impl<K: ListKind> Provider for Listed<'_, K> {
         members: &[String],
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
         let Some(live) = only(objects) else { return Ok(vec![None]) };
-        let mut object = K::LISTS.without_tried(context, live);
+        let mut object = self.plain(context, live);
         K::LISTS.name(context, &mut object, self.0.rules(), members)?;
-        if let Some(matched) = matched::kept(live, context.uid).filter(|matched| self.shows(context, objects, matched))
-        {
-            K::LISTS.add_tried(context, &mut object, self.0.rules(), &matched)?;
+        if let Some(trial) = trial::kept(live, context.uid).filter(|trial| self.shows(context, objects, trial)) {
+            K::LISTS.add(context, &mut object, self.0.rules(), &trial)?;
         }
         Ok(vec![Some(object)])
     }
 
-    fn shows(&self, context: &Context<'_>, objects: Objects<'_>, matched: &Matched) -> bool {
-        only(objects).is_some_and(|object| K::LISTS.shows_tried(context, object, self.0.rules(), matched))
+    fn shows(&self, context: &Context<'_>, objects: Objects<'_>, trial: &Trial) -> bool {
+        only(objects).is_some_and(|object| K::LISTS.shows(context, object, self.0.rules(), trial))
     }
 
     fn held(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
-        K::LISTS.held(&K::LISTS.without_tried(context, object), self.0.rules())
+        K::LISTS.held(&self.plain(context, object), self.0.rules())
     }
 
     fn restore(&self, context: &Context<'_>, object: &mut DynamicObject, held: &Value) {
-        *object = K::LISTS.without_tried(context, object);
+        *object = self.plain(context, object);
         K::LISTS.restore(object, held);
     }
 

@@ -19,7 +19,6 @@ mod kubernetes;
 mod listed;
 mod lists;
 pub mod mark;
-mod matched;
 mod nginx;
 mod order;
 mod original;
@@ -34,6 +33,7 @@ mod skipper_ingress;
 mod skipper_matched;
 mod skipper_per_member;
 mod skipper_route_group;
+mod trial;
 mod weights;
 
 use aliyun_alb::AliyunAlb;
@@ -45,7 +45,6 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use kubernetes::SwitchedService;
 use listed::{ListKind, Listed};
-pub use matched::Wanted;
 use nginx::Nginx;
 use provider::{Objects, Provider};
 use serde_json::Value;
@@ -58,6 +57,7 @@ use owner::Owner;
 use skipper_ingress::WeightedIngress;
 use skipper_per_member::IngressPerMember;
 use skipper_route_group::RouteGroup;
+pub use trial::Wanted;
 
 fn provider(route: &Route) -> Box<dyn Provider + '_> {
     match route {
@@ -154,7 +154,7 @@ pub fn render<'w>(
     check_present(context, provider.as_ref(), objects)?;
     check_able(provider.as_ref(), wanted)?;
     let mut after = provider.set(context, objects, wanted)?;
-    after.iter_mut().flatten().for_each(|object| matched::keep(object, context.uid, wanted.matched));
+    after.iter_mut().flatten().for_each(|object| trial::keep(object, context.uid, wanted.trial));
     sign(context, provider.as_ref(), objects, &mut after, mark)?;
     check_shown(context, provider.as_ref(), &after, wanted.weights)?;
     Ok(writes(context, route, objects, after))
@@ -278,9 +278,9 @@ fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) ->
         weights => weights?,
     };
     let accepted = present.iter().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::together);
-    let kept = present.iter().find_map(|object| matched::kept(object, context.uid));
-    let matched = kept.filter(|matched| provider.shows(context, objects, matched));
-    Ok(RouteSeen::Live(LiveRoute { weights, matched, mark, accepted, editor: editor::last(&present), failed: None }))
+    let kept = present.iter().find_map(|object| trial::kept(object, context.uid));
+    let trial = kept.filter(|trial| provider.shows(context, objects, trial));
+    Ok(RouteSeen::Live(LiveRoute { weights, trial, mark, accepted, editor: editor::last(&present), failed: None }))
 }
 
 /// Of several objects the least recent mark counts: until the last one is written, the write is not done. Nor is it
@@ -316,7 +316,7 @@ fn released(
         DeletionPolicy::Retain => owner::give_back(&mut object),
     }
     original::forget(&mut object, context.uid)?;
-    matched::keep(&mut object, context.uid, None);
+    trial::keep(&mut object, context.uid, None);
     mark::remove(&mut object, context.uid)?;
     Ok(Some(object))
 }

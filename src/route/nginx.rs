@@ -7,7 +7,7 @@ use kube::ResourceExt;
 use kube::core::DynamicObject;
 
 use super::canary_ingress::CanaryKind;
-use super::capability::{Applied, Capability, Leads, Shape, Split, Verified};
+use super::capability::{Applied, Capability, Leads, Mirroring, Shape, Split, Verified};
 use super::refusal::{alike, refuse};
 use super::{Context, RouteError, describe};
 use crate::api::service::StableIngress;
@@ -29,6 +29,7 @@ pub(super) const CAPABILITY: Capability = Capability {
     own_host: false,
     own_tls: false,
     matches: super::canary_ingress::MATCHING,
+    mirrors: Mirroring::No,
     shape: Shape::StableAndCanary,
     applied: Applied::ReadBack,
     verified: Verified::Objects,

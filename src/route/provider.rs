@@ -4,9 +4,9 @@ use kube::core::{ApiResource, DynamicObject};
 use serde_json::Value;
 
 use super::capability::Capability;
-use super::matched::Wanted;
+use super::trial::Wanted;
 use super::{Context, RouteError};
-use crate::api::{Distribution, Matched};
+use crate::api::{Distribution, Trial};
 use crate::rollout::input::{Accepted, Problem};
 
 /// Objects in the order of [`Provider::names`]; `None` where there is none.
@@ -43,7 +43,7 @@ pub(super) trait Provider {
     /// The weights that live objects hold, brought to the total.
     fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError>;
 
-    /// The objects as they are with these weights, and with these requests sent elsewhere; what is not there and not needed stays `None`.
+    /// The objects as they are with these weights, and with these requests sent to canaries beside them; what is not there and not needed stays `None`.
     fn set(
         &self,
         context: &Context<'_>,
@@ -52,7 +52,7 @@ pub(super) trait Provider {
     ) -> Result<Vec<Option<DynamicObject>>, RouteError>;
 
     /// The objects send these requests where they shall go.
-    fn shows(&self, _context: &Context<'_>, _objects: Objects<'_>, _matched: &Matched) -> bool {
+    fn shows(&self, _context: &Context<'_>, _objects: Objects<'_>, _trial: &Trial) -> bool {
         false
     }
 

@@ -6,17 +6,17 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Map, Value, json};
 
-use super::capability::{Applied, Capability, Extent, Leads, Matching, Shape, Split, Verified};
+use super::capability::{Applied, Capability, Extent, Leads, Matching, Mirroring, Shape, Split, Verified};
 use super::json::{items, put};
-use super::matched::Wanted;
 use super::provider::{Objects, Provider, only, resource};
 use super::refusal::{no_host, no_tls, refuse};
 use super::skipper_conditions::{MATCHING, alternatives};
 use super::skipper_matched::{self, beside, lead_alike, like, predicates, put_predicates, with};
+use super::trial::Wanted;
 use super::weights::{self, Raw};
 use super::{Context, RouteError, describe};
 use crate::api::service::SkipperRoute;
-use crate::api::{Backend, Distribution, Matched};
+use crate::api::{Backend, Distribution, Matched, Trial};
 use crate::backend;
 use crate::rollout::input::Problem;
 
@@ -36,6 +36,7 @@ pub(super) const CAPABILITY: Capability = Capability {
     own_host: false,
     own_tls: false,
     matches: Matching { extent: Extent::OneMatch, ..MATCHING },
+    mirrors: Mirroring::No,
     shape: Shape::OneObject,
     applied: Applied::ReadBack,
     verified: Verified::Traffic,
@@ -131,11 +132,12 @@ impl Provider for WeightedIngress<'_> {
             }
         }
         put_annotated(&mut object, &annotated);
-        let chosen = wanted.matched.and_then(|matched| chosen(context, &object, objects, matched));
+        let chosen = wanted.matched().and_then(|matched| chosen(context, &object, objects, matched));
         Ok(vec![Some(object), chosen])
     }
 
-    fn shows(&self, context: &Context<'_>, objects: Objects<'_>, matched: &Matched) -> bool {
+    fn shows(&self, context: &Context<'_>, objects: Objects<'_>, trial: &Trial) -> bool {
+        let Some(matched) = trial.matched() else { return false };
         let wanted = only(objects).and_then(|object| chosen(context, object, objects, matched));
         lead_alike(objects.get(CHOSEN..).unwrap_or_default(), &[wanted])
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::json::{contains, put};
 use super::provider::Objects;
 use super::skipper_ingress::{WEIGHTS, ingress};
-use crate::api::{MATCHED_ANNOTATION, ORIGINAL_ANNOTATION, WRITE_ANNOTATION};
+use crate::api::{ORIGINAL_ANNOTATION, TRIAL_ANNOTATION, WRITE_ANNOTATION};
 
 /// The annotation with an Ingress's predicates.
 pub(super) const PREDICATE: &str = "zalando.org/skipper-predicate";
@@ -73,5 +73,5 @@ pub(super) fn put_predicates(object: &mut DynamicObject, predicates: String) {
 
 /// What every object has for itself.
 fn is_its_own(key: &str) -> bool {
-    [WRITE_ANNOTATION, ORIGINAL_ANNOTATION, MATCHED_ANNOTATION, LAST_APPLIED].contains(&key)
+    [WRITE_ANNOTATION, ORIGINAL_ANNOTATION, TRIAL_ANNOTATION, LAST_APPLIED].contains(&key)
 }

@@ -6,9 +6,8 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::capability::{Applied, Capability, Extent, Leads, Matching, Shape, Split, Verified};
+use super::capability::{Applied, Capability, Extent, Leads, Matching, Mirroring, Shape, Split, Verified};
 use super::json::items;
-use super::matched::Wanted;
 use super::owner::Owner;
 use super::provider::{Objects, Provider};
 use super::refusal::{other_sni, refuse};
@@ -17,9 +16,10 @@ use super::skipper_chain::{order, place, places, segment, without_overlaps, writ
 use super::skipper_conditions::{MATCHING, alternatives};
 use super::skipper_ingress::{draft, ingress, lead, service_of};
 use super::skipper_matched::{self, PREDICATE, beside, lead_alike, like, predicates, put_predicates, with};
+use super::trial::Wanted;
 use super::{Context, RouteError, describe, weights};
 use crate::api::service::SkipperRoute;
-use crate::api::{Backend, Distribution, Matched};
+use crate::api::{Backend, Distribution, Matched, Trial};
 use crate::backend::{self, Reach};
 use crate::rollout::input::Problem;
 
@@ -34,6 +34,7 @@ pub(super) const CAPABILITY: Capability = Capability {
     own_host: true,
     own_tls: true,
     matches: Matching { extent: Extent::OneMatch, ..MATCHING },
+    mirrors: Mirroring::No,
     shape: Shape::ObjectPerMember,
     applied: Applied::ReadBack,
     verified: Verified::Traffic,
@@ -110,14 +111,14 @@ impl Provider for IngressPerMember<'_> {
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
         let (plain, tried) = parted(context, objects);
         let mut after = self.weighted(context, plain, wanted.weights);
-        let tried = self.tried(context, &after, tried, wanted.matched);
+        let tried = self.tried(context, &after, tried, wanted.matched());
         after.extend(tried);
         Ok(after)
     }
 
-    fn shows(&self, context: &Context<'_>, objects: Objects<'_>, matched: &Matched) -> bool {
+    fn shows(&self, context: &Context<'_>, objects: Objects<'_>, trial: &Trial) -> bool {
         let (plain, tried) = parted(context, objects);
-        let wanted = self.tried(context, plain, tried, Some(matched));
+        let wanted = self.tried(context, plain, tried, trial.matched());
         lead_alike(tried, &wanted)
     }
 

@@ -7,16 +7,16 @@
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::capability::{Applied, Capability, Leads, Shape, Split, Verified};
+use super::capability::{Applied, Capability, Leads, Mirroring, Shape, Split, Verified};
 use super::json::{contains, items, put};
-use super::matched::Wanted;
 use super::provider::{Objects, Provider, only, resource};
 use super::refusal::{no_tls, other_sni, refuse};
 use super::skipper_conditions::{MATCHING, alternatives};
 use super::skipper_groups::{Group, groups, template, text};
-use super::{Context, RouteError, describe, matched, weights};
+use super::trial::{self, Wanted};
+use super::{Context, RouteError, describe, weights};
 use crate::api::service::SkipperRoute;
-use crate::api::{Backend, Distribution, Matched};
+use crate::api::{Backend, Distribution, Matched, Trial};
 use crate::backend;
 use crate::rollout::input::Problem;
 
@@ -31,6 +31,7 @@ pub(super) const CAPABILITY: Capability = Capability {
     own_host: true,
     own_tls: true,
     matches: MATCHING,
+    mirrors: Mirroring::No,
     shape: Shape::OneObject,
     applied: Applied::ReadBack,
     verified: Verified::Traffic,
@@ -112,14 +113,15 @@ impl Provider for RouteGroup<'_> {
         let cut =
             |group: &Group| if is_ours(&group) { group.cut(context, wanted.weights) } else { group.routes.clone() };
         let tried =
-            wanted.matched.map(|matched| tried(context, groups.iter().filter(is_ours), matched)).unwrap_or_default();
+            wanted.matched().map(|matched| tried(context, groups.iter().filter(is_ours), matched)).unwrap_or_default();
         let routes = groups.iter().flat_map(cut).chain(tried).collect();
         let backends = backends(context, &object, &wanted.receiving())?;
         put_spec(&mut object, routes, backends);
         Ok(vec![Some(object)])
     }
 
-    fn shows(&self, context: &Context<'_>, objects: Objects<'_>, matched: &Matched) -> bool {
+    fn shows(&self, context: &Context<'_>, objects: Objects<'_>, trial: &Trial) -> bool {
+        let Some(matched) = trial.matched() else { return false };
         let Some(object) = only(objects) else { return false };
         let Ok(groups) = groups(context, &without_tried(context, object)) else { return false };
         let wanted = tried(context, groups.iter().filter(|group| group.is_ours(context)), matched);
@@ -166,8 +168,8 @@ fn tried<'g>(context: &Context<'_>, groups: impl Iterator<Item = &'g Group>, mat
 /// The object without such routes.
 fn without_tried(context: &Context<'_>, object: &DynamicObject) -> DynamicObject {
     let mut plain = object.clone();
-    let Some(matched) = matched::kept(object, context.uid) else { return plain };
-    let alternatives = alternatives(&matched);
+    let Some(trial) = trial::kept(object, context.uid) else { return plain };
+    let alternatives = trial.matched().map(alternatives).unwrap_or_default();
     if let Some(routes) = plain.data.pointer_mut("/spec/routes").and_then(Value::as_array_mut) {
         routes.retain(|route| !is_tried(context, route, &alternatives));
     }

@@ -76,14 +76,22 @@ fn of_service(place: usize, service: &ServiceSpec) -> Vec<Problem> {
 
 fn shape(ramp: &Ramp) -> Vec<Problem> {
     let error = |found: &str, remedy: &str| Some(Problem::error("spec.strategy.ramp", found, remedy));
-    let both = match (ramp.step_weight, ramp.step_weights.is_empty()) {
-        (Some(_), false) => error("has stepWeight and stepWeights", "keep one of the two"),
-        (None, true) => error("has neither stepWeight nor stepWeights", "give one of the two"),
-        _ => None,
+    let forms = [
+        ("stepWeight", ramp.step_weight.is_some()),
+        ("stepWeights", !ramp.step_weights.is_empty()),
+        ("iterations", ramp.iterations.is_some()),
+    ];
+    let forms: Vec<&str> = forms.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect();
+    let forms = match forms[..] {
+        [] => error("has none of stepWeight, stepWeights and iterations", "give one of them"),
+        [_] => None,
+        [..] => error(&format!("has {}", forms.join(" and ")), "keep one of them"),
     };
     let most = ramp.max_weight.filter(|_| ramp.step_weight.is_none());
     let most = most.and_then(|_| error("maxWeight belongs to stepWeight", "leave it out"));
+    let part = ramp.mirror_weight.filter(|_| !ramp.mirror);
+    let part = part.and_then(|_| error("mirrorWeight belongs to mirror: true", "say that, or leave it out"));
     let falls = ramp.step_weights.windows(2).any(|pair| pair.first() >= pair.last());
     let falls = if falls { error("stepWeights do not rise", "each must be more than the one before it") } else { None };
-    both.into_iter().chain(most).chain(falls).collect()
+    forms.into_iter().chain(most).chain(part).chain(falls).collect()
 }

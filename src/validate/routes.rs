@@ -10,10 +10,11 @@ use super::{
 };
 use crate::{
     api::{
-        Backend, Distribution, FleetRolloutSpec, Matched, Mode, Route, ServiceSpec,
+        Backend, Distribution, FleetRolloutSpec, Mode, Route, ServiceSpec, Trial,
         service::{Named, SkipperForm},
+        strategy::{Ramp, Step},
     },
-    rollout::plan::plan,
+    rollout::plan::{plan, trial},
     route::{
         self, Wanted,
         capability::{Leads, Split},
@@ -94,15 +95,15 @@ pub(super) fn beyond(spec: &FleetRolloutSpec) -> Vec<Problem> {
     let (start, end) = (declared_start(spec), target(spec));
     let steps = start.as_ref().and_then(|start| plan(start, &end, &spec.strategy, spec.weight_total).ok());
     let steps = steps.unwrap_or_default();
-    let chosen = spec.strategy.steps.iter().filter(|step| !step.matches.is_empty());
-    let chosen: Vec<Matched> =
-        chosen.map(|step| Matched { matches: step.matches.clone(), weights: Distribution::new() }).collect();
+    let ramp: Vec<Step> = spec.strategy.ramp.iter().flat_map(Ramp::steps).collect();
+    let trials = spec.strategy.steps.iter().chain(&ramp).filter(|step| step.progress.is_none());
+    let trials: Vec<Trial> = trials.map(|step| trial(step, &Distribution::new(), spec.weight_total)).collect();
     let wanted: Vec<Wanted<'_>> = steps
         .iter()
         .map(Wanted::of)
         .chain(start.as_ref().map(Wanted::from))
         .chain([Wanted::from(&end)])
-        .chain(chosen.iter().map(|matched| Wanted { weights: &end, matched: Some(matched) }))
+        .chain(trials.iter().map(|trial| Wanted { weights: &end, trial: Some(trial) }))
         .collect();
     each(spec).filter_map(|(path, _, route)| refused(&path, route, spec, &wanted)).collect()
 }

@@ -36,7 +36,7 @@ pub(super) fn steps(spec: &FleetRolloutSpec) -> Vec<Problem> {
     problems.extend(strategy.steps.last().filter(|step| step.progress != Some(Progress::ALL)).map(|step| {
         let found = match step.progress {
             Some(progress) => format!("the last step goes only {progress} of the way"),
-            None => "the last step chooses requests".to_owned(),
+            None => "the last step moves no weight".to_owned(),
         };
         Problem::error(
             format!("spec.strategy.steps[{}].progress", strategy.steps.len() - 1),
@@ -48,13 +48,19 @@ pub(super) fn steps(spec: &FleetRolloutSpec) -> Vec<Problem> {
     problems
 }
 
-/// A step moves weight or chooses requests, and each condition looks at a value in one way.
+/// A step moves weight, chooses requests or mirrors them, and each condition looks at a value in one way.
 fn choices(i: usize, step: &Step) -> Vec<Problem> {
     let path = format!("spec.strategy.steps[{i}]");
-    let found = match (step.progress.is_some(), step.matches.is_empty()) {
-        (true, true) | (false, false) => None,
-        (true, false) => Some("progress and matches are both given"),
-        (false, true) => Some("neither progress nor matches is given"),
+    let kinds = [
+        ("progress", step.progress.is_some()),
+        ("matches", !step.matches.is_empty()),
+        ("mirror", step.mirror.is_some()),
+    ];
+    let kinds: Vec<&str> = kinds.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect();
+    let found = match kinds[..] {
+        [] => Some("none of progress, matches and mirror is given".to_owned()),
+        [_] => None,
+        [..] => Some(format!("{} are given", kinds.join(" and "))),
     };
     let mut problems: Vec<Problem> =
         found.map(|found| Problem::error(path.clone(), found, "give exactly one of them")).into_iter().collect();

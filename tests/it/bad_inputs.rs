@@ -31,6 +31,34 @@ fn every_mistake_is_named_with_line_field_value_and_remedy() {
 }
 
 #[test]
+fn a_ramp_has_one_form_and_mirrors_where_its_route_can() {
+    let members = "  members:\n    - {name: eu-1, weight: 0, initialWeight: 100}\n    - {name: eu-3, weight: 100}\n";
+    let steps = "    steps:\n      - {progress: 10%}\n      - {progress: 50%}\n      - {progress: 100%}\n";
+    let service = RIGHT.replacen(members, "", 1);
+    let told = |ramp: &str| problems(&service.replacen(steps, &format!("    ramp: {ramp}\n"), 1));
+    for right in ["{stepWeight: 10, mirror: true}", "{iterations: 5, mirror: true}", "{iterations: 5}"] {
+        assert_eq!(told(right), Vec::<String>::new(), "{right}");
+    }
+    for (ramp, expected) in [
+        (
+            "{mirror: true}",
+            "12: spec.strategy.ramp: has none of stepWeight, stepWeights and iterations; give one of them",
+        ),
+        ("{stepWeight: 10, iterations: 5}", "12: spec.strategy.ramp: has stepWeight and iterations; keep one of them"),
+        (
+            "{stepWeight: 10, mirrorWeight: 20}",
+            "12: spec.strategy.ramp: mirrorWeight belongs to mirror: true; say that, or leave it out",
+        ),
+        (
+            "{stepWeight: 10, mirror: true, mirrorWeight: 20}",
+            "10: spec.services[0].routes[0]: a step mirrors 20% of all requests; gatewayAPI mirrors all requests or none; leave the percentage out",
+        ),
+    ] {
+        assert_eq!(told(ramp), [expected], "{ramp}");
+    }
+}
+
+#[test]
 fn nothing_declared_is_said_and_does_not_crash() {
     let head = "apiVersion: cutover.dev/v1alpha1\nkind: FleetRollout\nmetadata: {name: shop}\n";
     for (spec, expected) in [

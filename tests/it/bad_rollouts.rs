@@ -150,12 +150,12 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
     (
         "{progress: 50%}",
         "{progress: 50%, matches: [{headers: [{name: a, exact: b}]}]}",
-        &["17: spec.strategy.steps[1]: progress and matches are both given; give exactly one of them"],
+        &["17: spec.strategy.steps[1]: progress and matches are given; give exactly one of them"],
     ),
     (
         "{progress: 50%}",
         "{iterations: 3}",
-        &["17: spec.strategy.steps[1]: neither progress nor matches is given; give exactly one of them"],
+        &["17: spec.strategy.steps[1]: none of progress, matches and mirror is given; give exactly one of them"],
     ),
     (
         "{progress: 50%}",
@@ -172,9 +172,34 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         ],
     ),
     (
+        "{progress: 50%}",
+        "{mirror: {}, matches: [{headers: [{name: a, exact: b}]}]}",
+        &["17: spec.strategy.steps[1]: matches and mirror are given; give exactly one of them"],
+    ),
+    (
+        "{progress: 50%}",
+        "{mirror: {percent: 20}}",
+        &[
+            "10: spec.services[0].routes[0]: a step mirrors 20% of all requests; gatewayAPI mirrors all requests or none; leave the percentage out",
+        ],
+    ),
+    (
+        "{progress: 50%}",
+        "{mirror: {percent: 0}}",
+        &[
+            "10: spec.services[0].routes[0]: a step mirrors 0% of all requests; gatewayAPI mirrors all requests or none; leave the percentage out",
+            "17: spec.strategy.steps[1].mirror.percent: 0 is not allowed; write a whole number from 1 to 100",
+        ],
+    ),
+    (
+        "      - {progress: 100%}\n",
+        "      - {mirror: {}}\n",
+        &["18: spec.strategy.steps[2].progress: the last step moves no weight; the last step must be 100%"],
+    ),
+    (
         "      - {progress: 100%}\n",
         "      - {matches: [{headers: [{name: a, exact: b}]}]}\n",
-        &["18: spec.strategy.steps[2].progress: the last step chooses requests; the last step must be 100%"],
+        &["18: spec.strategy.steps[2].progress: the last step moves no weight; the last step must be 100%"],
     ),
     (
         "progress: 50%",
@@ -274,7 +299,7 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         "progress: 10%",
         "stepWeight: 5, progress: 10%",
         &[
-            "16: spec.strategy.steps[0].stepWeight: unknown field; known here: bake, iterations, matches, progress, wait",
+            "16: spec.strategy.steps[0].stepWeight: unknown field; known here: bake, iterations, matches, mirror, progress, wait",
         ],
     ),
     ("kind: FleetRollout", "kind: FleetRolout", &["2: kind: \"FleetRolout\" is not known; did you mean FleetRollout?"]),

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use cutover::route::{
     capabilities,
-    capability::{Applied, Capability, Extent, Leads, Matching, Regexes, Shape, Split, Values, Verified},
+    capability::{Applied, Capability, Extent, Leads, Matching, Mirroring, Regexes, Shape, Split, Values, Verified},
 };
 
 use crate::command::root;
@@ -25,11 +25,12 @@ const FOOT: &str = "\
 - **chooses requests by**: what a step's `matches` may say. The conditions of one match must all hold; matches are alternatives,
   where a route can hold more than one. A regex is the data plane's own; one for Skipper must also be readable here, since
   Skipper would leave it out without a word.
+- **mirrors**: what a step's `mirror` may say. Users never wait for the answer to a copy. Each member gets a copy of its own.
 - **applied**: a write counts when the data plane has accepted it, or, where it says nothing, when it is read back.
 - **verified: traffic**: requests through the real data plane were counted at the members (`make lab-tests`).
   **objects**: the very objects were written to a real API server, object by object; what the data plane does with them is
   taken from its documentation and source.
-- No route mirrors requests or keeps a user on one member yet.
+- No route keeps a user on one member yet.
 ";
 
 #[test]
@@ -55,6 +56,7 @@ fn page() -> String {
         "own Host",
         "own TLS",
         "chooses requests by",
+        "mirrors",
         "objects",
         "applied",
         "verified",
@@ -70,7 +72,7 @@ fn page() -> String {
     format!("{}\n", page.trim_end())
 }
 
-fn row(route: &Capability) -> [String; 12] {
+fn row(route: &Capability) -> [String; 13] {
     let yes = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
     let leads = |leads: Leads| yes(leads == Leads::Yes);
     let (weights, members) = match route.split {
@@ -103,6 +105,7 @@ fn row(route: &Capability) -> [String; 12] {
         yes(route.own_host),
         yes(route.own_tls),
         chooses(route.matches),
+        mirrors(route.mirrors),
         shape.to_owned(),
         applied.to_owned(),
         verified.to_owned(),
@@ -125,6 +128,16 @@ fn chooses(can: Matching) -> String {
         Extent::OneMatch => format!("one match: {}", sorts.join(", ")),
         Extent::OneCondition => format!("one condition: {}", sorts.join(" or ")),
     }
+}
+
+fn mirrors(can: Mirroring) -> String {
+    let (members, parts) = match can {
+        Mirroring::No => return "no".to_owned(),
+        Mirroring::Yes { members, parts } => (members, parts),
+    };
+    let members = members.map_or_else(|| "any member".to_owned(), |most| format!("{most} member"));
+    let part = if parts { "any part" } else { "all requests" };
+    format!("{part}, to {members}")
 }
 
 fn refusals(route: &Capability) -> String {

@@ -541,7 +541,7 @@ impl Judge {
             return;
         }
         let mut asked = nonzero(&distribution(&status["asked"]["weights"]));
-        let matched = nonzero(&distribution(&status["asked"]["matched"]["weights"]));
+        let matched = nonzero(&distribution(&status["asked"]["trial"]["matched"]["weights"]));
         asked.extend(matched.into_iter().map(|(member, weight)| (format!("{member}{MATCHED}"), weight)));
         let shown = self.shown.as_ref().filter(|shown| shown.until.is_none()).map(|shown| shown.weights.clone());
         if shown.as_ref() != Some(&asked) && self.routes.len() == self.wanted.len() {

@@ -13,8 +13,12 @@ use crate::{
 /// Share of each service that each member received, in percent.
 pub(super) type Received = BTreeMap<String, BTreeMap<String, f64>>;
 
-/// Share that each member received of each service, in percent, from the first ratio's denominators.
+/// Share that each member received of each service, in percent, from the first ratio's denominators. Nothing while requests
+/// are mirrored: a canary counts its copies like requests.
 pub(super) fn received(asked: &Asked, analysis: &Analysis, measured: &Measured) -> Received {
+    if asked.trial.as_ref().is_some_and(|trial| trial.mirrored().is_some()) {
+        return BTreeMap::new();
+    }
     let Some(metric) = analysis.metrics.iter().find(|metric| metric.ratio.is_some()) else { return BTreeMap::new() };
     let mut counts: BTreeMap<String, BTreeMap<String, Option<f64>>> = BTreeMap::new();
     for sampled in measured.samples.iter().filter(|sampled| sampled.metric == metric.name && sampled.whole) {
@@ -45,7 +49,7 @@ fn shares(members: BTreeMap<String, Option<f64>>) -> Option<BTreeMap<String, f64
 /// A share that is farther from its weight than allowed, in words. Where requests are chosen by what they carry, nobody
 /// knows how many those are.
 pub(super) fn share_off(asked: &Asked, analysis: &Analysis, received: &Received) -> Option<String> {
-    let within = analysis.share.filter(|_| asked.matched.is_none())?.within;
+    let within = analysis.share.filter(|_| asked.trial.is_none())?.within;
     let total: u32 = asked.weights.values().sum();
     received.iter().find_map(|(service, members)| {
         members.iter().find_map(|(member, share)| {

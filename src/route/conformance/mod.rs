@@ -4,10 +4,10 @@ mod bad_routes;
 mod canary;
 mod forms;
 mod hostile;
-mod matches;
 mod order;
 mod ownership;
 mod refusals;
+mod trials;
 mod world;
 
 use forms::Form;

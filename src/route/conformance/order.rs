@@ -2,7 +2,7 @@
 
 use super::super::segments::Segment;
 use super::*;
-use crate::api::Matched;
+use crate::api::{Matched, Trial};
 
 const PREDICATE: &str = "zalando.org/skipper-predicate";
 
@@ -53,9 +53,9 @@ fn spread(total: u32, parts: &[u32]) -> Distribution {
     weights
 }
 
-fn to(member: usize, total: u32) -> Matched {
+fn to(member: usize, total: u32) -> Trial {
     let matches = serde_json::from_str(r#"[{"headers": [{"name": "x-canary", "exact": "yes"}]}]"#).unwrap();
-    Matched { matches, weights: [(format!("m-{member}"), total)].into() }
+    Trial::Matched(Matched { matches, weights: [(format!("m-{member}"), total)].into() })
 }
 
 proptest! {
@@ -74,8 +74,8 @@ proptest! {
         let mut world = adopted(5, &order[..present], &live);
         prop_assert!(is_covered(&world));
         for (sequence, (parts, member, chooses, stop)) in (1..).zip(changes) {
-            let (weights, matched) = (spread(world.total, &parts), to(member, world.total));
-            let wanted = Wanted { weights: &weights, matched: chooses.then_some(&matched) };
+            let (weights, trial) = (spread(world.total, &parts), to(member, world.total));
+            let wanted = Wanted { weights: &weights, trial: chooses.then_some(&trial) };
             let writes = world.render(wanted, sequence);
             let done = stop >= writes.len();
             for write in writes.into_iter().take(stop) {
@@ -84,7 +84,7 @@ proptest! {
                 prop_assert_eq!(world.live().weights.values().sum::<u32>(), world.total);
             }
             prop_assert_eq!(world.live().mark == Some(world.mark(sequence)), done);
-            prop_assert!(!done || world.live().matched == wanted.matched.cloned());
+            prop_assert!(!done || world.live().trial == wanted.trial.cloned());
         }
         let last = spread(world.total, &[1, 2, 3, 4, 5]);
         world.write(&last, 99);

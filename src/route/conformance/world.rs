@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::api::Matched;
+use crate::api::Trial;
 
 pub const UID: &str = "uid-1";
 
@@ -82,8 +82,8 @@ impl World {
         }
     }
 
-    pub fn try_with(&mut self, weights: &Distribution, matched: &Matched, sequence: u64) {
-        for write in self.render(Wanted { weights, matched: Some(matched) }, sequence) {
+    pub fn try_with(&mut self, weights: &Distribution, trial: &Trial, sequence: u64) {
+        for write in self.render(Wanted { weights, trial: Some(trial) }, sequence) {
             self.apply(write);
         }
     }

@@ -12,6 +12,7 @@ use std::{
         Arc, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
@@ -32,12 +33,17 @@ use kube::{
         watcher,
     },
 };
-use tokio::task::JoinHandle;
+use tokio::{sync::Semaphore, task::JoinHandle, time::timeout};
 
 pub use definition::definition;
 
 use super::server::{Answer, Server, text};
 use table::{Destination, Table};
+
+/// Copies that may be under way at once; more are left out.
+const COPIES: usize = 128;
+/// How long a copy may take.
+const COPY_WITHIN: Duration = Duration::from_secs(10);
 
 /// What names mean, where ExternalName Services lead.
 pub type Names = BTreeMap<String, IpAddr>;
@@ -85,12 +91,14 @@ struct Plane {
     http: Client<HttpConnector, Empty<Bytes>>,
     table: RwLock<Arc<Table>>,
     drawn: AtomicU64,
+    copies: Arc<Semaphore>,
 }
 
 impl Plane {
     fn new() -> Self {
         let http = Client::builder(TokioExecutor::new()).build_http();
-        Self { http, table: RwLock::default(), drawn: AtomicU64::new(0) }
+        let copies = Arc::new(Semaphore::new(COPIES));
+        Self { http, table: RwLock::default(), drawn: AtomicU64::new(0), copies }
     }
 
     fn table(&self) -> Arc<Table> {
@@ -100,27 +108,46 @@ impl Plane {
     /// Sends a request on to one of its backends, as the weights are now.
     async fn forward(self: Arc<Self>, request: Request<Incoming>) -> Answer {
         let host = request.headers().get(HOST).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let host = host.split(':').next().unwrap_or_default();
         let drawn = scatter(self.drawn.fetch_add(1, Ordering::Relaxed));
-        match self.table().destination(host.split(':').next().unwrap_or_default(), drawn) {
+        let table = self.table();
+        self.copy(table.copied(host), &request);
+        match table.destination(host, drawn) {
             None => text(404, "no route for this host\n"),
             Some(Destination::Unresolved) => text(500, "the backend cannot be resolved\n"),
             Some(Destination::At(address)) => {
-                let answer = self.ask(address, &request).await;
+                let answer = self.ask(onward(address, &request)).await;
                 answer.unwrap_or_else(|| text(503, "the backend does not answer\n"))
             }
         }
     }
 
-    /// The same GET at the backend. Bodies of requests are not carried: no client here sends one.
-    async fn ask(&self, to: SocketAddr, request: &Request<Incoming>) -> Option<Answer> {
-        let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
-        let uri: Uri = format!("http://{to}{path}").parse().ok()?;
-        let mut onward = Request::builder().method(request.method()).uri(uri).body(Empty::new()).ok()?;
-        onward.headers_mut().extend(request.headers().get(HOST).map(|host| (HOST, host.clone())));
-        let (parts, body) = self.http.request(onward).await.ok()?.into_parts();
+    /// Sends copies of a request; nobody waits for their answers.
+    fn copy(self: &Arc<Self>, to: &[SocketAddr], request: &Request<Incoming>) {
+        for address in to {
+            let Ok(permit) = self.copies.clone().try_acquire_owned() else { return };
+            let (plane, copy) = (self.clone(), onward(*address, request));
+            tokio::spawn(async move {
+                let _ = timeout(COPY_WITHIN, plane.ask(copy)).await;
+                drop(permit);
+            });
+        }
+    }
+
+    async fn ask(&self, request: Option<Request<Empty<Bytes>>>) -> Option<Answer> {
+        let (parts, body) = self.http.request(request?).await.ok()?.into_parts();
         let body = body.collect().await.ok()?.to_bytes();
         Some(http::Response::from_parts(parts, Full::new(body)))
     }
+}
+
+/// The same GET at a backend. Bodies of requests are not carried: no client here sends one.
+fn onward(to: SocketAddr, request: &Request<Incoming>) -> Option<Request<Empty<Bytes>>> {
+    let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+    let uri: Uri = format!("http://{to}{path}").parse().ok()?;
+    let mut onward = Request::builder().method(request.method()).uri(uri).body(Empty::new()).ok()?;
+    onward.headers_mut().extend(request.headers().get(HOST).map(|host| (HOST, host.clone())));
+    Some(onward)
 }
 
 /// Turns 0, 1, 2, … into numbers without a pattern (`SplitMix64`), so that shares come out as they do by chance.

@@ -8,9 +8,17 @@ use serde_json::Value;
 
 use super::Names;
 
-/// Destinations by host.
+/// What becomes of requests, by host.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Table(BTreeMap<String, Vec<(Destination, u64)>>);
+pub(super) struct Table(BTreeMap<String, Row>);
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Row {
+    /// Who answers, by weight.
+    backends: Vec<(Destination, u64)>,
+    /// Who gets a copy.
+    copied: Vec<SocketAddr>,
+}
 
 /// Where one request goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +40,7 @@ pub(super) struct Verdict {
 impl Table {
     /// The destination of a request to this host; `drawn` is any number, each as likely as the others.
     pub(super) fn destination(&self, host: &str, drawn: u64) -> Option<Destination> {
-        let backends = self.0.get(host)?;
+        let backends = &self.0.get(host)?.backends;
         let total: u64 = backends.iter().map(|(_, weight)| weight).sum();
         let mut left = drawn.checked_rem(total)?;
         for (destination, weight) in backends {
@@ -42,6 +50,11 @@ impl Table {
             }
         }
         None
+    }
+
+    /// Who gets a copy of a request to this host.
+    pub(super) fn copied(&self, host: &str) -> &[SocketAddr] {
+        self.0.get(host).map_or(&[], |row| &row.copied)
     }
 }
 
@@ -53,13 +66,13 @@ pub(super) fn program(
 ) -> (Table, Vec<Verdict>) {
     let mut table = Table::default();
     let verdicts = routes.iter().map(|route| {
-        let (backends, verdict) = match backends(route) {
-            Ok(refs) => resolve(route, refs, services, names),
-            Err(refused) => (Vec::new(), Verdict { refused: Some(refused), unresolved: Vec::new() }),
+        let (row, verdict) = match rule(route) {
+            Ok(rule) => resolve(route, rule, services, names),
+            Err(refused) => (Row::default(), Verdict { refused: Some(refused), unresolved: Vec::new() }),
         };
         if verdict.refused.is_none() {
             let hosts = items(&route.data, "/spec/hostnames").iter().filter_map(Value::as_str);
-            table.0.extend(hosts.map(|host| (host.to_owned(), backends.clone())));
+            table.0.extend(hosts.map(|host| (host.to_owned(), row.clone())));
         }
         verdict
     });
@@ -67,36 +80,41 @@ pub(super) fn program(
     (table, verdicts)
 }
 
-/// The weighted Services of a route with one plain rule; others are more than this data plane can do.
-fn backends(route: &DynamicObject) -> Result<&[Value], String> {
+/// The one rule of a route, for all requests, with weighted Services and copies of all; others are more than this data
+/// plane can do.
+fn rule(route: &DynamicObject) -> Result<&Value, String> {
     let [rule] = items(&route.data, "/spec/rules") else { return Err("one rule is supported".to_owned()) };
-    let is_plain = |part: &str| {
-        let catch_all = rule["matches"].as_array().is_some_and(|all| all.iter().all(|one| one["path"]["value"] == "/"));
-        rule.get(part).is_none() || (part == "matches" && catch_all)
-    };
-    match ["matches", "filters"].into_iter().find(|part| !is_plain(part)) {
-        Some(part) => Err(format!("{part} are not supported")),
-        None => Ok(items(rule, "/backendRefs")),
+    let catches_all = items(rule, "/matches").iter().all(|one| one["path"]["value"] == "/");
+    let copies_only = items(rule, "/filters").iter().all(copies_all);
+    match (catches_all, copies_only) {
+        (false, _) => Err("matches are not supported".to_owned()),
+        (true, false) => Err("of filters, only RequestMirror of all requests is supported".to_owned()),
+        (true, true) => Ok(rule),
     }
 }
 
-fn resolve(
-    route: &DynamicObject,
-    refs: &[Value],
-    services: &[Arc<Service>],
-    names: &Names,
-) -> (Vec<(Destination, u64)>, Verdict) {
+fn copies_all(filter: &Value) -> bool {
+    let mirror = &filter["requestMirror"];
+    filter["type"] == "RequestMirror" && mirror.get("percent").is_none() && mirror.get("fraction").is_none()
+}
+
+fn resolve(route: &DynamicObject, rule: &Value, services: &[Arc<Service>], names: &Names) -> (Row, Verdict) {
     let mut verdict = Verdict::default();
-    let backends = refs.iter().map(|backend| {
-        let weight = backend["weight"].as_u64().unwrap_or(1);
-        let destination = address(route, backend, services, names).map_or(Destination::Unresolved, Destination::At);
-        if destination == Destination::Unresolved {
+    let mut at = |backend: &Value| {
+        let address = address(route, backend, services, names);
+        if address.is_none() {
             verdict.unresolved.extend(backend["name"].as_str().map(ToOwned::to_owned));
         }
-        (destination, weight)
+        address
+    };
+    let weighted = items(rule, "/backendRefs").iter().map(|backend| {
+        let weight = backend["weight"].as_u64().unwrap_or(1);
+        (at(backend).map_or(Destination::Unresolved, Destination::At), weight)
     });
-    let backends = backends.collect();
-    (backends, verdict)
+    let backends = weighted.collect();
+    let copied = items(rule, "/filters").iter().filter_map(|filter| at(&filter["requestMirror"]["backendRef"]));
+    let copied = copied.collect();
+    (Row { backends, copied }, verdict)
 }
 
 /// Where a backend's ExternalName leads.
@@ -154,17 +172,32 @@ mod tests {
     }
 
     #[test]
+    fn copies_go_where_a_mirror_says() {
+        let mirror =
+            |name: &str| json!({"type": "RequestMirror", "requestMirror": {"backendRef": {"name": name, "port": 82}}});
+        let (table, verdict) = programmed(&json!([{
+            "backendRefs": [{"name": "shop-eu-1", "port": 81}], "filters": [mirror("shop-eu-1"), mirror("shop-eu-9")],
+        }]));
+        assert_eq!(verdict, Verdict { refused: None, unresolved: vec!["shop-eu-9".to_owned()] });
+        assert_eq!(table.copied("shop.test"), [([127, 0, 0, 1], 82).into()]);
+        assert_eq!(table.copied("other.test"), []);
+    }
+
+    #[test]
     fn a_route_without_any_weight_answers_nobody() {
         let (table, _) = programmed(&json!([{"backendRefs": [{"name": "shop-eu-1", "port": 80, "weight": 0}]}]));
         assert_eq!(table.destination("shop.test", 3), None);
     }
+
+    const FILTERS: &str = "of filters, only RequestMirror of all requests is supported";
 
     #[test]
     fn what_cannot_be_obeyed_is_refused() {
         for (rules, why) in [
             (json!([]), "one rule is supported"),
             (json!([{}, {}]), "one rule is supported"),
-            (json!([{"filters": [{}]}]), "filters are not supported"),
+            (json!([{"filters": [{}]}]), FILTERS),
+            (json!([{"filters": [{"type": "RequestMirror", "requestMirror": {"percent": 20}}]}]), FILTERS),
             (json!([{"matches": [{"path": {"value": "/a"}}]}]), "matches are not supported"),
         ] {
             let (table, verdict) = programmed(&rules);

@@ -106,6 +106,22 @@ async fn live_weights_are_obeyed_and_confirmed() {
 }
 
 #[tokio::test]
+async fn copies_reach_a_member_that_answers_nobody() {
+    let stage = Stage::begin().await;
+    stage.members[1].behave(crate::sandbox::member::Behaviour { fail_every: Some(1), delay: Duration::ZERO });
+    let mut copied = rules(&stage.members, [100, 0]);
+    let mut backend = copied[0]["backendRefs"][1].clone();
+    backend.as_object_mut().unwrap().remove("weight");
+    copied[0]["filters"] = json!([{"type": "RequestMirror", "requestMirror": {"backendRef": backend}}]);
+    stage.set(copied).await;
+    eventually("the route is accepted", async || stage.said().await == ["Accepted", "ResolvedRefs"]).await;
+    let load = Load::start(stage.proxy.address(), vec!["shop.test".to_owned()], 500);
+    eventually("a hundred requests at each", async || stage.received().iter().all(|count| *count >= 100)).await;
+    let answered = load.so_far();
+    assert_eq!((answered.failed(), answered.by_status.into_keys().collect::<Vec<_>>()), (0, vec![200]));
+}
+
+#[tokio::test]
 async fn a_backend_that_is_not_there_is_told_and_answered_with_500() {
     let stage = Stage::begin().await;
     stage.set(json!([{"backendRefs": [{"name": "shop-eu-9", "port": 80}]}])).await;

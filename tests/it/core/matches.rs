@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cutover::api::{Phase, Reason, Verb, matches::in_words, status::Verdict};
+use cutover::api::{Phase, Reason, Trial, Verb, status::Verdict};
 
 use super::world::{Crash, Metrics, World, of, spec};
 
@@ -33,28 +33,14 @@ fn world(yaml: &str) -> World {
     World::new(spec(yaml), &[("eu-1", 100)])
 }
 
-/// What was written, one line each, without repeats.
-fn told(world: &World) -> Vec<String> {
-    let writes = world.written.iter().zip(&world.tried);
-    let mut told: Vec<String> = writes
-        .map(|((_, weights), tried)| {
-            let weights: Vec<String> = weights.iter().map(|(name, weight)| format!("{name} {weight}")).collect();
-            let tried = tried.as_ref().map(|tried| format!(", {}", in_words(&tried.matches)));
-            format!("{}{}", weights.join(" "), tried.unwrap_or_default())
-        })
-        .collect();
-    told.dedup();
-    told
-}
-
 #[test]
 fn a_plan_of_weights_and_matches_waits_on_its_first_step_only() {
     let mut world = world(MIXED);
     world.run_for(120);
-    assert_eq!((world.status.phase, told(&world)), (Phase::WaitingPromotion, vec!["eu-1 95 eu-3 5".to_owned()]));
+    assert_eq!((world.status.phase, world.told()), (Phase::WaitingPromotion, vec!["eu-1 95 eu-3 5".to_owned()]));
     world.ask(Verb::Promote).run_for(200);
     assert_eq!(
-        told(&world),
+        world.told(),
         [
             "eu-1 95 eu-3 5",
             "eu-1 95 eu-3 5, header user-agent: pc",
@@ -89,10 +75,10 @@ fn matching_requests_are_divided_as_all_will_be_in_the_end_and_all_others_stay()
     let mut world = world(TESTERS);
     world.run_for(8);
     assert_eq!(
-        told(&world),
+        world.told(),
         ["eu-1 100 eu-2 0 eu-3 0, header x-test: a and query beta ~ 1|2 or cookie canary: always"]
     );
-    assert_eq!(world.tried[0].as_ref().unwrap().weights, of(&[("eu-2", 75), ("eu-3", 25)]));
+    assert_eq!(world.tried[0].as_ref().and_then(Trial::matched).unwrap().weights, of(&[("eu-2", 75), ("eu-3", 25)]));
 }
 
 #[test]
@@ -101,7 +87,7 @@ fn a_member_without_weight_is_judged_by_the_requests_that_match() {
     world.metrics = Metrics::CanaryFails;
     world.run_for(60);
     assert_eq!((world.status.phase, world.status.reason), (Phase::Failed, Reason::ChecksFailed));
-    assert_eq!(told(&world).last().map(String::as_str), Some("eu-1 100"), "the way back chooses no requests");
+    assert_eq!(world.told().last().map(String::as_str), Some("eu-1 100"), "the way back chooses no requests");
 }
 
 #[test]
@@ -113,7 +99,7 @@ fn a_guard_takes_the_matches_away_in_the_pass_that_sees_the_breach() {
         world.after(1).probe();
         world.pass();
     }
-    assert_eq!(world.routes.values().flatten().next().unwrap().matched, None);
+    assert_eq!(world.routes.values().flatten().next().unwrap().trial, None);
 }
 
 #[test]
@@ -121,7 +107,7 @@ fn an_edit_that_lowers_the_weight_is_obeyed_while_requests_are_chosen_too() {
     let mut world = world(MIXED);
     world.run_for(120);
     world.ask(Verb::Promote).run_for(15);
-    assert!(world.status.asked.as_ref().unwrap().matched.is_some());
+    assert!(world.status.asked.as_ref().unwrap().trial.is_some());
     world.edit(&[("eu-1", 97), ("eu-3", 3)]).run_for(3);
     assert_eq!((world.status.phase, world.status.reason), (Phase::Paused, Reason::PausedByForeignEdit));
     assert_eq!(world.live(), of(&[("eu-1", 97), ("eu-3", 3)]));
@@ -133,12 +119,12 @@ fn a_step_with_matches_is_confirmed_only_when_the_route_shows_them() {
     world.run_for(8);
     assert!(world.status.asked.as_ref().unwrap().confirmed_at.is_some());
     let route = world.routes.values_mut().flatten().next().unwrap();
-    route.matched = None;
+    route.trial = None;
     route.editor = Some("kubectl".to_owned());
     world.run_for(3);
     assert_eq!(world.status.phase, Phase::Paused, "somebody took them away, and is obeyed: {}", world.status.message);
     world.ask(Verb::Resume).run_for(3);
-    assert!(world.routes.values().flatten().all(|route| route.matched.is_some()));
+    assert!(world.routes.values().flatten().all(|route| route.trial.is_some()));
 }
 
 #[test]
@@ -146,7 +132,7 @@ fn the_received_share_is_not_compared_while_requests_are_chosen() {
     let mut world = world(TESTERS);
     world.spec.analysis.share = Some(serde_json::from_value(serde_json::json!({"within": 5})).unwrap());
     world.run_for(60);
-    assert!(told(&world).len() > 1, "{}: {}", world.status.reason, world.status.message);
+    assert!(world.told().len() > 1, "{}: {}", world.status.reason, world.status.message);
 }
 
 #[test]
@@ -161,6 +147,6 @@ fn a_crash_at_any_point_ends_in_the_same_place() {
             }
         }
         assert_eq!(world.status.phase, Phase::Succeeded, "{crash:?}: {}", world.status.message);
-        assert!(world.routes.values().flatten().all(|route| route.matched.is_none()));
+        assert!(world.routes.values().flatten().all(|route| route.trial.is_none()));
     }
 }

@@ -1,6 +1,7 @@
 //! The core by its behaviour: scenarios, and a search over small worlds.
 
 mod matches;
+mod mirror;
 mod scenarios;
 mod schedule;
 mod search;

@@ -180,20 +180,28 @@ fn what_changes_in_mid_run_stops_advances_but_no_check_and_no_rollback() {
     assert_eq!(world.status.history.last().unwrap().reason, Reason::ChecksFailed);
 }
 
-/// A step that chooses requests gives them to a canary as much as a weight does.
+/// A step that chooses requests or copies them gives them to a canary as much as a weight does.
 #[test]
-fn a_step_that_matches_waits_for_a_window_too() {
-    let text = "
-members: [{name: eu-1, weight: 0}, {name: eu-3, weight: 100}]
+fn a_step_that_moves_no_weight_waits_for_a_window_too() {
+    for step in ["matches: [{headers: [{name: user-agent, exact: pc}]}]", "mirror: {}"] {
+        waits_for_a_window(step);
+    }
+}
+
+fn waits_for_a_window(step: &str) {
+    let text = format!(
+        "
+members: [{{name: eu-1, weight: 0}}, {{name: eu-3, weight: 100}}]
 strategy:
   bake: 20s
-  steps: [{matches: [{headers: [{name: user-agent, exact: pc}]}]}, {progress: 100%}]
-  windows: [{days: Mon-Fri, from: '09:00', to: '16:00', timeZone: Europe/Berlin}]
-";
-    let mut world = at(World::new(spec(text), &[("eu-1", 100)]), "2026-01-09T14:58:30Z");
+  steps: [{{{step}}}, {{progress: 100%}}]
+  windows: [{{days: Mon-Fri, from: '09:00', to: '16:00', timeZone: Europe/Berlin}}]
+"
+    );
+    let mut world = at(World::new(spec(&text), &[("eu-1", 100)]), "2026-01-09T14:58:30Z");
     world.run_for(8);
-    assert!(world.status.asked.as_ref().is_some_and(|asked| asked.matched.is_some()), "{:?}", world.status);
-    let mut world = at(World::new(spec(text), &[("eu-1", 100)]), "2026-01-09T14:59:50Z");
+    assert!(world.status.asked.as_ref().is_some_and(|asked| asked.trial.is_some()), "{:?}", world.status);
+    let mut world = at(World::new(spec(&text), &[("eu-1", 100)]), "2026-01-09T14:59:50Z");
     world.run_for(8);
     shows(&world, Phase::Progressing, Reason::WindowClosed);
     assert!(world.status.run.is_none(), "a step of 25 s would end after the window");

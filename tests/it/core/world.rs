@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cutover::{
     api::{
-        CANARY, DeletionPolicy, Distribution, FleetRolloutSpec, FleetRolloutStatus, Matched, Mode, PRIMARY, Reason,
-        RolloutRequestSpec, ServiceCopy, Verb,
+        CANARY, DeletionPolicy, Distribution, FleetRolloutSpec, FleetRolloutStatus, Mode, PRIMARY, Reason,
+        RolloutRequestSpec, ServiceCopy, Trial, Verb,
         request::{RequestState, RolloutRef},
     },
     rollout::{
@@ -52,7 +52,7 @@ pub enum Crash {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RouteInWorld {
     pub weights: Distribution,
-    pub matched: Option<Matched>,
+    pub trial: Option<Trial>,
     pub mark: Option<Mark>,
     pub accepted: Accepted,
     pub failed: Option<String>,
@@ -90,8 +90,8 @@ pub struct World {
     pub identities: BTreeMap<String, String>,
     /// Every distribution that was written to a route, in order.
     pub written: Vec<(RouteKey, Distribution)>,
-    /// And which requests went elsewhere with it.
-    pub tried: Vec<Option<Matched>>,
+    /// And which requests reached canaries beside it.
+    pub tried: Vec<Option<Trial>>,
     pub released: Vec<(RouteKey, DeletionPolicy)>,
     /// Service mode: the users' own Services.
     pub sources: BTreeMap<String, ServiceCopy>,
@@ -142,7 +142,7 @@ impl World {
             .map(|key| {
                 let route = RouteInWorld {
                     weights: of(live),
-                    matched: None,
+                    trial: None,
                     mark: None,
                     accepted: Accepted::Yes,
                     failed: None,
@@ -353,7 +353,7 @@ impl World {
     fn measure(&self, wanted: &Wanted) -> Measured {
         let run = self.status.run.as_ref().unwrap();
         let asked = self.status.asked.as_ref().unwrap();
-        let tried = |name: &str| asked.matched.as_ref().is_some_and(|matched| matched.weights.contains_key(name));
+        let tried = |name: &str| asked.trial.iter().flat_map(Trial::members).any(|member| member == name);
         let weight = |name: &str| asked.weights.get(name).copied().unwrap_or(0);
         let canary = |name: &str| tried(name) || weight(name) > run.way_back.get(name).copied().unwrap_or(0);
         let mut samples = Vec::new();
@@ -447,8 +447,8 @@ impl World {
                 let result = if self.refuse_rehearsals { Err("denied by a webhook".to_owned()) } else { Ok(()) };
                 self.rehearsed.insert(route.clone(), result);
             }
-            Action::WriteRoute { route, weights, matched, run, sequence } => {
-                self.write(route, weights, matched.as_ref(), *run, *sequence);
+            Action::WriteRoute { route, weights, trial, run, sequence } => {
+                self.write(route, weights, trial.as_ref(), *run, *sequence);
             }
             Action::ReleaseRoute { route, policy } => {
                 self.released.push((route.clone(), *policy));
@@ -463,7 +463,7 @@ impl World {
         }
     }
 
-    fn write(&mut self, key: &RouteKey, weights: &Distribution, matched: Option<&Matched>, run: u64, sequence: u64) {
+    fn write(&mut self, key: &RouteKey, weights: &Distribution, trial: Option<&Trial>, run: u64, sequence: u64) {
         let mode = self.writes.get(key).copied().unwrap_or(Writes::Confirmed);
         let route = self.routes.get_mut(key).unwrap();
         let accepted = match mode {
@@ -481,14 +481,28 @@ impl World {
         let mark = Some(Mark { hub: HUB.to_owned(), rollout: UID.to_owned(), run, sequence });
         *route = Some(RouteInWorld {
             weights: weights.clone(),
-            matched: matched.cloned(),
+            trial: trial.cloned(),
             mark,
             accepted,
             failed,
             editor: None,
         });
         self.written.push((key.clone(), weights.clone()));
-        self.tried.push(matched.cloned());
+        self.tried.push(trial.cloned());
+    }
+
+    /// What was written, one line each, without repeats: `eu-1 100 eu-3 0, copies of all requests`.
+    pub fn told(&self) -> Vec<String> {
+        let writes = self.written.iter().zip(&self.tried);
+        let mut told: Vec<String> = writes
+            .map(|((_, weights), trial)| {
+                let weights: Vec<String> = weights.iter().map(|(name, weight)| format!("{name} {weight}")).collect();
+                let trial = trial.as_ref().map(|trial| format!(", {trial}"));
+                format!("{}{}", weights.join(" "), trial.unwrap_or_default())
+            })
+            .collect();
+        told.dedup();
+        told
     }
 
     /// The weights that the first route shows.
@@ -502,7 +516,7 @@ fn seen(route: Option<&RouteInWorld>) -> RouteSeen {
         None => RouteSeen::ToCreate,
         Some(route) => RouteSeen::Live(LiveRoute {
             weights: route.weights.clone(),
-            matched: route.matched.clone(),
+            trial: route.trial.clone(),
             mark: route.mark.clone(),
             accepted: route.accepted.clone(),
             editor: route.editor.clone(),

@@ -64,6 +64,8 @@ fn strategies() -> Vec<Case> {
     let steps = |progress: &[&str]| progress.iter().map(|progress| json!({"progress": progress})).collect::<Value>();
     let many: Vec<String> = (1..=33).map(|step| format!("{step}%")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let one_kind = "a step has exactly one of progress, matches and mirror";
+    let one_form = "a ramp has exactly one of stepWeight, stepWeights and iterations";
     let rise = "spec.strategy.steps: steps rise; each progress must be more than the one before it";
     vec![
         ("/spec/strategy/steps", json!([]), "spec.strategy.steps in body should have at least 1 items"),
@@ -74,6 +76,21 @@ fn strategies() -> Vec<Case> {
         ("/spec/strategy/steps", steps(&["10", "100%"]), "spec.strategy.steps[0].progress in body should match"),
         ("/spec/strategy/steps", steps(&["101%"]), "spec.strategy.steps[0].progress in body should match"),
         ("/spec/strategy/steps", steps(&many), "spec.strategy.steps: Too many: 33: must have at most 32 items"),
+        ("/spec/strategy/steps", json!([{"mirror": {}, "progress": "10%"}, {"progress": "100%"}]), one_kind),
+        ("/spec/strategy/steps", json!([{"iterations": 3}, {"progress": "100%"}]), one_kind),
+        (
+            "/spec/strategy/steps",
+            json!([{"mirror": {"percent": 101}}, {"progress": "100%"}]),
+            "spec.strategy.steps[0].mirror.percent in body should be less than or equal to 100",
+        ),
+        (
+            "/spec/strategy/steps",
+            json!([{"progress": "10%"}, {"mirror": {}}]),
+            "spec.strategy.steps: the last step must be 100%",
+        ),
+        ("/spec/strategy/ramp", json!({"mirror": true}), one_form),
+        ("/spec/strategy/ramp", json!({"iterations": 5, "stepWeight": 10}), one_form),
+        ("/spec/strategy/ramp", json!({"iterations": 5, "mirrorWeight": 10}), "mirrorWeight belongs to mirror: true"),
         ("/spec/strategy/bake", json!("5"), "spec.strategy.bake in body should match"),
         ("/spec/strategy/bake", json!("-5m"), "spec.strategy.bake in body should match"),
         ("/spec/strategy/onFailure", json!("Explode"), "spec.strategy.onFailure: Unsupported value: \"Explode\""),

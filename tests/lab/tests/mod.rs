@@ -15,6 +15,7 @@ mod hand_made;
 mod harness;
 mod inputs;
 mod lockstep;
+mod mirror;
 mod people;
 mod plans;
 mod promotion;
@@ -39,6 +40,7 @@ pub fn all() -> Vec<Test> {
         targets::TESTS,
         routes::TESTS,
         services::TESTS,
+        mirror::TESTS,
         people::TESTS,
         credentials::TESTS,
         inputs::TESTS,

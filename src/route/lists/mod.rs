@@ -3,11 +3,17 @@
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
-use super::json::{contains, items, put};
+use super::json::{items, put};
 use super::weights::{self, Raw};
-use super::{Context, RouteError, describe, matched};
-use crate::api::{Distribution, Matched, PRIMARY, RequestMatch};
+use super::{Context, RouteError, describe};
+use crate::api::{Distribution, PRIMARY, RequestMatch};
 use crate::backend;
+
+mod matches;
+mod mirror;
+mod trial;
+
+pub(super) use mirror::Mirrors;
 
 /// Where such a kind keeps them.
 pub(super) struct Lists {
@@ -23,6 +29,8 @@ pub(super) struct Lists {
     pub tried: fn(rule: &Value, matches: &[RequestMatch]) -> Vec<Value>,
     /// The conditions under which a rule takes requests, each as a list of them; a rule may have several.
     pub conditions: fn(rule: &Value) -> Vec<Vec<Value>>,
+    /// Where a rule says which Services get copies.
+    pub mirrors: Mirrors,
     /// The fields of a member's Service beside its name and weight, as a merge patch of the Service as it is.
     pub fields: fn(&Context<'_>, member: &str, live: &Value) -> Value,
 }
@@ -89,87 +97,6 @@ impl Lists {
             self.put(object, index, services);
         }
         Ok(())
-    }
-
-    /// Adds rules for the requests that go elsewhere, like the selected ones.
-    pub fn add_tried(
-        &self,
-        context: &Context<'_>,
-        object: &mut DynamicObject,
-        selected: &[String],
-        matched: &Matched,
-    ) -> Result<(), RouteError> {
-        let added = self.tried_rules(context, object, selected, matched)?;
-        if let Some(rules) = self.rules_mut(object) {
-            rules.extend(added);
-        }
-        Ok(())
-    }
-
-    /// The object without such rules: those that send requests of these sorts, and only to these members.
-    pub fn without_tried(&self, context: &Context<'_>, object: &DynamicObject) -> DynamicObject {
-        let mut plain = object.clone();
-        let Some(matched) = matched::kept(object, context.uid) else { return plain };
-        if let Some(rules) = self.rules_mut(&mut plain) {
-            rules.retain(|rule| !self.is_tried(context, rule, &matched));
-        }
-        plain
-    }
-
-    /// The object has the rules for these requests, and no other such rules.
-    pub fn shows_tried(
-        &self,
-        context: &Context<'_>,
-        object: &DynamicObject,
-        selected: &[String],
-        matched: &Matched,
-    ) -> bool {
-        let plain = self.without_tried(context, object);
-        let Ok(wanted) = self.tried_rules(context, &plain, selected, matched) else { return false };
-        let found: Vec<&Value> =
-            self.rules(object).iter().filter(|rule| self.is_tried(context, rule, matched)).collect();
-        found.len() == wanted.len() && found.iter().zip(&wanted).all(|(found, wanted)| contains(found, wanted))
-    }
-
-    fn tried_rules(
-        &self,
-        context: &Context<'_>,
-        object: &DynamicObject,
-        selected: &[String],
-        matched: &Matched,
-    ) -> Result<Vec<Value>, RouteError> {
-        let services: Vec<Value> =
-            matched.weights.iter().map(|(member, weight)| self.service(context, member, *weight, None)).collect();
-        let mut rules = Vec::new();
-        for index in self.select(object, selected)? {
-            let rule = self.rules(object).get(index).unwrap_or(&Value::Null);
-            rules.extend((self.tried)(rule, &matched.matches).into_iter().map(|mut tried| {
-                put(&mut tried, self.services, services.clone());
-                tried
-            }));
-        }
-        Ok(rules)
-    }
-
-    /// A rule of the user's own that chooses the same requests leads elsewhere.
-    fn is_tried(&self, context: &Context<'_>, rule: &Value, matched: &Matched) -> bool {
-        let sorts: Vec<Vec<Value>> = (self.tried)(&Value::Object(serde_json::Map::new()), &matched.matches)
-            .iter()
-            .flat_map(self.conditions)
-            .collect();
-        let mut members: Vec<String> =
-            items(rule.get(self.services)).iter().map(|service| backend_name(context, service)).collect();
-        let mut tried: Vec<String> =
-            matched.weights.keys().map(|member| backend::name(context.service, member)).collect();
-        members.sort();
-        tried.sort();
-        let conditions = (self.conditions)(rule);
-        let is_chosen = |conditions: &Vec<Value>| {
-            sorts.iter().any(|sort| {
-                !sort.is_empty() && sort.iter().all(|wanted| conditions.iter().any(|found| contains(found, wanted)))
-            })
-        };
-        members == tried && !conditions.is_empty() && conditions.iter().all(is_chosen)
     }
 
     /// What the selected rules hold, by the rule's name.
@@ -320,7 +247,7 @@ fn is_apex(context: &Context<'_>, name: &str) -> bool {
 }
 
 /// A mirrored Service gets copies and no share.
-fn is_mirror(service: &Value) -> bool {
+pub(super) fn is_mirror(service: &Value) -> bool {
     service.get("mirror").and_then(Value::as_bool).unwrap_or_default()
 }
 
