@@ -8,7 +8,7 @@ use super::lists::Lists;
 use super::matched::Wanted;
 use super::provider::{Objects, Provider, only};
 use super::{Context, RouteError, matched};
-use crate::api::{Distribution, Matched};
+use crate::api::{Distribution, Matched, PRIMARY};
 use crate::rollout::input::{Accepted, Problem};
 
 /// What one such kind must say of itself.
@@ -114,13 +114,23 @@ impl<K: ListKind> Provider for Listed<'_, K> {
         members: &[String],
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
         let Some(live) = only(objects) else { return Ok(vec![None]) };
-        let mut object = K::LISTS.without_tried(context, live);
+        let plain = K::LISTS.without_tried(context, live);
+        let mut object = plain.clone();
         K::LISTS.name(context, &mut object, self.0.rules(), members)?;
+        // Rules that are made anew lack what an API server added to those that are there, and never stop to differ.
+        if object == plain {
+            return Ok(objects.to_vec());
+        }
         if let Some(matched) = matched::kept(live, context.uid).filter(|matched| self.shows(context, objects, matched))
         {
             K::LISTS.add_tried(context, &mut object, self.0.rules(), &matched)?;
         }
         Ok(vec![Some(object)])
+    }
+
+    fn stands_for(&self, context: &Context<'_>, objects: Objects<'_>) -> Option<&'static str> {
+        let live = K::LISTS.without_tried(context, only(objects)?);
+        K::LISTS.has_apex(context, &live, self.0.rules()).then_some(PRIMARY)
     }
 
     fn shows(&self, context: &Context<'_>, objects: Objects<'_>, matched: &Matched) -> bool {

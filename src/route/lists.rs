@@ -73,22 +73,27 @@ impl Lists {
     ) -> Result<(), RouteError> {
         for index in self.select(object, selected)? {
             let mut services = self.services(object, index).to_vec();
-            let is_named = |member: &&String| {
-                let backend = backend::name(context.service, member);
-                services.iter().any(|service| !is_mirror(service) && backend_name(context, service) == backend)
-            };
-            let missing: Vec<&String> = members.iter().filter(|member| !is_named(member)).collect();
+            let missing: Vec<&String> = members.iter().filter(|member| !is_named(context, &services, member)).collect();
             if missing.is_empty() {
                 continue;
             }
             if services.iter().all(|service| service.get("weight").is_none()) {
                 services.iter_mut().filter(|service| !is_mirror(service)).for_each(|service| put(service, "weight", 1));
             }
-            services.extend(missing.into_iter().map(|member| self.service(context, member, 0, None)));
+            // The primary takes over what its user wrote into the Service that it replaces.
+            let apex = services.iter().find(|service| is_apex(context, service)).cloned();
+            let model = |member: &str| apex.as_ref().filter(|_| member == PRIMARY);
+            services.extend(missing.into_iter().map(|member| self.service(context, member, 0, model(member))));
             let services = self.fit(object, services)?;
             self.put(object, index, services);
         }
         Ok(())
+    }
+
+    /// A selected rule names the user's own Service.
+    pub fn has_apex(&self, context: &Context<'_>, object: &DynamicObject, selected: &[String]) -> bool {
+        let selected = self.select(object, selected).unwrap_or_default();
+        selected.into_iter().flat_map(|index| self.services(object, index)).any(|service| is_apex(context, service))
     }
 
     /// Adds rules for the requests that go elsewhere, like the selected ones.
@@ -257,7 +262,12 @@ impl Lists {
                 backend_name(context, service)
             ))),
         };
-        services.iter().map(raw).collect()
+        // Beside the Service that it replaces, a primary that was only named says nothing.
+        let replaced = services.iter().any(|service| is_apex(context, service));
+        let primary = backend::name(context.service, PRIMARY);
+        let only_named =
+            |service: &Value| weight(service) == Some(0.into()) && backend_name(context, service) == primary;
+        services.iter().filter(|service| !(replaced && only_named(service))).map(raw).collect()
     }
 
     fn weighted(
@@ -269,7 +279,9 @@ impl Lists {
     ) -> Result<Vec<Value>, RouteError> {
         let mut waiting = weights::nonzero(weights);
         let mut services = Vec::new();
-        for service in self.services(object, index) {
+        let live = self.services(object, index);
+        let replaced = is_named(context, live, PRIMARY);
+        for service in live.iter().filter(|service| !(replaced && is_apex(context, service))) {
             let name = backend_name(context, service);
             match backend::member(context, &name).filter(|_| !is_mirror(service)) {
                 Some(member) => services.push(self.service(
@@ -315,8 +327,14 @@ impl Lists {
 }
 
 /// Service mode: the user's own Service is what the primary was made like; a route that names it is taken over so.
-fn is_apex(context: &Context<'_>, name: &str) -> bool {
-    !context.copies.is_empty() && name == context.service.name
+fn is_apex(context: &Context<'_>, service: &Value) -> bool {
+    !context.copies.is_empty() && !is_mirror(service) && own_name(context, service) == context.service.name
+}
+
+/// A member's backend stands in a rule by its own name.
+fn is_named(context: &Context<'_>, services: &[Value], member: &str) -> bool {
+    let backend = backend::name(context.service, member);
+    services.iter().any(|service| !is_mirror(service) && own_name(context, service) == backend)
 }
 
 /// A mirrored Service gets copies and no share.
@@ -324,8 +342,13 @@ fn is_mirror(service: &Value) -> bool {
     service.get("mirror").and_then(Value::as_bool).unwrap_or_default()
 }
 
-/// The Service's name; with its kind or namespace where it is not a Service of the rollout's namespace, so that it is no member's.
+/// The name of the backend for which a Service stands.
 fn backend_name(context: &Context<'_>, service: &Value) -> String {
+    if is_apex(context, service) { backend::name(context.service, PRIMARY) } else { own_name(context, service) }
+}
+
+/// The Service's name; with its kind or namespace where it is not a Service of the rollout's namespace, so that it is no member's.
+fn own_name(context: &Context<'_>, service: &Value) -> String {
     let text = |key| service.get(key).and_then(Value::as_str).unwrap_or_default();
     let name = match text("namespace") {
         "" => text("name").to_owned(),
@@ -333,7 +356,6 @@ fn backend_name(context: &Context<'_>, service: &Value) -> String {
         namespace => format!("{namespace}/{}", text("name")),
     };
     match (text("group"), text("kind")) {
-        ("", "" | "Service") if is_apex(context, &name) => backend::name(context.service, PRIMARY),
         ("", "" | "Service") => name,
         (_, kind) => format!("{kind}/{name}"),
     }
