@@ -60,7 +60,8 @@ fn is_dead(pass: &Pass<'_>, run: &Run, member: &str, canary: bool) -> bool {
 fn down(pass: &Pass<'_>, run: &Run, member: &str) -> Option<String> {
     run.pinned.services.iter().find_map(|service| {
         let failed = endpoint(pass, service, member).failures;
-        let answers = witnesses(run).find(|other| other != member && endpoint(pass, service, other).successes >= PROBES)?;
+        let answers =
+            witnesses(run).find(|other| other != member && endpoint(pass, service, other).successes >= PROBES)?;
         (failed >= PROBES).then(|| {
             format!(
                 "the endpoint of {member} for {} did not answer {PROBES} probes in a row while that of {answers} did",
