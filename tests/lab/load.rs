@@ -31,6 +31,8 @@ pub struct Plan {
     pub to: SocketAddr,
     /// The Host header.
     pub host: String,
+    /// Further headers.
+    pub headers: Vec<(&'static str, &'static str)>,
     /// Requests per second.
     pub rate: u32,
     /// At most so many requests.
@@ -64,7 +66,7 @@ struct Shared {
 impl Plan {
     /// 400 requests per second for at most two minutes.
     pub fn new(to: SocketAddr, host: &str, limit: u64) -> Self {
-        Self { to, host: host.to_owned(), rate: 400, limit, within: Duration::from_mins(2) }
+        Self { to, host: host.to_owned(), headers: Vec::new(), rate: 400, limit, within: Duration::from_mins(2) }
     }
 }
 
@@ -180,7 +182,9 @@ async fn send(plan: &Plan, path: &str, connection: Option<Connection>) -> Result
         Some(kept) => kept,
         None => connect(plan.to).await?,
     };
-    let request = Request::get(path).header(header::HOST, &plan.host).body(Empty::new())?;
+    let request = Request::get(path).header(header::HOST, &plan.host);
+    let request = plan.headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+    let request = request.body(Empty::new())?;
     let response = connection.send_request(request).await.context("no answer")?;
     let status = response.status();
     response.into_body().collect().await.context("the answer was cut short")?;

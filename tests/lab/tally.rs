@@ -12,6 +12,8 @@ pub struct Tally(Mutex<Counts>);
 struct Counts {
     requests: BTreeMap<(String, u16), u64>,
     hosts: BTreeMap<String, u64>,
+    /// By service and user agent.
+    agents: BTreeMap<(String, String), u64>,
     latencies: BTreeMap<String, Latency>,
 }
 
@@ -29,11 +31,12 @@ pub fn service(host: &str) -> &str {
 }
 
 impl Tally {
-    pub fn count(&self, host: &str, code: u16, took: Duration) {
+    pub fn count(&self, host: &str, agent: &str, code: u16, took: Duration) {
         let service = service(host).to_owned();
         let mut counts = self.0.lock().unwrap();
         *counts.requests.entry((service.clone(), code)).or_default() += 1;
         *counts.hosts.entry(host.to_owned()).or_default() += 1;
+        *counts.agents.entry((service.clone(), agent.to_owned())).or_default() += 1;
         counts.latencies.entry(service).or_default().observe(took.as_secs_f64());
     }
 
@@ -46,6 +49,11 @@ impl Tally {
     /// Requests that came with exactly this Host header.
     pub fn received_as(&self, host: &str) -> u64 {
         self.0.lock().unwrap().hosts.get(host).copied().unwrap_or_default()
+    }
+
+    /// Requests of a service that came with exactly this `user-agent`; the empty one is none.
+    pub fn received_from(&self, service: &str, agent: &str) -> u64 {
+        self.0.lock().unwrap().agents.get(&(service.to_owned(), agent.to_owned())).copied().unwrap_or_default()
     }
 
     /// The text exposition format, version 0.0.4.

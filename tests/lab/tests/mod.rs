@@ -18,7 +18,9 @@ mod lockstep;
 mod people;
 mod plans;
 mod promotion;
+mod requests_that_match;
 mod routes;
+mod service_mode;
 mod skipper;
 mod targets;
 mod verdicts;
@@ -35,6 +37,8 @@ pub fn all() -> Vec<Test> {
         verdicts::TESTS,
         targets::TESTS,
         routes::TESTS,
+        service_mode::TESTS,
+        requests_that_match::TESTS,
         people::TESTS,
         credentials::TESTS,
         inputs::TESTS,
