@@ -3,7 +3,7 @@
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
-use super::json::{contains, items, put};
+use super::json::{contains, items, put, with};
 use super::weights::{self, Raw};
 use super::{Context, RouteError, describe, matched};
 use crate::api::{Distribution, Matched, PRIMARY, RequestMatch};
@@ -80,20 +80,20 @@ impl Lists {
             if services.iter().all(|service| service.get("weight").is_none()) {
                 services.iter_mut().filter(|service| !is_mirror(service)).for_each(|service| put(service, "weight", 1));
             }
-            // The primary takes over what its user wrote into the Service that it replaces.
-            let apex = services.iter().find(|service| is_apex(context, service)).cloned();
-            let model = |member: &str| apex.as_ref().filter(|_| member == PRIMARY);
-            services.extend(missing.into_iter().map(|member| self.service(context, member, 0, model(member))));
+            let added: Vec<Value> =
+                missing.into_iter().map(|member| self.added(context, member, 0, &services)).collect();
+            services.extend(added);
             let services = self.fit(object, services)?;
             self.put(object, index, services);
         }
         Ok(())
     }
 
-    /// A selected rule names the user's own Service.
+    /// A selected rule sends requests to the user's own Service.
     pub fn has_apex(&self, context: &Context<'_>, object: &DynamicObject, selected: &[String]) -> bool {
         let selected = self.select(object, selected).unwrap_or_default();
-        selected.into_iter().flat_map(|index| self.services(object, index)).any(|service| is_apex(context, service))
+        let sends = |service: &Value| is_apex(context, service) && service.get("weight") != Some(&0.into());
+        selected.into_iter().flat_map(|index| self.services(object, index)).any(sends)
     }
 
     /// Adds rules for the requests that go elsewhere, like the selected ones.
@@ -262,12 +262,11 @@ impl Lists {
                 backend_name(context, service)
             ))),
         };
-        // Beside the Service that it replaces, a primary that was only named says nothing.
+        // Of the primary and the Service that it replaces, one has nothing yet or any more, and says nothing.
         let replaced = services.iter().any(|service| is_apex(context, service));
         let primary = backend::name(context.service, PRIMARY);
-        let only_named =
-            |service: &Value| weight(service) == Some(0.into()) && backend_name(context, service) == primary;
-        services.iter().filter(|service| !(replaced && only_named(service))).map(raw).collect()
+        let is_idle = |service: &Value| weight(service) == Some(0.into()) && backend_name(context, service) == primary;
+        services.iter().filter(|service| !(replaced && is_idle(service))).map(raw).collect()
     }
 
     fn weighted(
@@ -280,9 +279,8 @@ impl Lists {
         let mut waiting = weights::nonzero(weights);
         let mut services = Vec::new();
         let live = self.services(object, index);
-        let replaced = is_named(context, live, PRIMARY);
-        for service in live.iter().filter(|service| !(replaced && is_apex(context, service))) {
-            let name = backend_name(context, service);
+        for service in live {
+            let name = own_name(context, service);
             match backend::member(context, &name).filter(|_| !is_mirror(service)) {
                 Some(member) => services.push(self.service(
                     context,
@@ -290,11 +288,19 @@ impl Lists {
                     waiting.remove(member).unwrap_or_default(),
                     Some(service),
                 )),
+                // A data plane may forget a backend before it learns that no route sends anybody there.
+                None if is_apex(context, service) => services.push(with(service, "weight", 0)),
                 None => services.push(service.clone()),
             }
         }
-        services.extend(waiting.iter().map(|(member, weight)| self.service(context, member, *weight, None)));
+        services.extend(waiting.iter().map(|(member, weight)| self.added(context, member, *weight, live)));
         self.fit(object, services)
+    }
+
+    /// A Service that is not in a rule yet. The primary takes over what the user wrote into the one that stood for it.
+    fn added(&self, context: &Context<'_>, member: &str, weight: u32, others: &[Value]) -> Value {
+        let apex = others.iter().find(|service| is_apex(context, service)).filter(|_| member == PRIMARY);
+        self.service(context, member, weight, apex)
     }
 
     /// A Service at 0 keeps what its user wrote into it; where there are too many, those at 0 go.
