@@ -20,7 +20,8 @@ pub struct Analysis {
     /// How many failed checks roll back.
     #[serde(default)]
     pub failures: Failures,
-    /// Time after a weight change in which samples are ignored.
+    /// Time after a weight change in which samples are ignored. Service mode: a Service has had no traffic for as
+    /// long before it is changed, and gets none for as long after, so that the data plane learns of it first.
     #[serde(default = "default_settle")]
     pub settle: Duration,
     /// What not knowing does.

@@ -217,7 +217,9 @@ fn progress(step: &PlannedStep) -> String {
 
 fn gates(step: &PlannedStep, analysis: &Analysis) -> String {
     if step.promotes {
-        return "the primary is what passed, and serves".to_owned();
+        let serves = weight(&step.weights, PRIMARY) > 0;
+        return if serves { "the primary is what passed, and serves" } else { "nothing goes to the primary" }
+            .to_owned();
     }
     let wait = step.wait.map(|wait| format!(", wait {wait}")).unwrap_or_default();
     let checks = step.iterations.map(|checks| format!(", {checks} checks")).unwrap_or_default();

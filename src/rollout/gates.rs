@@ -5,7 +5,7 @@ use super::{
     input::{Accepted, LiveRoute, Problem, RouteSeen},
     pass::{Pass, Standing, above, between, in_words, intended, later},
     plan::bake,
-    schedule, start,
+    promotion, schedule, start,
 };
 use crate::api::{
     Duration, Phase, Reason, Trial,
@@ -15,7 +15,7 @@ use crate::api::{
 
 /// The first thing that stands in the way; `None` opens the next step.
 pub(super) fn obstacle(pass: &mut Pass<'_>) -> Option<Standing> {
-    if pass.run().is_some_and(|run| run.promoting_since.is_some()) {
+    if pass.run().is_some_and(promotion::goes_on) {
         return promoting(pass);
     }
     stopped(pass)
@@ -33,8 +33,11 @@ pub(super) fn obstacle(pass: &mut Pass<'_>) -> Option<Standing> {
 /// While what passed becomes the primary nothing is left to prove: the primary must be there and serve, and every route
 /// must show what is asked. Until then the traffic stays where it is healthy.
 fn promoting(pass: &mut Pass<'_>) -> Option<Standing> {
-    let standing =
-        stopped(pass).or_else(|| unconfirmed(pass)).or_else(|| unsafe_to_go_on(pass)).or_else(|| paused(pass))?;
+    let standing = stopped(pass)
+        .or_else(|| unconfirmed(pass))
+        .or_else(|| unsafe_to_go_on(pass))
+        .or_else(|| promotion::is_learnt(pass, promotion::changed_at(pass)?))
+        .or_else(|| paused(pass))?;
     let phase = if standing.phase == Phase::Progressing { Phase::Promoting } else { standing.phase };
     Some(Standing { phase, ..standing })
 }
@@ -98,11 +101,15 @@ fn not_rehearsed(pass: &mut Pass<'_>) -> Option<Standing> {
         return None;
     }
     let (begun_at, gaining) = (run.start.clone(), gaining(run));
+    let changed_at = (!run.services.is_empty() && !gaining.is_empty()).then_some(run.started_at);
     let problem = start::routes_show(pass, &begun_at)
         .err()
         .or_else(|| health::not_ready(pass, &gaining))
-        .or_else(|| start::rehearse(pass))?;
-    Some(Standing::not_ready(problem))
+        .or_else(|| start::rehearse(pass));
+    match problem {
+        Some(problem) => Some(Standing::not_ready(problem)),
+        None => promotion::is_learnt(pass, changed_at?),
+    }
 }
 
 /// The members that the next step raises, or tries beside their weight.

@@ -1,13 +1,16 @@
 //! Service mode: first sight of the Services, a revision that changes in mid-run, and the copy of what passed.
 
 use super::{
+    distribution::weight,
     health,
     input::Problem,
-    pass::{Pass, Standing, in_words},
+    pass::{Pass, Standing, in_words, later},
     ramp::split,
     sight,
     target::{Target, target},
 };
+use jiff::Timestamp;
+
 use crate::api::{
     CANARY, Duration, PRIMARY, Phase, Reason,
     status::{Promoted, Run},
@@ -84,7 +87,29 @@ pub(super) fn new_revision(pass: &mut Pass<'_>) {
 
 /// The step that comes next gives traffic back to a primary that must become what passed first.
 pub(super) fn is_next(run: &Run) -> bool {
-    run.next().is_some_and(|step| step.promotes)
+    run.next().is_some_and(|step| step.promotes && weight(&step.weights, PRIMARY) > 0)
+}
+
+/// Everything was proven: the primary gives its traffic away, becomes what passed, or gets the traffic back.
+pub(super) fn goes_on(run: &Run) -> bool {
+    run.promoting_since.is_some() || run.present().is_some_and(|step| step.promotes)
+}
+
+/// When the primary became what passed; before that, when it had given its traffic away.
+pub(super) fn changed_at(pass: &Pass<'_>) -> Option<Timestamp> {
+    pass.run()?.promoting_since.or(pass.status.asked.as_ref()?.confirmed_at)
+}
+
+/// Traffic goes to a Service only after the data plane had time to learn where it leads, and a Service is changed only
+/// after it had time to learn that nothing goes there.
+pub(super) fn is_learnt(pass: &mut Pass<'_>, since: Timestamp) -> Option<Standing> {
+    let settled = later(since, pass.input.spec.analysis.settle);
+    if pass.now() >= settled {
+        return None;
+    }
+    pass.wake_at(settled);
+    let message = format!("the data plane learns of the change, until {settled:.0}");
+    Some(Standing::new(Phase::Progressing, Reason::Settling, message))
 }
 
 /// Records what passed as what the primary shall be, never a later version of it. The copies are made in the next pass.

@@ -45,17 +45,25 @@ fn units(progress: Progress, total: u32) -> Result<u32, PlanProblem> {
     if canary == 0 { Err(PlanProblem::TooSmall { progress, member, total, needed }) } else { Ok(canary) }
 }
 
-/// Nothing is left to prove on the way back: it waits for the routes alone.
+/// Nothing is left to prove on the way back: it waits for the routes alone. A primary that has traffic gives it away
+/// first, to what it is about to become: a data plane may refuse requests while a Service changes under them.
 fn back(spec: &FleetRolloutSpec, reached: u32) -> Vec<PlannedStep> {
     let (ramp, total) = (spec.strategy.ramp.as_ref(), spec.weight_total);
     let at_a_time =
         ramp.and_then(|ramp| ramp.step_weight_promotion).map_or(total, |share| (total * share / 100).max(1));
+    let step = |canary| {
+        let step = Step { progress: Some(Progress::ALL), ..Step::default() };
+        PlannedStep { promotes: true, ..planned("", &step, Duration::ZERO, split(canary, total)) }
+    };
     let mut left = reached;
     let mut steps = Vec::new();
+    if (1..total).contains(&reached) {
+        left = total;
+        steps.push(step(total));
+    }
     loop {
         left = left.saturating_sub(at_a_time);
-        let step = Step { progress: Some(Progress::ALL), ..Step::default() };
-        steps.push(PlannedStep { promotes: true, ..planned("", &step, Duration::ZERO, split(left, total)) });
+        steps.push(step(left));
         if left == 0 {
             return steps;
         }
@@ -77,9 +85,9 @@ mod tests {
 
     #[test]
     fn a_step_weight_goes_up_until_it_is_at_or_past_the_most() {
-        assert_eq!(shares(&json!({"ramp": {"stepWeight": 20, "maxWeight": 50}}), 100), [20, 40, 60, 0]);
+        assert_eq!(shares(&json!({"ramp": {"stepWeight": 20, "maxWeight": 50}}), 100), [20, 40, 60, 100, 0]);
         assert_eq!(shares(&json!({"ramp": {"stepWeight": 60}}), 100), [60, 100, 0]);
-        assert_eq!(shares(&json!({"ramp": {"stepWeights": [1, 2, 10, 80]}}), 1000), [10, 20, 100, 800, 0]);
+        assert_eq!(shares(&json!({"ramp": {"stepWeights": [1, 2, 10, 80]}}), 1000), [10, 20, 100, 800, 1000, 0]);
         assert_eq!(shares(&json!({"steps": [{"progress": "5%"}, {"progress": "100%"}]}), 100), [5, 100, 0]);
     }
 
@@ -87,6 +95,8 @@ mod tests {
     fn the_promoted_primary_gets_its_traffic_at_once_or_step_by_step() {
         let ramp = json!({"ramp": {"stepWeights": [100], "stepWeightPromotion": 50}});
         assert_eq!(shares(&ramp, 100), [100, 50, 0]);
+        let ramp = json!({"ramp": {"stepWeights": [30], "stepWeightPromotion": 50}});
+        assert_eq!(shares(&ramp, 100), [30, 100, 50, 0], "the primary has nothing while it is changed");
     }
 
     #[test]

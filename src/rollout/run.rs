@@ -222,10 +222,11 @@ fn take_step(pass: &mut Pass<'_>, step: u32, steps: u32) -> Standing {
     if let Some(trial) = trial(run) {
         weights = format!("{weights}, and {trial} to {}", receivers(trial));
     }
-    let (phase, rest) = match (run.promoting_since, step) {
-        (Some(_), _) => (Phase::Promoting, "the primary is what passed"),
-        (None, 1) => (Phase::Progressing, "rehearsed and ready"),
-        (None, _) => (Phase::Progressing, "the step before it passed"),
+    let (phase, rest) = match (run.promoting_since, promotion::goes_on(run), step) {
+        (Some(_), _, _) => (Phase::Promoting, "the primary is what passed"),
+        (None, true, _) => (Phase::Promoting, "nothing goes to the primary while it is changed"),
+        (None, false, 1) => (Phase::Progressing, "rehearsed and ready"),
+        (None, false, _) => (Phase::Progressing, "the step before it passed"),
     };
     pass.tell(false, Reason::Confirming, format!("step {step}/{steps}: {weights}; {rest}"));
     // A step that only proves the weights that are there waits for no write.

@@ -20,6 +20,13 @@ pub(super) fn contains(found: &Value, wanted: &Value) -> bool {
     }
 }
 
+/// The same object with a field set.
+pub(super) fn with(object: &Value, key: &str, value: impl Into<Value>) -> Value {
+    let mut object = object.clone();
+    put(&mut object, key, value);
+    object
+}
+
 /// Sets a field of an object; what is no object has no fields.
 pub(super) fn put(object: &mut Value, key: &str, value: impl Into<Value>) {
     if let Some(fields) = object.as_object_mut() {

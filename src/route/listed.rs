@@ -8,7 +8,7 @@ use super::lists::Lists;
 use super::provider::{Objects, Provider, only};
 use super::trial::Wanted;
 use super::{Context, RouteError, trial};
-use crate::api::{Distribution, Trial};
+use crate::api::{Distribution, PRIMARY, Trial};
 use crate::rollout::input::{Accepted, Problem};
 
 /// What one such kind must say of itself.
@@ -121,12 +121,22 @@ impl<K: ListKind> Provider for Listed<'_, K> {
         members: &[String],
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
         let Some(live) = only(objects) else { return Ok(vec![None]) };
-        let mut object = self.plain(context, live);
+        let plain = self.plain(context, live);
+        let mut object = plain.clone();
         K::LISTS.name(context, &mut object, self.0.rules(), members)?;
+        // Rules that are made anew lack what an API server added to those that are there, and never stop to differ.
+        if object == plain {
+            return Ok(objects.to_vec());
+        }
         if let Some(trial) = trial::kept(live, context.uid).filter(|trial| self.shows(context, objects, trial)) {
             K::LISTS.add(context, &mut object, self.0.rules(), &trial)?;
         }
         Ok(vec![Some(object)])
+    }
+
+    fn stands_for(&self, context: &Context<'_>, objects: Objects<'_>) -> Option<&'static str> {
+        let live = self.plain(context, only(objects)?);
+        K::LISTS.has_apex(context, &live, self.0.rules()).then_some(PRIMARY)
     }
 
     fn shows(&self, context: &Context<'_>, objects: Objects<'_>, trial: &Trial) -> bool {

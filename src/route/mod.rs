@@ -185,7 +185,8 @@ pub fn entry<'w>(
         return Ok(Entry::Done);
     }
     let shown = provider.read(context, objects)?;
-    let has = |member: &String| shown.get(member).is_some_and(|weight| *weight > 0);
+    let stood_for = provider.stands_for(context, objects);
+    let has = |member: &String| shown.get(member).is_some_and(|weight| *weight > 0) && stood_for != Some(member);
     let entering: Vec<String> = wanted.receiving().into_keys().filter(|member| !has(member)).collect();
     let mut after = provider.name(context, objects, &entering)?;
     if after != objects {

@@ -66,6 +66,11 @@ pub(super) trait Provider {
         Ok(objects.to_vec())
     }
 
+    /// The member for which the user's own Service still stands, so that it has weight and is not named.
+    fn stands_for(&self, _context: &Context<'_>, _objects: Objects<'_>) -> Option<&'static str> {
+        None
+    }
+
     /// What the claimed rules of an object hold, for [`Provider::restore`].
     fn held(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError>;
 

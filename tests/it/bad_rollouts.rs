@@ -111,7 +111,7 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
     (
         WHOLE_STRATEGY,
         "  strategy:\n    ramp: {stepWeight: 10, stepWeights: [1, 2]}\n",
-        &["12: spec.strategy.ramp: has stepWeight and stepWeights; keep one of the two"],
+        &["12: spec.strategy.ramp: has stepWeight and stepWeights; keep one of them"],
     ),
     (
         WHOLE_STRATEGY,

@@ -111,11 +111,11 @@ impl State {
             return Response::new("ok\n".to_owned());
         }
         let since = Instant::now();
-        let host = request.headers().get(header::HOST).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let text = |name| request.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let (host, agent) = (text(header::HOST), text(header::USER_AGENT));
         let (status, delay) = self.next(service(host));
         tokio::time::sleep(delay).await;
-        let is_canary = request.headers().contains_key("x-canary");
-        self.tally.count(host, is_canary, status.as_u16(), since.elapsed());
+        self.tally.count(host, agent, status.as_u16(), since.elapsed());
         let mut response = Response::new(format!("{}\n", service(host)));
         *response.status_mut() = status;
         response

@@ -8,6 +8,7 @@ use crate::{
     load::{Load, Plan, get},
     rollout::{PATIENCE, Rollout, declaration, to_eu_3},
     runner::Scene,
+    shares::assert_shares,
     shown::shown,
     wait::eventually,
 };
@@ -76,6 +77,16 @@ pub async fn steady_load(to: SocketAddr, service: &str) -> Result<Load> {
 /// The same through Envoy.
 pub async fn clients(lab: &Lab, service: &str) -> Result<Load> {
     steady_load(lab.contour.address, service).await
+}
+
+/// From some moment on this member gets every request.
+pub async fn all_at(scene: &Scene, load: &Load, member: &str) -> Result<()> {
+    eventually(&format!("all requests at {member}"), PATIENCE, async || {
+        let before = scene.received(&scene.namespace);
+        load.sends(2_100).await?;
+        assert_shares(&before, &scene.received(&scene.namespace), &[(member, 100)], 0.0)
+    })
+    .await
 }
 
 /// A rollout at rest on eu-1, by the HTTPRoute `public`, with its clients and its history.

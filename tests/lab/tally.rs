@@ -12,8 +12,8 @@ pub struct Tally(Mutex<Counts>);
 struct Counts {
     requests: BTreeMap<(String, u16), u64>,
     hosts: BTreeMap<String, u64>,
-    /// By service, and whether the request had the header `x-canary`.
-    sorts: BTreeMap<(String, bool), u64>,
+    /// By service and user agent.
+    agents: BTreeMap<(String, String), u64>,
     latencies: BTreeMap<String, Latency>,
 }
 
@@ -31,12 +31,12 @@ pub fn service(host: &str) -> &str {
 }
 
 impl Tally {
-    pub fn count(&self, host: &str, is_canary: bool, code: u16, took: Duration) {
+    pub fn count(&self, host: &str, agent: &str, code: u16, took: Duration) {
         let service = service(host).to_owned();
         let mut counts = self.0.lock().unwrap();
         *counts.requests.entry((service.clone(), code)).or_default() += 1;
         *counts.hosts.entry(host.to_owned()).or_default() += 1;
-        *counts.sorts.entry((service.clone(), is_canary)).or_default() += 1;
+        *counts.agents.entry((service.clone(), agent.to_owned())).or_default() += 1;
         counts.latencies.entry(service).or_default().observe(took.as_secs_f64());
     }
 
@@ -46,14 +46,14 @@ impl Tally {
         counts.requests.iter().filter(|((name, _), _)| name == service).map(|(_, count)| count).sum()
     }
 
-    /// Requests of a service that had the header `x-canary`, or that had it not.
-    pub fn received_of(&self, service: &str, is_canary: bool) -> u64 {
-        self.0.lock().unwrap().sorts.get(&(service.to_owned(), is_canary)).copied().unwrap_or_default()
-    }
-
     /// Requests that came with exactly this Host header.
     pub fn received_as(&self, host: &str) -> u64 {
         self.0.lock().unwrap().hosts.get(host).copied().unwrap_or_default()
+    }
+
+    /// Requests of a service that came with exactly this `user-agent`; the empty one is none.
+    pub fn received_from(&self, service: &str, agent: &str) -> u64 {
+        self.0.lock().unwrap().agents.get(&(service.to_owned(), agent.to_owned())).copied().unwrap_or_default()
     }
 
     /// The text exposition format, version 0.0.4.

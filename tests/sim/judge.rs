@@ -50,6 +50,8 @@ pub struct Judge {
     /// The last known good distribution: where it began, or what stood proven to the end.
     good: Weights,
     shown: Option<Shown>,
+    /// What they showed before that.
+    shown_before: Option<Shown>,
     /// The highest weight that each member showed everywhere since the last declaration.
     reached: Weights,
     /// The rollout as it is stored.
@@ -93,6 +95,7 @@ impl Judge {
             start: scenario.start.clone(),
             good: scenario.start.clone(),
             shown: None,
+            shown_before: None,
             reached: scenario.start.clone(),
             rollout: None,
             status: Value::Null,
@@ -269,24 +272,26 @@ impl Judge {
         };
     }
 
-    /// I17: no traffic is on a canary that is led elsewhere, and the primary becomes what the canary has proven.
+    /// I17: no traffic is on a Service that is led elsewhere, and the primary becomes what the canary has proven, be it
+    /// before it got everything.
     fn judge_lead(&mut self, world: &World, change: &Change, member: &str) {
-        let canary = self.routes.values().map(|route| at(&route.weights, "canary")).max().unwrap_or(0);
-        if change.name.ends_with("-canary") && canary > 0 {
-            self.break_rule(world, format!("I17: {} is led to {member} with {canary} on it", change.name));
+        let Some((_, slot @ ("primary" | "canary"))) = change.name.rsplit_once('-') else { return };
+        let carried = self.routes.values().map(|route| at(&route.weights, slot)).max().unwrap_or(0);
+        if carried > 0 {
+            self.break_rule(world, format!("I17: {} is led to {member} with {carried} on it", change.name));
         }
-        if !change.name.ends_with("-primary") {
+        if slot == "canary" {
             return;
         }
-        let stood = self.shown.as_ref().is_some_and(|shown| {
-            let time = shown.until.unwrap_or(change.at).duration_since(shown.since);
-            at(&shown.weights, "canary") >= 60 && time >= seconds(DWELL)
-        });
-        let since = self.shown.as_ref().map(|shown| shown.since);
         let proven = world.fleet().members.get(member).and_then(|found| found.proven);
-        let evidence = proven.is_some_and(|(_, about)| since.is_some_and(|since| about >= since));
+        let proves = |shown: &Shown| {
+            let time = shown.until.unwrap_or(change.at).duration_since(shown.since);
+            let evidence = proven.is_some_and(|(_, about)| about >= shown.since);
+            at(&shown.weights, "canary") >= 60 && time >= seconds(DWELL) && evidence
+        };
+        let stood = [&self.shown, &self.shown_before].into_iter().flatten().any(proves);
         let same = self.leads.get(&change.name.replace("-primary", "-canary")).map(String::as_str) == Some(member);
-        if !(stood && evidence && same) {
+        if !(stood && same) {
             self.break_rule(world, format!("I17: {} becomes {member}, which was not proven", change.name));
         }
     }
@@ -482,7 +487,7 @@ impl Judge {
         if self.stepped && self.shown.as_ref().is_some_and(|shown| shown.weights != weights) {
             self.new_target = false;
         }
-        self.shown = Some(Shown { weights, since: now, until: None });
+        self.shown_before = self.shown.replace(Shown { weights, since: now, until: None });
     }
 
     fn see_rollout(&mut self, world: &World, change: &Change, by_hub: bool) {
@@ -624,7 +629,12 @@ fn by_member(weights: &Weights, service: &str) -> Weights {
     let prefix = format!("{service}-");
     let member =
         |name: &str| if name == service { "primary" } else { name.strip_prefix(&prefix).unwrap_or(name) }.to_owned();
-    weights.iter().map(|(name, weight)| (member(name), *weight)).collect()
+    // The Service that the primary was made like may stand beside it.
+    let mut sums = Weights::new();
+    for (name, weight) in weights {
+        *sums.entry(member(name)).or_default() += weight;
+    }
+    sums
 }
 
 fn distribution(value: &Value) -> Weights {

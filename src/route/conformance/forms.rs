@@ -10,8 +10,8 @@ use serde_json::json;
 use super::capability::Split;
 use super::world::object;
 use super::*;
-use crate::api::Backend;
 use crate::api::member::HostHeader;
+use crate::api::{Backend, CANARY, PRIMARY, ServiceCopy};
 use crate::backend::Reach;
 
 /// One form of route and the objects that are there before the hub's first write.
@@ -21,6 +21,8 @@ pub struct Form {
     pub service: ServiceSpec,
     pub route: Route,
     pub endpoints: BTreeMap<String, Reach>,
+    /// Service mode: what primary and canary are.
+    pub copies: BTreeMap<String, ServiceCopy>,
     pub objects: Vec<DynamicObject>,
     /// Objects of others that count for its own.
     pub neighbours: Vec<Arc<DynamicObject>>,
@@ -166,7 +168,21 @@ impl Form {
         };
         let endpoints = ["eu-1", "eu-2", "eu-3"].map(|member| (member.to_owned(), reach(member))).into();
         let objects = objects.iter().map(|yaml| object(yaml)).collect();
-        Self { name, route: service.routes[0].clone(), service, endpoints, objects, neighbours: Vec::new(), initially }
+        let (copies, neighbours) = (BTreeMap::new(), Vec::new());
+        Self { name, route: service.routes[0].clone(), service, endpoints, copies, objects, neighbours, initially }
+    }
+
+    /// The same in service mode: the user's own Service stands in it where eu-1 did, and the canary where eu-2 did.
+    pub fn in_service_mode(mut self) -> Self {
+        let reach = self.endpoints["eu-1"].clone();
+        self.endpoints = [PRIMARY, CANARY].map(|slot| (slot.to_owned(), reach.clone())).into();
+        self.copies = [PRIMARY, CANARY].map(|slot| (slot.to_owned(), ServiceCopy::default())).into();
+        for object in &mut self.objects {
+            let text = serde_json::to_string(object).unwrap();
+            let text = text.replace("\"shop-eu-1\"", "\"shop\"").replace("shop-eu-2", "shop-canary");
+            *object = serde_json::from_str(&text).unwrap();
+        }
+        self
     }
 
     fn beside(mut self, objects: &[&str]) -> Self {

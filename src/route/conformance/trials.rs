@@ -209,6 +209,7 @@ fn defaults_that_an_api_server_adds_change_nothing() {
     tried["backendRefs"][0]["group"] = json!("");
     tried["timeouts"] = json!({"request": "10s"});
     assert_eq!((world.live().trial, world.weights()), (Some(trial), weights));
+    assert_eq!(world.entry(&distribution([50, 0, 50], 1), 3), Entry::Done, "nothing is left to name");
 }
 
 #[test]

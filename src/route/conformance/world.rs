@@ -51,7 +51,7 @@ impl World {
             service: &self.form.service,
             total: self.total,
             endpoints: &self.form.endpoints,
-            copies: &crate::route::NO_COPIES,
+            copies: &self.form.copies,
             neighbours: &self.form.neighbours,
         }
     }

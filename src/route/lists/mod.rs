@@ -3,7 +3,7 @@
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
-use super::json::{items, put};
+use super::json::{items, put, with};
 use super::weights::{self, Raw};
 use super::{Context, RouteError, describe};
 use crate::api::{Distribution, PRIMARY, RequestMatch};
@@ -81,22 +81,27 @@ impl Lists {
     ) -> Result<(), RouteError> {
         for index in self.select(object, selected)? {
             let mut services = self.services(object, index).to_vec();
-            let is_named = |member: &&String| {
-                let backend = backend::name(context.service, member);
-                services.iter().any(|service| !is_mirror(service) && backend_name(context, service) == backend)
-            };
-            let missing: Vec<&String> = members.iter().filter(|member| !is_named(member)).collect();
+            let missing: Vec<&String> = members.iter().filter(|member| !is_named(context, &services, member)).collect();
             if missing.is_empty() {
                 continue;
             }
             if services.iter().all(|service| service.get("weight").is_none()) {
                 services.iter_mut().filter(|service| !is_mirror(service)).for_each(|service| put(service, "weight", 1));
             }
-            services.extend(missing.into_iter().map(|member| self.service(context, member, 0, None)));
+            let added: Vec<Value> =
+                missing.into_iter().map(|member| self.added(context, member, 0, &services)).collect();
+            services.extend(added);
             let services = self.fit(object, services)?;
             self.put(object, index, services);
         }
         Ok(())
+    }
+
+    /// A selected rule sends requests to the user's own Service.
+    pub fn has_apex(&self, context: &Context<'_>, object: &DynamicObject, selected: &[String]) -> bool {
+        let selected = self.select(object, selected).unwrap_or_default();
+        let sends = |service: &Value| is_apex(context, service) && service.get("weight") != Some(&0.into());
+        selected.into_iter().flat_map(|index| self.services(object, index)).any(sends)
     }
 
     /// What the selected rules hold, by the rule's name.
@@ -184,7 +189,11 @@ impl Lists {
                 backend_name(context, service)
             ))),
         };
-        services.iter().map(raw).collect()
+        // Of the primary and the Service that it replaces, one has nothing yet or any more, and says nothing.
+        let replaced = services.iter().any(|service| is_apex(context, service));
+        let primary = backend::name(context.service, PRIMARY);
+        let is_idle = |service: &Value| weight(service) == Some(0.into()) && backend_name(context, service) == primary;
+        services.iter().filter(|service| !(replaced && is_idle(service))).map(raw).collect()
     }
 
     fn weighted(
@@ -196,8 +205,9 @@ impl Lists {
     ) -> Result<Vec<Value>, RouteError> {
         let mut waiting = weights::nonzero(weights);
         let mut services = Vec::new();
-        for service in self.services(object, index) {
-            let name = backend_name(context, service);
+        let live = self.services(object, index);
+        for service in live {
+            let name = own_name(context, service);
             match backend::member(context, &name).filter(|_| !is_mirror(service)) {
                 Some(member) => services.push(self.service(
                     context,
@@ -205,11 +215,19 @@ impl Lists {
                     waiting.remove(member).unwrap_or_default(),
                     Some(service),
                 )),
+                // A data plane may forget a backend before it learns that no route sends anybody there.
+                None if is_apex(context, service) => services.push(with(service, "weight", 0)),
                 None => services.push(service.clone()),
             }
         }
-        services.extend(waiting.iter().map(|(member, weight)| self.service(context, member, *weight, None)));
+        services.extend(waiting.iter().map(|(member, weight)| self.added(context, member, *weight, live)));
         self.fit(object, services)
+    }
+
+    /// A Service that is not in a rule yet. The primary takes over what the user wrote into the one that stood for it.
+    fn added(&self, context: &Context<'_>, member: &str, weight: u32, others: &[Value]) -> Value {
+        let apex = others.iter().find(|service| is_apex(context, service)).filter(|_| member == PRIMARY);
+        self.service(context, member, weight, apex)
     }
 
     /// A Service at 0 keeps what its user wrote into it; where there are too many, those at 0 go.
@@ -242,8 +260,14 @@ impl Lists {
 }
 
 /// Service mode: the user's own Service is what the primary was made like; a route that names it is taken over so.
-fn is_apex(context: &Context<'_>, name: &str) -> bool {
-    !context.copies.is_empty() && name == context.service.name
+fn is_apex(context: &Context<'_>, service: &Value) -> bool {
+    !context.copies.is_empty() && !is_mirror(service) && own_name(context, service) == context.service.name
+}
+
+/// A member's backend stands in a rule by its own name.
+fn is_named(context: &Context<'_>, services: &[Value], member: &str) -> bool {
+    let backend = backend::name(context.service, member);
+    services.iter().any(|service| !is_mirror(service) && own_name(context, service) == backend)
 }
 
 /// A mirrored Service gets copies and no share.
@@ -251,8 +275,13 @@ pub(super) fn is_mirror(service: &Value) -> bool {
     service.get("mirror").and_then(Value::as_bool).unwrap_or_default()
 }
 
-/// The Service's name; with its kind or namespace where it is not a Service of the rollout's namespace, so that it is no member's.
+/// The name of the backend for which a Service stands.
 fn backend_name(context: &Context<'_>, service: &Value) -> String {
+    if is_apex(context, service) { backend::name(context.service, PRIMARY) } else { own_name(context, service) }
+}
+
+/// The Service's name; with its kind or namespace where it is not a Service of the rollout's namespace, so that it is no member's.
+fn own_name(context: &Context<'_>, service: &Value) -> String {
     let text = |key| service.get(key).and_then(Value::as_str).unwrap_or_default();
     let name = match text("namespace") {
         "" => text("name").to_owned(),
@@ -260,7 +289,6 @@ fn backend_name(context: &Context<'_>, service: &Value) -> String {
         namespace => format!("{namespace}/{}", text("name")),
     };
     match (text("group"), text("kind")) {
-        ("", "" | "Service") if is_apex(context, &name) => backend::name(context.service, PRIMARY),
         ("", "" | "Service") => name,
         (_, kind) => format!("{kind}/{name}"),
     }

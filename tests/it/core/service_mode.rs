@@ -4,6 +4,7 @@ use cutover::api::{
     CANARY, DeletionPolicy, Distribution, PRIMARY, Phase, Reason, Verb, request::RequestState, status::Outcome,
 };
 use cutover::rollout::input::Accepted;
+use jiff::SignedDuration;
 
 use super::world::{Crash, Metrics, World, Writes, of, spec};
 
@@ -42,6 +43,11 @@ fn outcome(world: &World) -> Option<Outcome> {
     world.status.run.as_ref().and_then(|run| run.outcome)
 }
 
+/// What passed is recorded as what the primary shall be.
+fn is_promoted(world: &World) -> bool {
+    world.status.run.as_ref().is_some_and(|run| run.promoting_since.is_some())
+}
+
 /// One round of probes and one pass, a second apart from the next.
 fn tick(world: &mut World) {
     world.probe();
@@ -74,8 +80,10 @@ fn a_changed_service_goes_through_its_ramp_and_what_passed_becomes_the_primary()
     let mut world = ramp();
     world.point(NEW);
     until(&mut world, |world| world.status.phase == Phase::Promoting);
+    assert_eq!(written(&world), [split(80, 20), split(60, 40), split(40, 60), split(0, 100)]);
+    until(&mut world, is_promoted);
     assert_eq!((world.leads(PRIMARY), world.leads(CANARY)), (OLD, NEW), "recorded first, then done");
-    assert_eq!(written(&world), [split(80, 20), split(60, 40), split(40, 60)]);
+    assert_eq!(world.live(), split(0, 100), "nobody is sent to a Service that changes");
     until(&mut world, |world| world.status.phase == Phase::Succeeded);
     assert_eq!(written(&world).last(), Some(&split(100, 0)));
     assert_eq!((world.leads(PRIMARY), world.leads(CANARY)), (NEW, NEW));
@@ -92,7 +100,7 @@ fn step_weights_are_the_canarys_shares() {
     world.point(NEW);
     until(&mut world, |world| world.status.phase == Phase::Succeeded);
     let primaries: Vec<u32> = written(&world).iter().map(|weights| weights[PRIMARY]).collect();
-    assert_eq!(primaries, [99, 98, 90, 20, 100]);
+    assert_eq!(primaries, [99, 98, 90, 20, 0, 100]);
 }
 
 /// Scenario 7 and 27; a failed revision is not tried again by itself.
@@ -187,7 +195,7 @@ fn the_old_services_declared_again_are_a_rollback_at_once() {
 fn a_change_while_the_primary_is_promoted_is_not_promoted_with_it() {
     let mut world = ramp();
     world.point(NEW);
-    until(&mut world, |world| world.status.phase == Phase::Promoting);
+    until(&mut world, is_promoted);
     world.point(NEWER);
     until(&mut world, |world| !world.status.history.is_empty());
     assert_eq!((world.status.history[0].outcome, world.leads(PRIMARY)), (Outcome::Succeeded, NEW));
@@ -200,7 +208,7 @@ fn a_change_while_the_primary_is_promoted_is_not_promoted_with_it() {
 fn a_primary_that_dies_while_it_is_promoted_leaves_the_traffic_on_the_canary() {
     let mut world = ramp();
     world.point(NEW);
-    until(&mut world, |world| world.status.phase == Phase::Promoting);
+    until(&mut world, is_promoted);
     world.down.insert(PRIMARY.to_owned());
     world.run_for(20);
     assert_eq!(world.live(), split(0, 100), "{:?}", world.status);
@@ -230,7 +238,7 @@ fn a_rollout_is_initialized_when_its_routes_name_the_primary() {
 fn the_old_services_without_analysis_end_a_promotion_that_cannot_go_on() {
     let mut world = ramp();
     world.point(NEW);
-    until(&mut world, |world| world.status.phase == Phase::Promoting);
+    until(&mut world, is_promoted);
     world.down.extend([PRIMARY.to_owned(), CANARY.to_owned()]);
     world.run_for(30);
     world.point(OLD).run_for(30);
@@ -241,11 +249,35 @@ fn the_old_services_without_analysis_end_a_promotion_that_cannot_go_on() {
     assert_eq!(world.live(), split(100, 0));
 }
 
+/// A data plane that learns of it later would refuse requests that are sent there at once.
+#[test]
+fn a_service_that_was_changed_gets_no_traffic_before_the_settle_is_over() {
+    let mut world = ramp();
+    world.point(NEW);
+    for (slot, all_or_some) in [(CANARY, split(80, 20)), (PRIMARY, split(100, 0))] {
+        until(&mut world, |world| world.leads(slot) == NEW);
+        let changed = world.now;
+        until(&mut world, |world| world.live() == all_or_some);
+        // It is made in the pass after the one that decides, a second later.
+        assert!(world.now.duration_since(changed) >= SignedDuration::from_secs(5 - 1), "{slot}");
+    }
+}
+
+#[test]
+fn a_run_can_be_aborted_until_the_primary_is_changed() {
+    let mut world = ramp();
+    world.point(NEW);
+    until(&mut world, |world| world.live() == split(0, 100));
+    world.ask(Verb::Abort);
+    until(&mut world, |world| world.status.phase == Phase::RolledBack);
+    assert_eq!((world.live(), world.leads(PRIMARY)), (split(100, 0), OLD));
+}
+
 #[test]
 fn nobody_aborts_what_has_passed() {
     let mut world = ramp();
     world.point(NEW);
-    until(&mut world, |world| world.status.phase == Phase::Promoting);
+    until(&mut world, is_promoted);
     world.ask(Verb::Abort).pass();
     let (_, state, reason) = world.answered.last().unwrap();
     assert_eq!(*state, RequestState::Refused);
@@ -279,10 +311,10 @@ fn several_services_move_in_lockstep_and_one_that_is_gone_changes_nothing() {
 
 #[test]
 fn a_crash_at_any_action_of_a_run_changes_nothing_of_its_end() {
-    for moment in 0..130 {
+    for moment in 0..160 {
         let mut world = with("{bake: 12s, ramp: {stepWeights: [20, 50]}}");
         world.point(NEW);
-        for passed in 0..130 {
+        for passed in 0..160 {
             world.probe();
             world.pass_until(if passed == moment { Crash::AfterStatus } else { Crash::Never });
             world.pass_until(if passed == moment { Crash::AfterAction(0) } else { Crash::Never });

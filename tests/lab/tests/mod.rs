@@ -19,7 +19,9 @@ mod mirror;
 mod people;
 mod plans;
 mod promotion;
+mod requests_that_match;
 mod routes;
+mod service_mode;
 mod services;
 mod skipper;
 mod skipper_matches;
@@ -39,8 +41,10 @@ pub fn all() -> Vec<Test> {
         verdicts::TESTS,
         targets::TESTS,
         routes::TESTS,
+        service_mode::TESTS,
         services::TESTS,
         mirror::TESTS,
+        requests_that_match::TESTS,
         people::TESTS,
         credentials::TESTS,
         inputs::TESTS,

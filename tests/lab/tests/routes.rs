@@ -7,8 +7,7 @@ use crate::{
     load::{Load, Plan},
     rollout::{PATIENCE, Rollout, declaration, promoted_steps, steps, to_eu_3},
     runner::{Scene, Test},
-    shares::assert_shares,
-    stage::{host, steady_load},
+    stage::{all_at, host, steady_load},
     wait::{eventually, seconds},
 };
 use anyhow::{Context, Result, ensure};
@@ -260,14 +259,4 @@ async fn switched(scene: Scene) -> Result<()> {
     rollout.stands(Phase::RolledBack, Reason::Aborted).await?;
     all_at(&scene, &load, "eu-1").await?;
     load.stop().await.assert_all_ok()
-}
-
-/// From some moment on this member gets every request for five seconds.
-async fn all_at(scene: &Scene, load: &Load, member: &str) -> Result<()> {
-    eventually(&format!("all requests at {member}"), PATIENCE, async || {
-        let before = scene.received(&scene.namespace);
-        load.goes_on_for(seconds(5)).await?;
-        assert_shares(&before, &scene.received(&scene.namespace), &[(member, 100)], 0.5)
-    })
-    .await
 }

@@ -36,6 +36,8 @@ pub const TESTS: &[Test] = &[
 ];
 
 const POINTS: f64 = 5.0;
+/// The user agent whose requests are chosen.
+const TESTER: &str = "tester";
 /// Requests that a condition is tried with.
 const TRIES: u64 = 20;
 
@@ -46,24 +48,24 @@ async fn promote(scene: &Scene, form: &str) -> Result<()> {
     let name = &scene.namespace;
     let steps = json!([
         {"progress": "10%", "wait": "Promotion"},
-        {"matches": [{"headers": [{"name": "x-canary", "exact": "yes"}]}], "iterations": 3, "wait": "Promotion"},
+        {"matches": [{"headers": [{"name": "user-agent", "exact": TESTER}]}], "iterations": 3, "wait": "Promotion"},
         {"progress": "50%", "wait": "Promotion"},
         {"progress": "100%", "wait": "Promotion"},
     ]);
     let rollout = declare(scene, form, steps).await?;
     let plain = steady_load(scene.skipper.address, name).await?;
     let canary = Load::start(Plan {
-        headers: vec![("x-canary", "yes".to_owned())],
+        headers: vec![("user-agent", TESTER.to_owned())],
         within: Duration::from_mins(5),
         ..Plan::new(scene.skipper.address, &host(name), u64::MAX)
     });
     rollout.edit(json!({"members": to_eu_3()})).await?;
     for (step, (of_canary, of_plain)) in (1..).zip(SHARES) {
         rollout.at_step(step).await?;
-        let before = [received(scene, true), received(scene, false)];
+        let before = [received(scene, TESTER), received(scene, "")];
         canary.sends(2_100).await?;
         plain.sends(2_100).await?;
-        let after = [received(scene, true), received(scene, false)];
+        let after = [received(scene, TESTER), received(scene, "")];
         for ((before, after), eu_3) in before.iter().zip(&after).zip([of_canary, of_plain]) {
             let within = if eu_3 == 100 { 0.0 } else { POINTS };
             assert_shares(before, after, &[("eu-1", 100 - eu_3), ("eu-3", eu_3)], within)?;
@@ -81,9 +83,9 @@ async fn promote(scene: &Scene, form: &str) -> Result<()> {
     Ok(())
 }
 
-/// What the members counted of requests with the header, or without.
-fn received(scene: &Scene, is_canary: bool) -> Received {
-    let of = |member: &'static str| scene.member(member).gateway.tally().received_of(&scene.namespace, is_canary);
+/// What the members counted of requests of a user agent.
+fn received(scene: &Scene, agent: &str) -> Received {
+    let of = |member: &'static str| scene.member(member).gateway.tally().received_from(&scene.namespace, agent);
     MEMBERS.iter().map(|member| (*member, of(member))).collect()
 }
 
