@@ -1,4 +1,4 @@
-//! Runs the tests: shared ones up to three at a time, exclusive ones alone, each in its own namespace.
+//! Runs the tests: shared ones up to five at a time, exclusive ones alone, each in its own namespace.
 
 use crate::{lab::Lab, process::tail, tests, wait::seconds};
 use anyhow::{Context, Result, anyhow};
@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-const AT_A_TIME: usize = 3;
+const AT_A_TIME: usize = 5;
 const DEADLINE: Duration = seconds(300);
 
 #[derive(Clone, Copy)]
