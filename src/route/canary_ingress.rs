@@ -10,9 +10,9 @@ use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
 use super::capability::{Capability, Extent, Matching, Values};
+use super::ingress::{ingress, lead, service_of};
 use super::json::items;
 use super::provider::{Objects, Provider};
-use super::skipper_ingress::{ingress, lead, service_of};
 use super::trial::Wanted;
 use super::weights::{self, Raw};
 use super::{Context, RouteError, describe};

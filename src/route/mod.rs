@@ -14,6 +14,7 @@ mod contour;
 pub mod editor;
 mod error;
 mod gateway_api;
+mod ingress;
 mod json;
 mod kubernetes;
 mod listed;
@@ -25,14 +26,7 @@ mod original;
 pub(crate) mod owner;
 mod provider;
 mod refusal;
-mod segments;
-mod skipper_chain;
-mod skipper_conditions;
-mod skipper_groups;
-mod skipper_ingress;
-mod skipper_matched;
-mod skipper_per_member;
-mod skipper_route_group;
+mod skipper;
 mod trial;
 mod weights;
 
@@ -54,9 +48,9 @@ use crate::api::{DeletionPolicy, Distribution, Reason, Route, ServiceSpec};
 use crate::rollout::RouteKey;
 use crate::rollout::input::{Accepted, LiveRoute, Mark, Problem, RouteSeen};
 use owner::Owner;
-use skipper_ingress::WeightedIngress;
-use skipper_per_member::IngressPerMember;
-use skipper_route_group::RouteGroup;
+use skipper::per_member::IngressPerMember;
+use skipper::route_group::RouteGroup;
+use skipper::weighted::WeightedIngress;
 pub use trial::Wanted;
 
 fn provider(route: &Route) -> Box<dyn Provider + '_> {
@@ -80,9 +74,9 @@ pub const fn capabilities() -> [&'static Capability; 8] {
     [
         GatewayApiRoute::CAPABILITY,
         ContourRoute::CAPABILITY,
-        &skipper_route_group::CAPABILITY,
-        &skipper_ingress::CAPABILITY,
-        &skipper_per_member::CAPABILITY,
+        &skipper::route_group::CAPABILITY,
+        &skipper::weighted::CAPABILITY,
+        &skipper::per_member::CAPABILITY,
         &nginx::CAPABILITY,
         &aliyun_alb::CAPABILITY,
         &kubernetes::CAPABILITY,

@@ -1,6 +1,6 @@
 //! Several objects for one route: no traffic is ever uncovered, wherever the writes stop.
 
-use super::super::segments::Segment;
+use super::super::skipper::segments::Segment;
 use super::*;
 use crate::api::{Matched, Trial};
 

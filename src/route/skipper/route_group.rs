@@ -7,21 +7,21 @@
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::capability::{Applied, Capability, Leads, Mirroring, Shape, Split, Verified};
-use super::json::{contains, items, put};
-use super::provider::{Objects, Provider, only, resource};
-use super::refusal::{no_tls, other_sni, refuse};
-use super::skipper_conditions::{MATCHING, alternatives};
-use super::skipper_groups::{Group, groups, template, text};
-use super::trial::{self, Wanted};
-use super::{Context, RouteError, describe, weights};
+use super::conditions::{MATCHING, alternatives};
+use super::groups::{Group, groups, template, text};
 use crate::api::service::SkipperRoute;
 use crate::api::{Backend, Distribution, Matched, Trial};
 use crate::backend;
 use crate::rollout::input::Problem;
+use crate::route::capability::{Applied, Capability, Leads, Mirroring, Shape, Split, Verified};
+use crate::route::json::{contains, items, put};
+use crate::route::provider::{Objects, Provider, only, resource};
+use crate::route::refusal::{no_tls, other_sni, refuse};
+use crate::route::trial::{self, Wanted};
+use crate::route::{Context, RouteError, describe, weights};
 
 /// What this form can do.
-pub(super) const CAPABILITY: Capability = Capability {
+pub(in crate::route) const CAPABILITY: Capability = Capability {
     route: "skipper, form RouteGroup",
     object: "RouteGroup of Skipper, with a `TrafficSegment` route per member",
     split: Split::Weights { members: None, parts: None },
@@ -39,7 +39,7 @@ pub(super) const CAPABILITY: Capability = Capability {
 };
 
 /// Form `RouteGroup`.
-pub(super) struct RouteGroup<'r>(pub &'r SkipperRoute);
+pub(in crate::route) struct RouteGroup<'r>(pub &'r SkipperRoute);
 
 impl Provider for RouteGroup<'_> {
     fn resource(&self) -> ApiResource {

@@ -6,25 +6,26 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::capability::{Applied, Capability, Extent, Leads, Matching, Mirroring, Shape, Split, Verified};
-use super::json::items;
-use super::owner::Owner;
-use super::provider::{Objects, Provider};
-use super::refusal::{other_sni, refuse};
+use super::chain::{order, place, places, segment, without_overlaps, writes};
+use super::conditions::{MATCHING, alternatives};
+use super::matched::{self, PREDICATE, beside, lead_alike, like, predicates, put_predicates, with};
 use super::segments::{self, Segment};
-use super::skipper_chain::{order, place, places, segment, without_overlaps, writes};
-use super::skipper_conditions::{MATCHING, alternatives};
-use super::skipper_ingress::{draft, ingress, lead, service_of};
-use super::skipper_matched::{self, PREDICATE, beside, lead_alike, like, predicates, put_predicates, with};
-use super::trial::Wanted;
-use super::{Context, RouteError, describe, weights};
+use super::weighted::draft;
 use crate::api::service::SkipperRoute;
 use crate::api::{Backend, Distribution, Matched, Trial};
 use crate::backend::{self, Reach};
 use crate::rollout::input::Problem;
+use crate::route::capability::{Applied, Capability, Extent, Leads, Matching, Mirroring, Shape, Split, Verified};
+use crate::route::ingress::{ingress, lead, service_of};
+use crate::route::json::items;
+use crate::route::owner::Owner;
+use crate::route::provider::{Objects, Provider};
+use crate::route::refusal::{no_tls, other_sni, refuse};
+use crate::route::trial::Wanted;
+use crate::route::{Context, RouteError, describe, weights};
 
 /// What this form can do.
-pub(super) const CAPABILITY: Capability = Capability {
+pub(in crate::route) const CAPABILITY: Capability = Capability {
     route: "skipper, form IngressPerMember",
     object: "Ingress of Skipper per member, each with a `TrafficSegment`",
     split: Split::Weights { members: None, parts: None },
@@ -44,7 +45,7 @@ pub(super) const CAPABILITY: Capability = Capability {
 };
 
 /// Form `IngressPerMember`.
-pub(super) struct IngressPerMember<'r>(pub &'r SkipperRoute);
+pub(in crate::route) struct IngressPerMember<'r>(pub &'r SkipperRoute);
 
 impl Provider for IngressPerMember<'_> {
     fn resource(&self) -> ApiResource {
@@ -77,9 +78,7 @@ impl Provider for IngressPerMember<'_> {
     fn problems(&self, context: &Context<'_>) -> Vec<Problem> {
         match context.service.backend {
             Backend::ExternalName(_) => refuse(context, |reach| other_sni(reach).or_else(|| other_scheme(reach))),
-            Backend::EndpointSlice(_) => {
-                refuse(context, |reach| super::refusal::no_tls(reach, "Skipper sends no SNI to addresses"))
-            }
+            Backend::EndpointSlice(_) => refuse(context, |reach| no_tls(reach, "Skipper sends no SNI to addresses")),
             Backend::ClusterIp(_) => Vec::new(),
         }
     }
@@ -135,7 +134,7 @@ impl Provider for IngressPerMember<'_> {
 
     fn order(&self, context: &Context<'_>, before: Objects<'_>, after: Objects<'_>) -> Vec<usize> {
         let ((plain, _), (plain_after, _)) = (parted(context, before), parted(context, after));
-        skipper_matched::order(writes(context, plain, plain_after), after)
+        matched::order(writes(context, plain, plain_after), after)
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::cmp::Ordering;
 
-use super::RouteError;
-use super::weights::Raw;
+use crate::route::RouteError;
+use crate::route::weights::Raw;
 
 /// A half-open part of [0, 1).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Segment {
+pub(in crate::route) struct Segment {
     pub start: f64,
     pub end: f64,
 }

@@ -8,10 +8,10 @@
 use kube::ResourceExt;
 use kube::core::DynamicObject;
 
-use super::provider::Objects;
+use super::matched::PREDICATE;
 use super::segments::{self, Segment};
-use super::skipper_matched::PREDICATE;
-use super::{Context, RouteError, describe, mark};
+use crate::route::provider::Objects;
+use crate::route::{Context, RouteError, describe, mark};
 
 /// Places that a mark may name: the 64 members of a rollout, and those that left it.
 const MAX_PLACES: usize = 1024;

@@ -7,10 +7,11 @@ use kube::ResourceExt;
 use kube::core::DynamicObject;
 use serde_json::json;
 
-use super::json::{contains, put};
-use super::provider::Objects;
-use super::skipper_ingress::{WEIGHTS, ingress};
+use super::weighted::WEIGHTS;
 use crate::api::{ORIGINAL_ANNOTATION, TRIAL_ANNOTATION, WRITE_ANNOTATION};
+use crate::route::ingress::ingress;
+use crate::route::json::{contains, put};
+use crate::route::provider::Objects;
 
 /// The annotation with an Ingress's predicates.
 pub(super) const PREDICATE: &str = "zalando.org/skipper-predicate";

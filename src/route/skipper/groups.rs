@@ -3,13 +3,13 @@
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
-use super::json::{items, put};
 use super::segments::{self, Segment};
-use super::weights::{self, Raw};
-use super::{Context, RouteError, describe};
 use crate::api::Distribution;
 use crate::api::member::HostHeader;
 use crate::backend;
+use crate::route::json::{items, put};
+use crate::route::weights::{self, Raw};
+use crate::route::{Context, RouteError, describe};
 
 /// Routes that share everything but their place in [0, 1).
 pub(super) struct Group {

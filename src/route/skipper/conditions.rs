@@ -3,9 +3,9 @@
 //! All of them are regular expressions over the whole value: of two `Header` predicates on one header Skipper keeps the
 //! last alone, and of two names that differ in case one. A text is quoted, so that no value is more than a value.
 
-use super::capability::{Extent, Matching, Regexes, Values};
 use crate::api::matches::{FieldMatch, Value};
 use crate::api::{Matched, RequestMatch};
+use crate::route::capability::{Extent, Matching, Regexes, Values};
 
 /// Every condition is a predicate, and a route has as many of them as it needs.
 pub(super) const MATCHING: Matching =

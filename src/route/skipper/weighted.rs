@@ -6,24 +6,25 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Map, Value, json};
 
-use super::capability::{Applied, Capability, Extent, Leads, Matching, Mirroring, Shape, Split, Verified};
-use super::json::{items, put};
-use super::provider::{Objects, Provider, only, resource};
-use super::refusal::{no_host, no_tls, refuse};
-use super::skipper_conditions::{MATCHING, alternatives};
-use super::skipper_matched::{self, beside, lead_alike, like, predicates, put_predicates, with};
-use super::trial::Wanted;
-use super::weights::{self, Raw};
-use super::{Context, RouteError, describe};
+use super::conditions::{MATCHING, alternatives};
+use super::matched::{self, beside, lead_alike, like, predicates, put_predicates, with};
 use crate::api::service::SkipperRoute;
 use crate::api::{Backend, Distribution, Matched, Trial};
 use crate::backend;
 use crate::rollout::input::Problem;
+use crate::route::capability::{Applied, Capability, Extent, Leads, Matching, Mirroring, Shape, Split, Verified};
+use crate::route::ingress::{ingress, lead, service_of};
+use crate::route::json::items;
+use crate::route::provider::{Objects, Provider, only};
+use crate::route::refusal::{no_host, no_tls, refuse};
+use crate::route::trial::Wanted;
+use crate::route::weights::{self, Raw};
+use crate::route::{Context, RouteError, describe};
 
 pub(super) const WEIGHTS: &str = "zalando.org/backend-weights";
 
 /// What this form can do.
-pub(super) const CAPABILITY: Capability = Capability {
+pub(in crate::route) const CAPABILITY: Capability = Capability {
     route: "skipper, form Ingress",
     object: "Ingress of Skipper, with `zalando.org/backend-weights`",
     split: Split::Weights { members: None, parts: None },
@@ -48,11 +49,7 @@ pub(super) const CAPABILITY: Capability = Capability {
 const CHOSEN: usize = 1;
 
 /// Form `Ingress`.
-pub(super) struct WeightedIngress<'r>(pub &'r SkipperRoute);
-
-pub(super) fn ingress() -> ApiResource {
-    resource("networking.k8s.io", "v1", "Ingress", "ingresses")
-}
+pub(in crate::route) struct WeightedIngress<'r>(pub &'r SkipperRoute);
 
 impl Provider for WeightedIngress<'_> {
     fn resource(&self) -> ApiResource {
@@ -143,7 +140,7 @@ impl Provider for WeightedIngress<'_> {
     }
 
     fn order(&self, _context: &Context<'_>, _before: Objects<'_>, after: Objects<'_>) -> Vec<usize> {
-        skipper_matched::order(vec![0], after)
+        matched::order(vec![0], after)
     }
 
     fn held(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
@@ -216,18 +213,6 @@ pub(super) fn draft(name: &str, context: &Context<'_>, hosts: &[String], members
     let paths = leading(context, &json!({"path": "/", "pathType": "Prefix"}), members);
     let rules: Vec<Value> = hosts.iter().map(|host| json!({"host": host, "http": {"paths": paths}})).collect();
     DynamicObject::new(name, &ingress()).within(context.namespace).data(json!({"spec": {"rules": rules}}))
-}
-
-/// The Service that a path leads to.
-pub(super) fn service_of(path: &Value) -> &str {
-    path.pointer("/backend/service/name").and_then(Value::as_str).unwrap_or_default()
-}
-
-/// Leads a path to a member's backend.
-pub(super) fn lead(path: &mut Value, context: &Context<'_>, member: &str) {
-    let service =
-        json!({"name": backend::name(context.service, member), "port": {"number": backend::port(context, member)}});
-    put(path, "backend", json!({"service": service}));
 }
 
 /// Every rule's paths; those that differ only in their backend stand together.
