@@ -24,6 +24,11 @@ const CARRIED: [&str; 12] = [
     "loadBalancerSourceRanges",
     "allocateLoadBalancerNodePorts",
 ];
+/// Of those, what only a load balancer has a use for, what a name has none for, and what needs ports on nodes. When a type
+/// changes the API server drops them, but may show them for a moment.
+const OF_LOAD_BALANCERS: [&str; 3] = ["loadBalancerClass", "loadBalancerSourceRanges", "allocateLoadBalancerNodePorts"];
+const NOT_OF_NAMES: [&str; 2] = ["internalTrafficPolicy", "trafficDistribution"];
+const OF_NODE_PORTS: [&str; 1] = ["externalTrafficPolicy"];
 /// Fields of a port that are carried.
 const PORT: [&str; 5] = ["name", "port", "protocol", "appProtocol", "targetPort"];
 /// Annotations of tools that would take the copy for the original.
@@ -77,8 +82,9 @@ impl ServiceCopy {
 
 fn carried_spec(spec: &Value) -> Map<String, Value> {
     let given = |key: &str| spec.get(key).filter(|value| !value.is_null()).cloned();
-    let mut carried: Map<String, Value> =
-        CARRIED.iter().filter_map(|key| Some(((*key).to_owned(), given(key)?))).collect();
+    let kind = spec.get("type").and_then(Value::as_str).unwrap_or("ClusterIP");
+    let in_use = CARRIED.iter().filter(|key| has_a_use(kind, key));
+    let mut carried: Map<String, Value> = in_use.filter_map(|key| Some(((*key).to_owned(), given(key)?))).collect();
     carried.entry("type").or_insert_with(|| "ClusterIP".into());
     if given("clusterIP").is_some_and(|address| address == "None") {
         carried.insert("clusterIP".to_owned(), "None".into());
@@ -87,6 +93,17 @@ fn carried_spec(spec: &Value) -> Map<String, Value> {
         carried.insert("ports".to_owned(), ports.iter().map(carried_port).collect());
     }
     carried
+}
+
+fn has_a_use(kind: &str, key: &str) -> bool {
+    match kind {
+        "LoadBalancer" => true,
+        _ if OF_LOAD_BALANCERS.contains(&key) => false,
+        "NodePort" => true,
+        _ if OF_NODE_PORTS.contains(&key) => false,
+        "ExternalName" => !NOT_OF_NAMES.contains(&key),
+        _ => true,
+    }
 }
 
 /// Left out by its user, a port's target is the port itself, and its protocol is TCP: the API server says so.
@@ -121,6 +138,20 @@ mod tests {
             "ports": [{"name": "http", "port": 80, "protocol": "TCP", "targetPort": 80, "nodePort": 30080}]
         });
         assert_eq!(copy(&declared, &[]), copy(&live, &[]));
+    }
+
+    #[test]
+    fn what_a_type_has_no_use_for_is_not_carried() {
+        let policies = |kind: &str| {
+            let spec = json!({"type": kind, "externalTrafficPolicy": "Cluster", "internalTrafficPolicy": "Cluster",
+                              "allocateLoadBalancerNodePorts": true});
+            copy(&spec, &[]).spec.keys().filter(|key| *key != "type").cloned().collect::<Vec<_>>()
+        };
+        let all = ["allocateLoadBalancerNodePorts", "externalTrafficPolicy", "internalTrafficPolicy"];
+        assert_eq!(policies("LoadBalancer"), all);
+        assert_eq!(policies("NodePort"), all[1..]);
+        assert_eq!(policies("ClusterIP"), all[2..]);
+        assert_eq!(policies("ExternalName"), [""; 0]);
     }
 
     #[test]
