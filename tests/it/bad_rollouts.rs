@@ -117,7 +117,7 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         WHOLE_STRATEGY,
         "  strategy:\n    ramp: {maxWeight: 50}\n",
         &[
-            "12: spec.strategy.ramp: has neither stepWeight nor stepWeights; give one of the two",
+            "12: spec.strategy.ramp: has none of stepWeight, stepWeights and iterations; give one of them",
             "12: spec.strategy.ramp: maxWeight belongs to stepWeight; leave it out",
         ],
     ),

@@ -48,6 +48,7 @@ fn a_ramp_with_mirror_begins_with_one_step_of_copies() {
         "canary 0 primary 100, copies of 30% of all requests",
         "canary 10 primary 90",
         "canary 20 primary 80",
+        "canary 100 primary 0",
         "canary 0 primary 100",
     ];
     assert_eq!(told, expected);

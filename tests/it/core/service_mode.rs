@@ -170,10 +170,10 @@ fn a_strategy_that_is_edited_in_mid_run_is_for_the_next_one() {
     world.spec.strategy.ramp = serde_json::from_str(r#"{"stepWeights": [5, 90]}"#).unwrap();
     world.generation += 1;
     until(&mut world, |world| world.status.phase == Phase::Succeeded);
-    assert_eq!(written(&world), [split(80, 20), split(60, 40), split(40, 60), split(100, 0)]);
+    assert_eq!(written(&world), [split(80, 20), split(60, 40), split(40, 60), split(0, 100), split(100, 0)]);
     world.point(NEWER);
     until(&mut world, |world| world.status.phase == Phase::Succeeded && world.leads(PRIMARY) == NEWER);
-    assert_eq!(written(&world)[4..], [split(95, 5), split(10, 90), split(100, 0)]);
+    assert_eq!(written(&world)[5..], [split(95, 5), split(10, 90), split(0, 100), split(100, 0)]);
 }
 
 /// Scenario C.
