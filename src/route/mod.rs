@@ -1,6 +1,6 @@
 //! Routes: the objects of a mesh or ingress in which the weights live.
 //!
-//! Everything here is pure: objects in, objects out. A kind of route is one file that implements `Provider`; what is
+//! Everything here is pure: objects in, objects out. A kind of route is one `Provider` in a file of its own; what is
 //! the same for all of them (marks, claims, originals, owners, the order of writes) is done here, once.
 
 mod accepted;

@@ -13,7 +13,7 @@ use crate::api::{Backend, Distribution, Matched, Trial};
 use crate::backend;
 use crate::rollout::input::Problem;
 use crate::route::capability::{Applied, Capability, Extent, Leads, Matching, Mirroring, Shape, Split, Verified};
-use crate::route::ingress::{ingress, lead, service_of};
+use crate::route::ingress::{draft, ingress, leading, service_of};
 use crate::route::json::items;
 use crate::route::provider::{Objects, Provider, only};
 use crate::route::refusal::{no_host, no_tls, refuse};
@@ -208,13 +208,6 @@ fn chosen(
     Some(with(objects.get(CHOSEN).and_then(Option::as_ref), chosen))
 }
 
-/// A new Ingress whose only path leads to these members.
-pub(super) fn draft(name: &str, context: &Context<'_>, hosts: &[String], members: &[&String]) -> DynamicObject {
-    let paths = leading(context, &json!({"path": "/", "pathType": "Prefix"}), members);
-    let rules: Vec<Value> = hosts.iter().map(|host| json!({"host": host, "http": {"paths": paths}})).collect();
-    DynamicObject::new(name, &ingress()).within(context.namespace).data(json!({"spec": {"rules": rules}}))
-}
-
 /// Every rule's paths; those that differ only in their backend stand together.
 fn paths(object: &DynamicObject) -> Vec<(usize, Vec<Vec<Value>>)> {
     let rules = items(object.data.pointer("/spec/rules")).iter().enumerate();
@@ -256,16 +249,6 @@ fn weighted(context: &Context<'_>, mut group: Vec<Value>, weights: &Distribution
     let new = group.first().map_or_else(Vec::new, |path| leading(context, path, &missing));
     group.extend(new);
     group
-}
-
-/// Copies of a path that lead to these members.
-fn leading(context: &Context<'_>, path: &Value, members: &[&String]) -> Vec<Value> {
-    let lead = |member: &&String| {
-        let mut path = path.clone();
-        lead(&mut path, context, member);
-        path
-    };
-    members.iter().map(lead).collect()
 }
 
 fn annotated(object: &DynamicObject) -> Result<Map<String, Value>, RouteError> {
