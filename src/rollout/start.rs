@@ -6,7 +6,7 @@ use super::{
     distribution::weight,
     input::{Problem, RouteSeen},
     pass::{Pass, above, in_words},
-    plan::{PlanProblem, plan},
+    plan::{PlanProblem, plan, planned},
     ramp::ramp,
     revision::same,
     schedule, sight,
@@ -16,6 +16,7 @@ use crate::{
     api::{
         Distribution, Duration, Mode, Progress, Reason,
         status::{Pinned, PlannedStep, Run},
+        strategy::Step,
     },
     rollout::decision::Action,
 };
@@ -107,18 +108,9 @@ fn steps(pass: &Pass<'_>, start: &Distribution, target: &Distribution) -> Result
         return Ok(steps);
     }
     let last = spec.strategy.steps.last();
-    let bake = last.and_then(|step| step.bake).unwrap_or(spec.strategy.bake);
-    let wait = last.and_then(|step| step.wait);
-    Ok(vec![PlannedStep {
-        stage: String::new(),
-        progress: Some(Progress::ALL),
-        weights: target.clone(),
-        trial: None,
-        iterations: None,
-        bake,
-        wait,
-        promotes: false,
-    }])
+    let (bake, wait) = (last.and_then(|step| step.bake), last.and_then(|step| step.wait));
+    let step = Step { progress: Some(Progress::ALL), bake, wait, ..Step::default() };
+    Ok(vec![planned("", &step, spec.strategy.bake, target.clone())])
 }
 
 /// A canary that carries weight already, for an earlier target, is proven where it stands before it gets more.
@@ -126,17 +118,8 @@ fn prove_first(steps: &mut Vec<PlannedStep>, start: &Distribution, way_back: &Di
     let Some(first) = steps.first() else { return };
     let raised = |name: &String| weight(&first.weights, name) > weight(start, name);
     if above(start, way_back).iter().any(raised) {
-        let (stage, progress) = (first.stage.clone(), first.progress);
-        let proof = PlannedStep {
-            stage,
-            progress,
-            weights: start.clone(),
-            trial: None,
-            iterations: None,
-            bake,
-            wait: None,
-            promotes: false,
-        };
+        let step = Step { progress: first.progress, ..Step::default() };
+        let proof = planned(&first.stage, &step, bake, start.clone());
         steps.insert(0, proof);
     }
 }
