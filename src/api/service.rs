@@ -37,6 +37,16 @@ pub enum Backend {
     EndpointSlice(Named),
 }
 
+impl Backend {
+    /// The Services that are there already and stand for members.
+    #[must_use]
+    pub const fn named(&self) -> &Named {
+        match self {
+            Self::ExternalName(named) | Self::ClusterIp(named) | Self::EndpointSlice(named) => named,
+        }
+    }
+}
+
 impl Default for Backend {
     fn default() -> Self {
         Self::ExternalName(Named::default())

@@ -23,7 +23,6 @@ use kube::core::{ApiResource, DynamicObject};
 pub use reach::{Reach, reach, reach_of};
 use serde_json::Value;
 
-use crate::api::service::Named;
 use crate::api::{Backend, DeletionPolicy, MEMBER_LABEL, Reason, ServiceSpec};
 use crate::rollout::input::{BackendSeen, Problem};
 use crate::route::owner::{self, Owner};
@@ -68,7 +67,7 @@ pub fn port(context: &Context<'_>, member: &str) -> u16 {
 /// The Service that the user named for a member; the hub never changes it.
 #[must_use]
 pub fn existing<'s>(service: &'s ServiceSpec, member: &str) -> Option<&'s str> {
-    named(service).existing.get(member).map(String::as_str)
+    service.backend.named().existing.get(member).map(String::as_str)
 }
 
 /// The objects to fetch for a member's backend. Their order is that of the objects which the other functions take.
@@ -180,12 +179,6 @@ pub fn release(
         Write::between(target, Some(before), (!remove).then_some(after))
     };
     targets(context, member).into_iter().zip(current).filter_map(given_back).collect()
-}
-
-fn named(service: &ServiceSpec) -> &Named {
-    match &service.backend {
-        Backend::ExternalName(named) | Backend::ClusterIp(named) | Backend::EndpointSlice(named) => named,
-    }
 }
 
 fn is_made_of_slices(context: &Context<'_>, member: &str) -> bool {

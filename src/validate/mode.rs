@@ -53,8 +53,7 @@ fn service_mode(spec: &FleetRolloutSpec) -> Vec<Problem> {
 fn of_service(place: usize, service: &ServiceSpec) -> Vec<Problem> {
     let at = |field: &str| format!("spec.services[{place}].{field}");
     let mut problems = Vec::new();
-    let (Backend::ExternalName(named) | Backend::ClusterIp(named) | Backend::EndpointSlice(named)) = &service.backend;
-    if !named.existing.is_empty() {
+    if !service.backend.named().existing.is_empty() {
         let found = "names what is there for members, and there are none";
         problems.push(Problem::error(at("backend.existing"), found, NO_MEMBERS));
     }
