@@ -5,7 +5,7 @@ use super::{
     view::{Part, View, bake_left, weight},
 };
 use crate::api::{
-    Reason, Trial,
+    Duration, Reason, Trial,
     status::{Check, ConditionStatus, Outcome, Phase, PlannedStep, Run, Verdict},
     strategy::Wait,
 };
@@ -158,12 +158,14 @@ fn step_needs(run: &Run) -> Vec<String> {
     let Some(present) = run.present().filter(|_| run.soaking_since.is_none()) else { return Vec::new() };
     let bake = bake_left(run);
     let left = (bake.as_millis() > 0 && run.waiting_since.is_none()).then(|| format!("{bake} of bake left"));
+    let checks = present.iterations.unwrap_or(0).saturating_sub(run.passes);
+    let checks = (checks > 0 && run.waiting_since.is_none()).then(|| format!("{checks} checks that pass"));
     let wait = present.wait.filter(|_| !run.promoted.contains(&run.step)).map(|wait| match (wait, run.waiting_since) {
         (Wait::Promotion, _) => format!("promotion of step {}", run.step),
         (Wait::For(time), Some(since)) => format!("a wait of {time} since {}", clock(since)),
         (Wait::For(time), None) => format!("a wait of {time}"),
     });
-    left.into_iter().chain(wait).collect()
+    left.into_iter().chain(checks).chain(wait).collect()
 }
 
 fn step_after(view: &View, run: &Run) -> String {
@@ -220,7 +222,10 @@ pub(super) fn run(view: &View) -> Option<String> {
 pub(super) fn gates(view: &View) -> Option<String> {
     let run = view.live().filter(|run| run.retreat.is_none() && run.soaking_since.is_none())?;
     let present = run.present()?;
-    let mut gates = vec![format!("bake {}/{}", run.baked.min(present.bake), present.bake)];
+    let checks = present.iterations.map(|checks| format!("checks {}/{checks}", run.passes.min(checks)));
+    let bakes = present.bake > Duration::ZERO || checks.is_none();
+    let bake = bakes.then(|| format!("bake {}/{}", run.baked.min(present.bake), present.bake));
+    let mut gates: Vec<String> = bake.into_iter().chain(checks).collect();
     gates.extend(present.wait.map(|wait| {
         let state = match (run.promoted.contains(&run.step), run.waiting_since) {
             (true, _) => "open".to_owned(),

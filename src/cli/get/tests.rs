@@ -56,6 +56,22 @@ fn held_on_missing_metrics_says_which_and_since_when() {
 }
 
 #[test]
+fn a_step_of_so_many_checks_counts_them() {
+    let mut run = fixtures::run();
+    let more = serde_json::json!({"iterations": 3, "bake": "0s"});
+    json_patch::merge(&mut run["plan"][1], &more);
+    run["passes"] = 1.into();
+    let view = fixtures::view(&fixtures::status("Progressing", "Baking", "step 2: 1 of 3 checks passed", &run));
+    lines(
+        &view,
+        &[
+            "  next      2 checks that pass, then promotion of step 2, then step 3/4: eu-1 25.0 %",
+            "└─ gates  checks 1/3   promotion (step 2) not asked yet\n",
+        ],
+    );
+}
+
+#[test]
 fn waiting_for_a_person_names_the_promotion() {
     let view = fixtures::waiting();
     lines(
