@@ -2,6 +2,7 @@
 //!
 //! Types here never deny unknown fields: an older hub must read newer objects.
 
+pub mod affinity;
 pub mod analysis;
 pub mod copy;
 pub mod crd;
@@ -20,6 +21,7 @@ pub mod template;
 pub mod trial;
 pub mod window;
 
+pub use affinity::{Affinity, SessionAffinity};
 pub use analysis::{Analysis, Metric};
 pub use copy::ServiceCopy;
 pub use duration::Duration;
@@ -54,6 +56,8 @@ pub const WRITE_ANNOTATION: &str = "cutover.dev/write";
 pub const ORIGINAL_ANNOTATION: &str = "cutover.dev/original";
 /// On a route: which requests reach canaries whatever the weights, one entry a rollout.
 pub const TRIAL_ANNOTATION: &str = "cutover.dev/trial";
+/// On a route: where users are kept, one entry a rollout.
+pub const AFFINITY_ANNOTATION: &str = "cutover.dev/session-affinity";
 /// On a backend that the hub made: the uid of its rollout.
 pub const ROLLOUT_LABEL: &str = "cutover.dev/rollout-uid";
 /// On a backend that the hub made: the member it leads to.

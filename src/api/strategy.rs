@@ -6,11 +6,15 @@ use kube::KubeSchema;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::{Duration, Mirror, Progress, RequestMatch, Window, duration::NotADuration, trial::ALL_REQUESTS};
+use super::{
+    Duration, Mirror, Progress, RequestMatch, SessionAffinity, Window, duration::NotADuration, trial::ALL_REQUESTS,
+};
 
 /// How to get from the primary to the declared distribution.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("!has(self.sessionAffinity) || self.steps.all(s, !has(s.matches))")
+    .message("spec.strategy: sessionAffinity keeps users where they were sent, and matches sends them elsewhere; leave one of them out"))]
 pub struct Strategy {
     /// Ordered groups of gaining members that move together. Left out: all gaining members in one stage.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -31,6 +35,9 @@ pub struct Strategy {
     /// Service mode: the canary's shares in short, instead of `steps`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ramp: Option<Ramp>,
+    /// During a run, users stay with the member that answered them first, as far as the weights allow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_affinity: Option<SessionAffinity>,
     /// Time that each weight must hold with passing checks, where a step sets none of its own.
     #[serde(default = "default_bake")]
     pub bake: Duration,
@@ -185,6 +192,7 @@ impl Default for Strategy {
             stages: Vec::new(),
             steps: default_steps(),
             ramp: None,
+            session_affinity: None,
             bake: default_bake(),
             windows: Vec::new(),
             progress_deadline: None,

@@ -139,6 +139,9 @@ impl Planned<'_> {
         if !windows.is_empty() {
             out.line(format!("a step begins only if settle and bake end within {}", windows.join(" or ")))?;
         }
+        if let Some(session) = &self.spec.strategy.session_affinity {
+            out.line(format!("users stay where they were sent, by the cookie {}", session.cookie_name))?;
+        }
         if let Some(keep) = self.spec.strategy.keep_previous {
             out.line(format!("then the way back stays open for {keep} (checks go on)"))?;
         }

@@ -119,7 +119,14 @@ mod tests {
 
     fn write(route: &str) -> Action {
         let route = RouteKey { service: "shop".to_owned(), route: route.to_owned() };
-        Action::WriteRoute { route, weights: crate::api::Distribution::new(), trial: None, run: 1, sequence: 1 }
+        Action::WriteRoute {
+            route,
+            weights: crate::api::Distribution::new(),
+            trial: None,
+            affinity: None,
+            run: 1,
+            sequence: 1,
+        }
     }
 
     #[test]

@@ -60,13 +60,13 @@ impl Execution<'_> {
             Action::AddFinalizer => self.finalizer(true).await,
             Action::RemoveFinalizer => self.finalizer(false).await,
             Action::WriteBackend { service, member } => self.write_backend(service, member).await,
-            Action::Rehearse { route, weights, trial } => {
+            Action::Rehearse { route, weights, trial, affinity } => {
                 let (run, sequence) = (self.run(), self.subject.status.sequence + 1);
-                let wanted = Wanted { weights, trial: trial.as_ref() };
+                let wanted = Wanted { weights, trial: trial.as_ref(), affinity: affinity.as_ref() };
                 self.write_route(route, wanted, run, sequence, Earnest::DryRun).await
             }
-            Action::WriteRoute { route, weights, trial, run, sequence } => {
-                let wanted = Wanted { weights, trial: trial.as_ref() };
+            Action::WriteRoute { route, weights, trial, affinity, run, sequence } => {
+                let wanted = Wanted { weights, trial: trial.as_ref(), affinity: affinity.as_ref() };
                 self.write_route(route, wanted, *run, *sequence, Earnest::Real).await
             }
             Action::ReleaseRoute { route, policy } => self.release_route(route, *policy).await,

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::input::RouteKey;
-use crate::api::{DeletionPolicy, Distribution, FleetRolloutStatus, Trial, status::Answer};
+use crate::api::{Affinity, DeletionPolicy, Distribution, FleetRolloutStatus, Trial, status::Answer};
 
 /// The answer of [`super::decide`].
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +36,8 @@ pub enum Action {
         weights: Distribution,
         /// The requests that reach canaries whatever the weights.
         trial: Option<Trial>,
+        /// Where users are kept.
+        affinity: Option<Affinity>,
     },
     /// Bring a route to these weights and leave the mark of this sequence.
     WriteRoute {
@@ -45,6 +47,8 @@ pub enum Action {
         weights: Distribution,
         /// The requests that reach canaries whatever the weights.
         trial: Option<Trial>,
+        /// Where users are kept.
+        affinity: Option<Affinity>,
         /// The run, for the mark.
         run: u64,
         /// The decision, for the mark.

@@ -38,12 +38,20 @@ pub(super) fn obey_or_put_back(pass: &mut Pass<'_>) {
     let tried = tried_unasked(pass, edit.live);
     let raised =
         above(&edit.live.weights, &edit.expected).into_iter().chain(tried).find(|name| canaries.contains(name));
-    match raised {
+    let deed = raised.map(|member| format!("raised {member}")).or_else(|| users_moved(pass, &edit));
+    match deed {
         // The write that puts it back is on its way, and the edit was counted when that was decided.
         Some(_) if is_being_written(pass, edit.key) => {}
-        Some(member) => put_back(pass, &edit, &member),
+        Some(deed) => put_back(pass, &edit, &deed),
         None => obey(pass, &edit),
     }
+}
+
+/// The weights are as they were, but users are not kept where they were asked to be: that may raise anybody.
+fn users_moved(pass: &Pass<'_>, edit: &Edit<'_>) -> Option<String> {
+    let asked = pass.status.asked.as_ref().filter(|asked| pass.written(edit.live, asked))?;
+    let moved = same(&edit.live.weights, &edit.expected) && edit.live.affinity != asked.affinity;
+    moved.then(|| "changed the rules that keep users where they are".to_owned())
 }
 
 /// The members that a route tries with requests, where what is asked does not say so.
@@ -69,7 +77,8 @@ fn first_edit<'a>(pass: &Pass<'a>) -> Option<Edit<'a>> {
         let expected = expected(pass, key, live)?;
         let asked =
             pass.status.asked.as_ref().filter(|asked| asked.confirmed_at.is_some() && pass.written(live, asked));
-        let edited = !same(&live.weights, &expected) || asked.is_some_and(|asked| live.trial != asked.trial);
+        let edited = !same(&live.weights, &expected)
+            || asked.is_some_and(|asked| live.trial != asked.trial || live.affinity != asked.affinity);
         edited.then_some(Edit { key, live, expected })
     })
 }
@@ -115,7 +124,7 @@ fn obey(pass: &mut Pass<'_>, edit: &Edit<'_>) {
     pass.tell(true, Reason::PausedByForeignEdit, message);
 }
 
-fn put_back(pass: &mut Pass<'_>, edit: &Edit<'_>, member: &str) {
+fn put_back(pass: &mut Pass<'_>, edit: &Edit<'_>, deed: &str) {
     let now = pass.now();
     let Some(run) = pass.run_mut() else { return };
     if run.hold.as_ref().is_some_and(|hold| hold.reason == Reason::ForeignEditsRepeat) {
@@ -124,7 +133,7 @@ fn put_back(pass: &mut Pass<'_>, edit: &Edit<'_>, member: &str) {
     }
     run.put_back.retain(|at| between(*at, now) < REMEMBERED);
     let repeats = run.put_back.len() >= PUT_BACK_MOST;
-    let message = format!("{} raised {member} on {} ({})", editor(edit), edit.key, in_words(&edit.live.weights));
+    let message = format!("{} {deed} on {} ({})", editor(edit), edit.key, in_words(&edit.live.weights));
     if repeats {
         pass.hands_off = true;
         pass.hold(

@@ -54,10 +54,11 @@ fn unconfirmed(pass: &mut Pass<'_>) -> Option<Standing> {
         return Some(Standing::new(Phase::Paused, pause.reason, pause.message.clone()));
     }
     // A projection that is still to be asked for is a write under way as well.
-    let moving = pass.status.asked.as_ref().is_some_and(|asked| {
-        pass.projected(intended(run))
-            .is_some_and(|want| !super::same(&want, &asked.weights) || pass.trial() != asked.trial)
-    });
+    let moving = pass
+        .status
+        .asked
+        .as_ref()
+        .is_some_and(|asked| pass.projected(intended(run)).is_some_and(|want| !pass.is_what(&want, asked)));
     if run.step == 0 && !moving && pass.status.asked.is_none() || !moving && pass.confirmed_everywhere() {
         return None;
     }

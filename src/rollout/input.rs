@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use crate::api::{
-    Distribution, Duration, FleetRolloutSpec, FleetRolloutStatus, Reason, RolloutRequestSpec, ServiceCopy, Trial,
+    Affinity, Distribution, Duration, FleetRolloutSpec, FleetRolloutStatus, Reason, RolloutRequestSpec, ServiceCopy,
+    Trial,
 };
 
 /// All that [`super::decide`] may know.
@@ -115,6 +116,8 @@ pub struct LiveRoute {
     pub weights: Distribution,
     /// The requests that reach canaries whatever the weights.
     pub trial: Option<Trial>,
+    /// Where users are kept.
+    pub affinity: Option<Affinity>,
     /// The mark of the last write to this rollout's rules.
     pub mark: Option<Mark>,
     /// What the data plane says of the present object.

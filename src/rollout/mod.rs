@@ -2,6 +2,7 @@
 //!
 //! Everything here is total, synchronous and deterministic: no clock, no I/O, no logging, no randomness.
 
+pub mod affinity;
 mod checks;
 pub mod decision;
 mod deletion;

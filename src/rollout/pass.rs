@@ -3,13 +3,14 @@
 use jiff::Timestamp;
 
 use super::{
+    affinity,
     decision::{Action, Decision},
     distribution::{apportion, project, sum, weight},
     input::{Accepted, Input, LiveRoute, Problem, RouteKey, RouteSeen},
     revision::same,
 };
 use crate::api::{
-    Distribution, Duration, FleetRolloutStatus, Phase, Reason, Trial,
+    Affinity, Distribution, Duration, FleetRolloutStatus, Phase, Reason, Trial,
     status::{Asked, Retreat, Run, Stop, Transition, Verdict},
 };
 use crate::mistakes::{Mistake, made};
@@ -152,9 +153,14 @@ impl<'a> Pass<'a> {
             return;
         };
         match self.projected(&intended) {
-            Some(weights) if !same(&weights, &asked.weights) || self.trial() != asked.trial => self.ask(weights),
+            Some(weights) if !self.is_what(&weights, asked) => self.ask(weights),
             _ => {}
         }
+    }
+
+    /// The present state of the run, with these weights, is what was asked.
+    pub(super) fn is_what(&self, weights: &Distribution, asked: &Asked) -> bool {
+        same(weights, &asked.weights) && self.trial() == asked.trial && self.affinity(weights) == asked.affinity
     }
 
     /// Asks again for what is intended, in a new decision with a fresh confirmation and bake.
@@ -166,8 +172,9 @@ impl<'a> Pass<'a> {
 
     fn ask(&mut self, weights: Distribution) {
         self.status.sequence += 1;
-        let (trial, sequence, at) = (self.trial(), self.status.sequence, self.input.now);
-        self.status.asked = Some(Asked { weights, trial, sequence, at, confirmed_at: None });
+        let (trial, affinity) = (self.trial(), self.affinity(&weights));
+        let (sequence, at) = (self.status.sequence, self.input.now);
+        self.status.asked = Some(Asked { weights, trial, affinity, sequence, at, confirmed_at: None });
         if let Some(run) = self.run_mut() {
             run.forget_evidence();
             run.baked_until = None;
@@ -188,6 +195,13 @@ impl<'a> Pass<'a> {
             Trial::Mirrored(mirrored) => mirrored.members.retain(|name| !run.dead.contains(name)),
         }
         Some(trial).filter(|trial| trial.members().next().is_some())
+    }
+
+    /// Where the present step keeps users; nobody is kept while other weights than the step's are asked, or on the way back.
+    pub(super) fn affinity(&self, weights: &Distribution) -> Option<Affinity> {
+        let run = self.run().filter(|run| run.retreat.is_none())?;
+        run.present().filter(|step| same(&step.weights, weights))?;
+        affinity::present(run, self.input.uid)
     }
 
     /// `None` when no member that can serve is left.
@@ -220,6 +234,7 @@ impl<'a> Pass<'a> {
         self.written(live, asked)
             && same(&live.weights, &asked.weights)
             && live.trial == asked.trial
+            && live.affinity == asked.affinity
             && (matches!(live.accepted, Accepted::Unsaid | Accepted::Yes) || made(Mistake::ConfirmUnseen))
     }
 
@@ -256,6 +271,7 @@ impl<'a> Pass<'a> {
                     route: key.clone(),
                     weights: asked.weights.clone(),
                     trial: asked.trial.clone(),
+                    affinity: asked.affinity.clone(),
                     run,
                     sequence: asked.sequence,
                 });

@@ -163,6 +163,7 @@ fn retreat(pass: &mut Pass<'_>) -> Standing {
     let written = pass.status.asked.as_ref().map(|asked| {
         let weights = &asked.weights;
         asked.trial.is_none()
+            && asked.affinity.is_none()
             && (same(weights, &way_back) || pass.projected(&way_back).is_some_and(|back| same(&back, weights)))
     });
     let arrived = match written {

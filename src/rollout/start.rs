@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
+    affinity,
     distribution::weight,
     input::{Problem, RouteSeen},
     pass::{Pass, above, in_words},
@@ -147,7 +148,9 @@ pub(super) fn routes_show(pass: &Pass<'_>, start: &Distribution) -> Result<(), P
 
 /// Tries the first write of every route, as long as one has no good answer.
 pub(super) fn rehearse(pass: &mut Pass<'_>) -> Option<Problem> {
-    let first = pass.run()?.plan.first()?.clone();
+    let run = pass.run()?;
+    let first = run.plan.first()?.clone();
+    let affinity = affinity::present(&Run { step: 1, ..run.clone() }, pass.input.uid);
     let mut problem = None;
     for (key, seen) in &pass.input.seen.routes {
         if matches!(seen, RouteSeen::ToCreate) {
@@ -168,7 +171,8 @@ pub(super) fn rehearse(pass: &mut Pass<'_>) -> Option<Problem> {
             }
         }
         let (weights, trial) = (first.weights.clone(), first.trial.clone());
-        pass.actions.push(Action::Rehearse { route: key.clone(), weights, trial });
+        let affinity = affinity.clone();
+        pass.actions.push(Action::Rehearse { route: key.clone(), weights, trial, affinity });
     }
     problem
 }

@@ -13,7 +13,7 @@ use super::capability::{Capability, Extent, Matching, Values};
 use super::ingress::{ingress, lead, service_of};
 use super::json::items;
 use super::provider::{Objects, Provider};
-use super::trial::Wanted;
+use super::wanted::Wanted;
 use super::weights::{self, Raw};
 use super::{Context, RouteError, describe};
 use crate::api::matches::{FieldMatch, Value as Chosen};

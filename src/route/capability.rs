@@ -1,9 +1,9 @@
 //! What each kind of route can do, as data. Whoever refuses a combination, and the page docs/routes.md, read it here.
 
-use super::trial::Wanted;
+use super::wanted::Wanted;
 use crate::api::matches::{FieldMatch, Value};
 use crate::api::trial::{ALL_REQUESTS, Mirrored};
-use crate::api::{Backend, Distribution, RequestMatch, Trial};
+use crate::api::{Affinity, Backend, Distribution, RequestMatch, Trial};
 
 /// What one kind of route can do.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub struct Capability {
     pub matches: Matching,
     /// Whether it can send copies of requests.
     pub mirrors: Mirroring,
+    /// Whether it can keep users where they were sent.
+    pub keeps: Keeping,
     /// How many objects one split takes.
     pub shape: Shape,
     /// When a write counts as applied.
@@ -210,6 +212,36 @@ impl Mirroring {
     }
 }
 
+/// Whether a kind can keep users at the member that answered them first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeping {
+    /// It cannot.
+    No,
+    /// It can.
+    Yes {
+        /// Bins into which all users may be divided.
+        bins: usize,
+    },
+}
+
+impl Keeping {
+    /// What this kind cannot do of it, and what would help.
+    fn refusal(self, route: &str, affinity: &Affinity) -> Option<(String, String)> {
+        let count = affinity.bins.len();
+        match self {
+            Self::No => Some((
+                "strategy.sessionAffinity keeps users where they were sent".to_owned(),
+                format!("{route} cannot; docs/routes.md says what each route can"),
+            )),
+            Self::Yes { bins } if count > bins => Some((
+                format!("strategy.sessionAffinity would divide users into {count} parts"),
+                format!("{route} takes {bins}: take fewer steps, or move fewer members in one run"),
+            )),
+            Self::Yes { .. } => None,
+        }
+    }
+}
+
 /// How many objects one split takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
@@ -255,8 +287,15 @@ impl Capability {
     pub fn refusal<'w>(&self, wanted: impl Into<Wanted<'w>>) -> Option<(String, String)> {
         let wanted = wanted.into();
         let carrying = wanted.receiving().len();
-        if let Some(refusal) = wanted.trial.and_then(|trial| self.refuses(trial)) {
+        let keeping = wanted.affinity.and_then(|affinity| self.keeps.refusal(self.route, affinity));
+        if let Some(refusal) = keeping.or_else(|| wanted.trial.and_then(|trial| self.refuses(trial))) {
             return Some(refusal);
+        }
+        if wanted.affinity.is_some() && wanted.matched().is_some() {
+            return Some((
+                "strategy.sessionAffinity keeps users where they were sent, and a step with matches sends them elsewhere".to_owned(),
+                "leave one of them out".to_owned(),
+            ));
         }
         match self.split {
             Split::Switch if carrying > 1 => Some((

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::accepted::{MAX_WORDS, condition};
-use super::capability::{Applied, Capability, Extent, Leads, Matching, Mirroring, Shape, Split, Values, Verified};
+use super::capability::{
+    Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Split, Values, Verified,
+};
 use super::json::{items, put};
 use super::listed::ListKind;
 use super::lists::{Lists, Mirrors, is_mirror};
@@ -28,6 +30,7 @@ impl ListKind for ContourRoute {
         tried,
         conditions,
         mirrors: Mirrors { list: "services", entry: mirror, service: mirrored, single: true },
+        cookies: None,
         fields,
     };
     const FIELDS: &'static [&'static [&'static str]] = &[&["spec", "routes"]];
@@ -47,6 +50,7 @@ impl ListKind for ContourRoute {
             extent: Extent::Alternatives,
         },
         mirrors: Mirroring::Yes { members: Some(1), parts: true },
+        keeps: Keeping::No,
         shape: Shape::OneObject,
         applied: Applied::Accepted,
         verified: Verified::Traffic,

@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::accepted::{condition, together};
-use super::capability::{Applied, Capability, Extent, Leads, Matching, Mirroring, Shape, Split, Values, Verified};
+use super::capability::{
+    Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Split, Values, Verified,
+};
 use super::json::{items, put};
 use super::listed::ListKind;
 use super::lists::{Lists, Mirrors};
@@ -17,6 +19,8 @@ use crate::api::service::GatewayApiRoute;
 use crate::api::{Backend, RequestMatch};
 use crate::backend;
 use crate::rollout::input::{Accepted, Problem};
+
+mod cookies;
 
 const NO_HOST: &str = "an HTTPRoute has no portable Host header per backend";
 const NO_TLS: &str = "an HTTPRoute speaks TLS to a backend only by a BackendTLSPolicy, which cutover does not write";
@@ -31,6 +35,7 @@ impl ListKind for GatewayApiRoute {
         tried,
         conditions: chosen_by,
         mirrors: Mirrors { list: "filters", entry: request_mirror, service: mirrored, single: false },
+        cookies: Some(cookies::COOKIES),
         fields,
     };
     const FIELDS: &'static [&'static [&'static str]] = &[&["spec", "rules"]];
@@ -50,6 +55,7 @@ impl ListKind for GatewayApiRoute {
             extent: Extent::Alternatives,
         },
         mirrors: Mirroring::Yes { members: None, parts: false },
+        keeps: Keeping::Yes { bins: Self::LISTS.max },
         shape: Shape::OneObject,
         applied: Applied::Accepted,
         verified: Verified::Traffic,

@@ -7,11 +7,11 @@ use k8s_openapi::api::core::v1::Service;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::capability::{Applied, Capability, Leads, Matching, Mirroring, Shape, Split, Verified};
+use super::capability::{Applied, Capability, Keeping, Leads, Matching, Mirroring, Shape, Split, Verified};
 use super::json::put;
 use super::provider::{Objects, Provider, only};
 use super::refusal::{no_host, no_tls, refuse};
-use super::trial::Wanted;
+use super::wanted::Wanted;
 use super::{Context, RouteError, describe, weights};
 use crate::api::Distribution;
 use crate::api::service::KubernetesRoute;
@@ -36,6 +36,7 @@ pub(super) const CAPABILITY: Capability = Capability {
     own_tls: false,
     matches: Matching::NONE,
     mirrors: Mirroring::No,
+    keeps: Keeping::No,
     shape: Shape::OneObject,
     applied: Applied::ReadBack,
     verified: Verified::Traffic,

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use super::capability::Capability;
 use super::lists::Lists;
 use super::provider::{Objects, Provider, only};
-use super::trial::Wanted;
-use super::{Context, RouteError, trial};
-use crate::api::{Distribution, PRIMARY, Trial};
+use super::wanted::{Kept, Wanted};
+use super::{Context, RouteError};
+use crate::api::{Affinity, Distribution, PRIMARY, Trial};
 use crate::rollout::input::{Accepted, Problem};
 
 /// What one such kind must say of itself.
@@ -41,9 +41,23 @@ pub(super) trait ListKind {
 pub(super) struct Listed<'r, K>(pub &'r K);
 
 impl<K: ListKind> Listed<'_, K> {
-    /// The object as it is but for what canaries are tried with.
+    /// The object as it is but for what was asked beside its weights.
     fn plain(&self, context: &Context<'_>, object: &DynamicObject) -> DynamicObject {
         K::LISTS.plain(context, object, self.0.rules())
+    }
+
+    /// What is asked beside the weights, for an object that has nothing of it.
+    fn dress(
+        &self,
+        context: &Context<'_>,
+        object: &mut DynamicObject,
+        trial: Option<&Trial>,
+        affinity: Option<&Affinity>,
+    ) -> Result<(), RouteError> {
+        if let Some(trial) = trial {
+            K::LISTS.add(context, object, self.0.rules(), trial)?;
+        }
+        affinity.map_or(Ok(()), |affinity| K::LISTS.keep_users(context, object, self.0.rules(), affinity))
     }
 }
 
@@ -107,9 +121,7 @@ impl<K: ListKind> Provider for Listed<'_, K> {
         let mut object = live.or_else(|| self.0.draft().map(new));
         if let Some(object) = &mut object {
             K::LISTS.set(context, object, self.0.rules(), wanted.weights)?;
-            if let Some(trial) = wanted.trial {
-                K::LISTS.add(context, object, self.0.rules(), trial)?;
-            }
+            self.dress(context, object, wanted.trial, wanted.affinity)?;
         }
         Ok(vec![object])
     }
@@ -128,9 +140,9 @@ impl<K: ListKind> Provider for Listed<'_, K> {
         if object == plain {
             return Ok(objects.to_vec());
         }
-        if let Some(trial) = trial::kept(live, context.uid).filter(|trial| self.shows(context, objects, trial)) {
-            K::LISTS.add(context, &mut object, self.0.rules(), &trial)?;
-        }
+        let trial = Trial::kept(live, context.uid).filter(|trial| self.shows(context, objects, trial));
+        let affinity = Affinity::kept(live, context.uid).filter(|affinity| self.keeps(context, objects, affinity));
+        self.dress(context, &mut object, trial.as_ref(), affinity.as_ref())?;
         Ok(vec![Some(object)])
     }
 
@@ -141,6 +153,10 @@ impl<K: ListKind> Provider for Listed<'_, K> {
 
     fn shows(&self, context: &Context<'_>, objects: Objects<'_>, trial: &Trial) -> bool {
         only(objects).is_some_and(|object| K::LISTS.shows(context, object, self.0.rules(), trial))
+    }
+
+    fn keeps(&self, context: &Context<'_>, objects: Objects<'_>, affinity: &Affinity) -> bool {
+        only(objects).is_some_and(|object| K::LISTS.keeps_users(context, object, self.0.rules(), affinity))
     }
 
     fn held(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {

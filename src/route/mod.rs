@@ -27,7 +27,7 @@ pub(crate) mod owner;
 mod provider;
 mod refusal;
 mod skipper;
-mod trial;
+mod wanted;
 mod weights;
 
 use aliyun_alb::AliyunAlb;
@@ -44,14 +44,15 @@ use provider::{Objects, Provider};
 use serde_json::Value;
 
 use crate::api::service::{ContourRoute, GatewayApiRoute, SkipperForm};
-use crate::api::{DeletionPolicy, Distribution, Reason, Route, ServiceSpec};
+use crate::api::{Affinity, DeletionPolicy, Distribution, Reason, Route, ServiceSpec, Trial};
 use crate::rollout::RouteKey;
 use crate::rollout::input::{Accepted, LiveRoute, Mark, Problem, RouteSeen};
 use owner::Owner;
 use skipper::per_member::IngressPerMember;
 use skipper::route_group::RouteGroup;
 use skipper::weighted::WeightedIngress;
-pub use trial::Wanted;
+use wanted::Kept;
+pub use wanted::Wanted;
 
 fn provider(route: &Route) -> Box<dyn Provider + '_> {
     match route {
@@ -148,7 +149,10 @@ pub fn render<'w>(
     check_present(context, provider.as_ref(), objects)?;
     check_able(provider.as_ref(), wanted)?;
     let mut after = provider.set(context, objects, wanted)?;
-    after.iter_mut().flatten().for_each(|object| trial::keep(object, context.uid, wanted.trial));
+    for object in after.iter_mut().flatten() {
+        Trial::keep(object, context.uid, wanted.trial);
+        Affinity::keep(object, context.uid, wanted.affinity);
+    }
     sign(context, provider.as_ref(), objects, &mut after, mark)?;
     check_shown(context, provider.as_ref(), &after, wanted.weights)?;
     Ok(writes(context, route, objects, after))
@@ -273,9 +277,12 @@ fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) ->
         weights => weights?,
     };
     let accepted = present.iter().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::together);
-    let kept = present.iter().find_map(|object| trial::kept(object, context.uid));
-    let trial = kept.filter(|trial| provider.shows(context, objects, trial));
-    Ok(RouteSeen::Live(LiveRoute { weights, trial, mark, accepted, editor: editor::last(&present), failed: None }))
+    let trial = present.iter().find_map(|object| Trial::kept(object, context.uid));
+    let trial = trial.filter(|trial| provider.shows(context, objects, trial));
+    let affinity = present.iter().find_map(|object| Affinity::kept(object, context.uid));
+    let affinity = affinity.filter(|affinity| provider.keeps(context, objects, affinity));
+    let editor = editor::last(&present);
+    Ok(RouteSeen::Live(LiveRoute { weights, trial, affinity, mark, accepted, editor, failed: None }))
 }
 
 /// Of several objects the least recent mark counts: until the last one is written, the write is not done. Nor is it
@@ -311,7 +318,8 @@ fn released(
         DeletionPolicy::Retain => owner::give_back(&mut object),
     }
     original::forget(&mut object, context.uid)?;
-    trial::keep(&mut object, context.uid, None);
+    Trial::keep(&mut object, context.uid, None);
+    Affinity::keep(&mut object, context.uid, None);
     mark::remove(&mut object, context.uid)?;
     Ok(Some(object))
 }

@@ -7,7 +7,7 @@ use kube::ResourceExt;
 use kube::core::DynamicObject;
 
 use super::canary_ingress::CanaryKind;
-use super::capability::{Applied, Capability, Leads, Mirroring, Shape, Split, Verified};
+use super::capability::{Applied, Capability, Keeping, Leads, Mirroring, Shape, Split, Verified};
 use super::refusal::{alike, refuse};
 use super::{Context, RouteError, describe};
 use crate::api::service::StableIngress;
@@ -30,6 +30,7 @@ pub(super) const CAPABILITY: Capability = Capability {
     own_tls: false,
     matches: super::canary_ingress::MATCHING,
     mirrors: Mirroring::No,
+    keeps: Keeping::No,
     shape: Shape::StableAndCanary,
     applied: Applied::ReadBack,
     verified: Verified::Objects,

@@ -4,9 +4,9 @@ use kube::core::{ApiResource, DynamicObject};
 use serde_json::Value;
 
 use super::capability::Capability;
-use super::trial::Wanted;
+use super::wanted::Wanted;
 use super::{Context, RouteError};
-use crate::api::{Distribution, Trial};
+use crate::api::{Affinity, Distribution, Trial};
 use crate::rollout::input::{Accepted, Problem};
 
 /// Objects in the order of [`Provider::names`]; `None` where there is none.
@@ -53,6 +53,11 @@ pub(super) trait Provider {
 
     /// The objects send these requests where they shall go.
     fn shows(&self, _context: &Context<'_>, _objects: Objects<'_>, _trial: &Trial) -> bool {
+        false
+    }
+
+    /// The objects keep users where they shall stay.
+    fn keeps(&self, _context: &Context<'_>, _objects: Objects<'_>, _affinity: &Affinity) -> bool {
         false
     }
 

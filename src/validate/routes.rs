@@ -10,11 +10,16 @@ use super::{
 };
 use crate::{
     api::{
-        Backend, Distribution, FleetRolloutSpec, Mode, Route, ServiceSpec, Trial,
+        Affinity, Backend, Distribution, FleetRolloutSpec, Mode, Route, ServiceSpec, Trial,
         service::{Named, SkipperForm},
+        status::PlannedStep,
         strategy::{Ramp, Step},
     },
-    rollout::plan::{plan, trial},
+    rollout::{
+        affinity,
+        plan::{plan, trial},
+        ramp::ramp,
+    },
     route::{
         self, Wanted,
         capability::{Leads, Split},
@@ -98,14 +103,27 @@ pub(super) fn beyond(spec: &FleetRolloutSpec) -> Vec<Problem> {
     let ramp: Vec<Step> = spec.strategy.ramp.iter().flat_map(Ramp::steps).collect();
     let trials = spec.strategy.steps.iter().chain(&ramp).filter(|step| step.progress.is_none());
     let trials: Vec<Trial> = trials.map(|step| trial(step, &Distribution::new(), spec.weight_total)).collect();
+    let kept = kept(spec, &steps);
     let wanted: Vec<Wanted<'_>> = steps
         .iter()
         .map(Wanted::of)
         .chain(start.as_ref().map(Wanted::from))
         .chain([Wanted::from(&end)])
-        .chain(trials.iter().map(|trial| Wanted { weights: &end, trial: Some(trial) }))
+        .chain(trials.iter().map(|trial| Wanted { trial: Some(trial), ..Wanted::from(&end) }))
+        .chain(kept.iter().map(|affinity| Wanted { affinity: Some(affinity), ..Wanted::from(&end) }))
         .collect();
     each(spec).filter_map(|(path, _, route)| refused(&path, route, spec, &wanted)).collect()
+}
+
+/// Where users are kept at each step, as far as the steps are declared.
+fn kept(spec: &FleetRolloutSpec, steps: &[PlannedStep]) -> Vec<Affinity> {
+    let Some(session) = &spec.strategy.session_affinity else { return Vec::new() };
+    let steps = match spec.mode() {
+        Mode::Member => steps.to_vec(),
+        Mode::Service => ramp(spec).unwrap_or_default(),
+    };
+    let at = |place| affinity::at(session, "", &steps, place);
+    [affinity::nowhere(session)].into_iter().chain((0..steps.len()).filter_map(at)).collect()
 }
 
 fn refused(path: &str, route: &Route, spec: &FleetRolloutSpec, wanted: &[Wanted<'_>]) -> Option<Problem> {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     api::{
-        FleetRolloutSpec, Mode, Progress,
+        Duration, FleetRolloutSpec, Mode, Progress, Strategy,
         strategy::{Stage, Step},
     },
     rollout::plan::{PlanProblem, plan, too_small},
@@ -45,7 +45,28 @@ pub(super) fn steps(spec: &FleetRolloutSpec) -> Vec<Problem> {
         )
     }));
     problems.extend(strategy.steps.iter().enumerate().flat_map(|(i, step)| choices(i, step)));
+    problems.extend(session_affinity(strategy));
     problems
+}
+
+/// Who is kept somewhere cannot be sent elsewhere, and a cookie must live.
+fn session_affinity(strategy: &Strategy) -> Vec<Problem> {
+    let Some(session) = &strategy.session_affinity else { return Vec::new() };
+    let path = "spec.strategy.sessionAffinity";
+    let short = session.max_age < Duration::from_secs(1);
+    let short = short.then(|| {
+        let (path, found) = (format!("{path}.maxAge"), format!("{} is not allowed", session.max_age));
+        Problem::error(path, found, "write a time of 1s or more, such as 24h")
+    });
+    let chosen = strategy.steps.iter().any(|step| !step.matches.is_empty());
+    let chosen = chosen.then(|| {
+        Problem::error(
+            path,
+            "keeps users where they were sent, but a step with matches sends them elsewhere",
+            "leave one of them out",
+        )
+    });
+    short.into_iter().chain(chosen).collect()
 }
 
 /// A step moves weight, chooses requests or mirrors them, and each condition looks at a value in one way.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub use check::{Check, MemberValue, MetricCheck, Verdict};
 pub use run::{Outcome, Pinned, PlannedStep, Promoted, Retreat, Run, RunRecord, Stop};
 
-use super::{Distribution, Trial, request::RequestState};
+use super::{Affinity, Distribution, Trial, request::RequestState};
 
 /// The status of a fleet rollout.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
@@ -129,6 +129,9 @@ pub struct Asked {
     /// The requests that reach canaries whatever the weights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<Trial>,
+    /// Where users are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub affinity: Option<Affinity>,
     /// The decision that asked for it.
     pub sequence: u64,
     /// When.

@@ -1,5 +1,6 @@
 //! What every form of route must do, whatever its objects look like.
 
+mod affinity;
 mod apex;
 mod bad_routes;
 mod canary;

@@ -75,7 +75,7 @@ proptest! {
         prop_assert!(is_covered(&world));
         for (sequence, (parts, member, chooses, stop)) in (1..).zip(changes) {
             let (weights, trial) = (spread(world.total, &parts), to(member, world.total));
-            let wanted = Wanted { weights: &weights, trial: chooses.then_some(&trial) };
+            let wanted = Wanted { trial: chooses.then_some(&trial), ..Wanted::from(&weights) };
             let writes = world.render(wanted, sequence);
             let done = stop >= writes.len();
             for write in writes.into_iter().take(stop) {

@@ -43,7 +43,7 @@ pub fn asked() -> Vec<Trial> {
 /// The kind can hold this.
 pub fn takes(form: &Form, trial: &Trial) -> bool {
     let weights = distribution([95, 0, 5], 1);
-    capability(&form.route).refusal(Wanted { weights: &weights, trial: Some(trial) }).is_none()
+    capability(&form.route).refusal(Wanted { trial: Some(trial), ..Wanted::from(&weights) }).is_none()
 }
 
 /// Every form with everything that it can be asked; an HTTPProxy that mirrors already is one that cannot.
@@ -219,7 +219,7 @@ fn the_member_in_the_stable_ingress_cannot_have_chosen_requests() {
     let Trial::Matched(matched) = &mut trial else { panic!("{trial}") };
     matched.weights = [("eu-1".to_owned(), 100)].into();
     let weights = distribution([50, 0, 50], 1);
-    let wanted = Wanted { weights: &weights, trial: Some(&trial) };
+    let wanted = Wanted { trial: Some(&trial), ..Wanted::from(&weights) };
     let error = render(&world.context(), &world.form.route, &world.objects, wanted, &world.mark(1)).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -232,7 +232,7 @@ fn the_member_in_the_stable_ingress_cannot_have_chosen_requests() {
 fn a_kind_that_cannot_choose_so_says_by_what() {
     let refused = |name: &str, index: usize| {
         let (weights, trial) = (distribution([95, 0, 5], 1), asked().remove(index));
-        let wanted = Wanted { weights: &weights, trial: Some(&trial) };
+        let wanted = Wanted { trial: Some(&trial), ..Wanted::from(&weights) };
         capability(&Form::named(name).route).refusal(wanted).map(|(found, _)| found)
     };
     assert_eq!(refused("Service created", 0).as_deref(), Some("a step chooses requests by header user-agent: pc"));
@@ -250,7 +250,7 @@ fn a_kind_that_cannot_choose_so_says_by_what() {
 fn a_regex_that_skipper_would_leave_out_is_refused() {
     let (weights, trial) =
         (distribution([95, 0, 5], 1), to_eu_3(json!([{"cookies": [{"name": "a", "regex": "b)|(c"}]}])));
-    let wanted = Wanted { weights: &weights, trial: Some(&trial) };
+    let wanted = Wanted { trial: Some(&trial), ..Wanted::from(&weights) };
     let found = capability(&Form::named("RouteGroup created").route).refusal(wanted).map(|(found, _)| found);
     assert_eq!(found.as_deref(), Some("a step chooses requests by cookie a ~ b)|(c"));
 }
@@ -311,7 +311,7 @@ fn a_proxy_that_mirrors_already_is_refused_with_who_gets_the_copies() {
     let mut world = World::new(Form::named("HTTPProxy adopted"), 100);
     let (weights, trial) = (distribution([100, 0, 0], 1), copies(&["eu-3"], 100));
     world.write(&weights, 1);
-    let wanted = Wanted { weights: &weights, trial: Some(&trial) };
+    let wanted = Wanted { trial: Some(&trial), ..Wanted::from(&weights) };
     let error = render(&world.context(), &world.form.route, &world.objects, wanted, &world.mark(2)).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -337,7 +337,7 @@ fn copies_whose_part_somebody_changed_are_not_shown_and_go_with_the_next_write()
 fn a_kind_that_cannot_mirror_so_says_what_would_help() {
     let refused = |name: &str, members: &[&str], percent| {
         let (weights, trial) = (distribution([95, 0, 5], 1), copies(members, percent));
-        let wanted = Wanted { weights: &weights, trial: Some(&trial) };
+        let wanted = Wanted { trial: Some(&trial), ..Wanted::from(&weights) };
         let refusal = capability(&Form::named(name).route).refusal(wanted);
         refusal.map(|(found, remedy)| format!("{found}; {remedy}"))
     };

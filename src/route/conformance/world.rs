@@ -83,7 +83,7 @@ impl World {
     }
 
     pub fn try_with(&mut self, weights: &Distribution, trial: &Trial, sequence: u64) {
-        for write in self.render(Wanted { weights, trial: Some(trial) }, sequence) {
+        for write in self.render(Wanted { trial: Some(trial), ..Wanted::from(weights) }, sequence) {
             self.apply(write);
         }
     }

@@ -9,10 +9,12 @@ use super::{Context, RouteError, describe};
 use crate::api::{Distribution, PRIMARY, RequestMatch};
 use crate::backend;
 
+mod affinity;
 mod matches;
 mod mirror;
 mod trial;
 
+pub(super) use affinity::Cookies;
 pub(super) use mirror::Mirrors;
 
 /// Where such a kind keeps them.
@@ -31,6 +33,8 @@ pub(super) struct Lists {
     pub conditions: fn(rule: &Value) -> Vec<Vec<Value>>,
     /// Where a rule says which Services get copies.
     pub mirrors: Mirrors,
+    /// How a rule gives cookies and looks at them, if it can.
+    pub cookies: Option<Cookies>,
     /// The fields of a member's Service beside its name and weight, as a merge patch of the Service as it is.
     pub fields: fn(&Context<'_>, member: &str, live: &Value) -> Value,
 }

@@ -2,9 +2,10 @@
 
 use kube::core::DynamicObject;
 
-use super::super::{Context, RouteError, trial};
+use super::super::wanted::Kept;
+use super::super::{Context, RouteError};
 use super::Lists;
-use crate::api::Trial;
+use crate::api::{Affinity, Trial};
 
 impl Lists {
     /// Adds a trial to the selected rules of an object that has none.
@@ -21,10 +22,10 @@ impl Lists {
         }
     }
 
-    /// The object without the trial that this rollout asked last.
+    /// The object without what this rollout asked last beside the weights.
     pub fn plain(&self, context: &Context<'_>, object: &DynamicObject, selected: &[String]) -> DynamicObject {
-        let mut plain = object.clone();
-        match trial::kept(object, context.uid) {
+        let mut plain = self.free(context, object, selected);
+        match Trial::kept(object, context.uid) {
             Some(Trial::Matched(matched)) => self.remove_matched(context, &mut plain, &matched),
             Some(Trial::Mirrored(mirrored)) => self.remove_mirrored(context, &mut plain, selected, &mirrored),
             None => {}
@@ -32,11 +33,21 @@ impl Lists {
         plain
     }
 
+    /// The object without the rules that keep users.
+    fn free(&self, context: &Context<'_>, object: &DynamicObject, selected: &[String]) -> DynamicObject {
+        let mut free = object.clone();
+        if let Some(affinity) = Affinity::kept(object, context.uid) {
+            self.let_users_go(&mut free, selected, &affinity);
+        }
+        free
+    }
+
     /// The object has exactly this trial.
     pub fn shows(&self, context: &Context<'_>, object: &DynamicObject, selected: &[String], trial: &Trial) -> bool {
+        let object = self.free(context, object, selected);
         match trial {
-            Trial::Matched(matched) => self.shows_matched(context, object, selected, matched),
-            Trial::Mirrored(mirrored) => self.shows_mirrored(context, object, selected, mirrored),
+            Trial::Matched(matched) => self.shows_matched(context, &object, selected, matched),
+            Trial::Mirrored(mirrored) => self.shows_mirrored(context, &object, selected, mirrored),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The routes of a RouteGroup, in groups of those that are alike.
 
+use std::collections::BTreeMap;
+
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
@@ -51,7 +53,12 @@ impl Group {
                 "{title}: of routes that are alike some have a TrafficSegment and some have none: give each one"
             )));
         }
-        weights::distribution(context, title, &segments::weights(title, placed, context.total)?)
+        // A member may have several segments.
+        let mut raw: BTreeMap<String, u64> = BTreeMap::new();
+        for (backend, units) in segments::weights(title, placed, context.total)? {
+            *raw.entry(backend).or_default() += units;
+        }
+        weights::distribution(context, title, &raw.into_iter().collect::<Vec<Raw>>())
     }
 
     /// A route for each member with a weight.
@@ -59,7 +66,7 @@ impl Group {
         let weights = weights::nonzero(weights);
         let units: Vec<u32> = weights.values().copied().collect();
         let segments = Segment::cut(&units, context.total);
-        weights.keys().zip(segments).map(|(member, segment)| self.route(context, member, segment)).collect()
+        weights.keys().zip(segments).map(|(member, segment)| self.route(context, member, Some(segment))).collect()
     }
 
     /// The group for those of its requests that have these predicates.
@@ -69,9 +76,10 @@ impl Group {
         Self::new(template)
     }
 
-    fn route(&self, context: &Context<'_>, member: &str, segment: Segment) -> Value {
+    /// The route of a member: for the requests in this segment, or for all.
+    pub fn route(&self, context: &Context<'_>, member: &str, segment: Option<Segment>) -> Value {
         let mut route = self.template.clone();
-        append(&mut route, "predicates", [segment.to_string()]);
+        append(&mut route, "predicates", segment.map(|segment| segment.to_string()));
         if let Some(filter) = host_filter(context, member) {
             append(&mut route, "filters", [filter]);
         }
@@ -104,9 +112,12 @@ pub(super) fn groups(context: &Context<'_>, object: &DynamicObject) -> Result<Ve
     Err(weights::unknown(context, &describe(object), backend))
 }
 
-fn append(route: &mut Value, key: &str, values: impl IntoIterator<Item = String>) {
+/// Adds to a list; nothing makes no list.
+pub(super) fn append(route: &mut Value, key: &str, values: impl IntoIterator<Item = String>) {
     let list: Vec<Value> = items(route.get(key)).iter().cloned().chain(values.into_iter().map(Value::from)).collect();
-    put(route, key, list);
+    if !list.is_empty() {
+        put(route, key, list);
+    }
 }
 
 /// A route without what tells the members' routes apart.

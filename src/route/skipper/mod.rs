@@ -1,5 +1,6 @@
 //! Skipper: a RouteGroup, one Ingress a member, or one Ingress with weights.
 
+mod affinity;
 mod chain;
 mod conditions;
 mod groups;

@@ -14,13 +14,15 @@ use crate::api::service::SkipperRoute;
 use crate::api::{Backend, Distribution, Matched, Trial};
 use crate::backend::{self, Reach};
 use crate::rollout::input::Problem;
-use crate::route::capability::{Applied, Capability, Extent, Leads, Matching, Mirroring, Shape, Split, Verified};
+use crate::route::capability::{
+    Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Split, Verified,
+};
 use crate::route::ingress::{draft, ingress, lead, service_of};
 use crate::route::json::items;
 use crate::route::owner::Owner;
 use crate::route::provider::{Objects, Provider};
 use crate::route::refusal::{no_tls, other_sni, refuse};
-use crate::route::trial::Wanted;
+use crate::route::wanted::Wanted;
 use crate::route::{Context, RouteError, describe, weights};
 
 /// What this form can do.
@@ -35,6 +37,7 @@ pub(in crate::route) const CAPABILITY: Capability = Capability {
     own_tls: true,
     matches: Matching { extent: Extent::OneMatch, ..MATCHING },
     mirrors: Mirroring::No,
+    keeps: Keeping::No,
     shape: Shape::ObjectPerMember,
     applied: Applied::ReadBack,
     verified: Verified::Traffic,

@@ -7,17 +7,18 @@
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
+use super::affinity;
 use super::conditions::{MATCHING, alternatives};
 use super::groups::{Group, groups, template, text};
 use crate::api::service::SkipperRoute;
-use crate::api::{Backend, Distribution, Matched, Trial};
+use crate::api::{Affinity, Backend, Distribution, Matched, Trial};
 use crate::backend;
 use crate::rollout::input::Problem;
-use crate::route::capability::{Applied, Capability, Leads, Mirroring, Shape, Split, Verified};
+use crate::route::capability::{Applied, Capability, Keeping, Leads, Mirroring, Shape, Split, Verified};
 use crate::route::json::{contains, items, put};
 use crate::route::provider::{Objects, Provider, only, resource};
 use crate::route::refusal::{no_tls, other_sni, refuse};
-use crate::route::trial::{self, Wanted};
+use crate::route::wanted::{Kept, Wanted};
 use crate::route::{Context, RouteError, describe, weights};
 
 /// What this form can do.
@@ -32,6 +33,7 @@ pub(in crate::route) const CAPABILITY: Capability = Capability {
     own_tls: true,
     matches: MATCHING,
     mirrors: Mirroring::No,
+    keeps: Keeping::Yes { bins: 64 },
     shape: Shape::OneObject,
     applied: Applied::ReadBack,
     verified: Verified::Traffic,
@@ -78,7 +80,7 @@ impl Provider for RouteGroup<'_> {
     fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError> {
         let Some(object) = only(objects) else { return Ok(Distribution::new()) };
         let title = describe(object);
-        let shown = groups(context, &without_tried(context, object))?
+        let shown = groups(context, &plain(context, object))?
             .iter()
             .filter(|group| group.is_ours(context))
             .map(|group| group.read(context, &title))
@@ -95,9 +97,9 @@ impl Provider for RouteGroup<'_> {
         let creating = only(objects).is_none();
         let (mut object, groups) = match (only(objects), &self.0.create) {
             (Some(object), _) => {
-                let plain = without_tried(context, object);
-                let groups = groups(context, &plain)?;
-                (plain, groups)
+                let object = plain(context, object);
+                let groups = groups(context, &object)?;
+                (object, groups)
             }
             (None, Some(create)) => {
                 let spec = json!({"hosts": create.hosts, "backends": [], "routes": []});
@@ -110,11 +112,18 @@ impl Provider for RouteGroup<'_> {
         };
         let is_ours = |group: &&Group| creating || group.is_ours(context);
         groups.iter().filter(is_ours).try_for_each(|group| group.check_known(context, &describe(&object)))?;
-        let cut =
-            |group: &Group| if is_ours(&group) { group.cut(context, wanted.weights) } else { group.routes.clone() };
+        let cut = |group: &Group| match wanted.affinity {
+            _ if !is_ours(&group) => group.routes.clone(),
+            Some(affinity) => group.binned(context, affinity),
+            None => group.cut(context, wanted.weights),
+        };
+        let keeping = |affinity| {
+            groups.iter().filter(is_ours).flat_map(|group| group.keeping(context, affinity)).collect::<Vec<_>>()
+        };
         let tried =
             wanted.matched().map(|matched| tried(context, groups.iter().filter(is_ours), matched)).unwrap_or_default();
-        let routes = groups.iter().flat_map(cut).chain(tried).collect();
+        let keeping = wanted.affinity.map(keeping).unwrap_or_default();
+        let routes = groups.iter().flat_map(cut).chain(tried).chain(keeping).collect();
         let backends = backends(context, &object, &wanted.receiving())?;
         put_spec(&mut object, routes, backends);
         Ok(vec![Some(object)])
@@ -123,22 +132,32 @@ impl Provider for RouteGroup<'_> {
     fn shows(&self, context: &Context<'_>, objects: Objects<'_>, trial: &Trial) -> bool {
         let Some(matched) = trial.matched() else { return false };
         let Some(object) = only(objects) else { return false };
-        let Ok(groups) = groups(context, &without_tried(context, object)) else { return false };
+        let Ok(groups) = groups(context, &plain(context, object)) else { return false };
         let wanted = tried(context, groups.iter().filter(|group| group.is_ours(context)), matched);
         let is_tried = |route: &&Value| is_tried(context, route, &alternatives(matched));
         let found: Vec<&Value> = routes(object).iter().filter(is_tried).collect();
         found.len() == wanted.len() && found.iter().zip(&wanted).all(|(found, wanted)| contains(found, wanted))
     }
 
+    fn keeps(&self, context: &Context<'_>, objects: Objects<'_>, affinity: &Affinity) -> bool {
+        let Some(object) = only(objects) else { return false };
+        let Ok(groups) = groups(context, &plain(context, object)) else { return false };
+        let ours = || groups.iter().filter(|group| group.is_ours(context));
+        let binned = ours().flat_map(|group| group.binned(context, affinity));
+        let wanted: Vec<Value> = binned.chain(ours().flat_map(|group| group.keeping(context, affinity))).collect();
+        let found: Vec<&Value> = routes(object).iter().filter(|route| affinity::is_about(route, affinity)).collect();
+        found.len() == wanted.len() && wanted.iter().all(|wanted| found.iter().any(|found| contains(found, wanted)))
+    }
+
     fn held(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
-        let object = without_tried(context, object);
+        let object = plain(context, object);
         let groups = groups(context, &object)?.into_iter().filter(|group| group.is_ours(context));
         let routes: Vec<Vec<Value>> = groups.map(|group| group.routes).collect();
         Ok(json!({"routes": routes, "backends": object.data.pointer("/spec/backends")}))
     }
 
     fn restore(&self, context: &Context<'_>, object: &mut DynamicObject, held: &Value) {
-        *object = without_tried(context, object);
+        *object = plain(context, object);
         let Ok(mut groups) = groups(context, object) else { return };
         for routes in items(held.get("routes")) {
             let template = items(Some(routes)).first().map(|route| template(context, route));
@@ -165,10 +184,11 @@ fn tried<'g>(context: &Context<'_>, groups: impl Iterator<Item = &'g Group>, mat
     narrowed.flat_map(|group| group.cut(context, &matched.weights)).collect()
 }
 
-/// The object without such routes.
-fn without_tried(context: &Context<'_>, object: &DynamicObject) -> DynamicObject {
-    let mut plain = object.clone();
-    let Some(trial) = trial::kept(object, context.uid) else { return plain };
+/// The object without what was asked beside its weights.
+fn plain(context: &Context<'_>, object: &DynamicObject) -> DynamicObject {
+    let kept = Affinity::kept(object, context.uid);
+    let mut plain = kept.map_or_else(|| object.clone(), |kept| affinity::without(object, &kept));
+    let Some(trial) = Trial::kept(object, context.uid) else { return plain };
     let alternatives = trial.matched().map(alternatives).unwrap_or_default();
     if let Some(routes) = plain.data.pointer_mut("/spec/routes").and_then(Value::as_array_mut) {
         routes.retain(|route| !is_tried(context, route, &alternatives));

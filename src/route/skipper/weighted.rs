@@ -12,12 +12,14 @@ use crate::api::service::SkipperRoute;
 use crate::api::{Backend, Distribution, Matched, Trial};
 use crate::backend;
 use crate::rollout::input::Problem;
-use crate::route::capability::{Applied, Capability, Extent, Leads, Matching, Mirroring, Shape, Split, Verified};
+use crate::route::capability::{
+    Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Split, Verified,
+};
 use crate::route::ingress::{draft, ingress, leading, service_of};
 use crate::route::json::items;
 use crate::route::provider::{Objects, Provider, only};
 use crate::route::refusal::{no_host, no_tls, refuse};
-use crate::route::trial::Wanted;
+use crate::route::wanted::Wanted;
 use crate::route::weights::{self, Raw};
 use crate::route::{Context, RouteError, describe};
 
@@ -38,6 +40,7 @@ pub(in crate::route) const CAPABILITY: Capability = Capability {
     own_tls: false,
     matches: Matching { extent: Extent::OneMatch, ..MATCHING },
     mirrors: Mirroring::No,
+    keeps: Keeping::No,
     shape: Shape::OneObject,
     applied: Applied::ReadBack,
     verified: Verified::Traffic,

@@ -1,0 +1,166 @@
+//! Users who stay where they are: a rule a member for those with the cookie of one of its bins, and a Service a bin, which
+//! gives its cookie, for all others.
+
+use kube::core::DynamicObject;
+use serde_json::Value;
+
+use super::super::json::{contains, put, with};
+use super::super::{Context, RouteError, describe};
+use super::{Lists, own_name};
+use crate::api::Affinity;
+use crate::backend;
+
+/// How a rule of such a kind gives cookies and looks at them.
+pub struct Cookies {
+    /// The Service with this header `Set-Cookie` in its answers; nothing where its user set headers of answers himself.
+    pub giving: fn(service: &Value, cookie: &str) -> Option<Value>,
+    /// The Service without a cookie that begins so; nothing where it gives none.
+    pub without: fn(service: &Value, beginning: &str) -> Option<Value>,
+    /// A rule like this one, for requests with a header `Cookie` like this regular expression; nothing where the rule looks
+    /// at that header itself.
+    pub narrowed: fn(rule: &Value, pattern: &str) -> Option<Value>,
+}
+
+impl Lists {
+    /// Divides the users of the selected rules, which do not keep any yet.
+    pub fn keep_users(
+        &self,
+        context: &Context<'_>,
+        object: &mut DynamicObject,
+        selected: &[String],
+        affinity: &Affinity,
+    ) -> Result<(), RouteError> {
+        let mut kept = Vec::new();
+        for index in self.select(object, selected)? {
+            kept.extend(self.keeping_rules(context, object, index, affinity)?);
+            let bins = self.bins(context, object, index, affinity)?;
+            let bins = self.fit(object, bins)?;
+            self.put(object, index, bins);
+        }
+        if let Some(rules) = self.rules_mut(object) {
+            rules.extend(kept);
+        }
+        Ok(())
+    }
+
+    /// The object with one Service a member again, and without the rules for those who have a cookie.
+    pub(super) fn let_users_go(&self, object: &mut DynamicObject, selected: &[String], affinity: &Affinity) {
+        if let Some(rules) = self.rules_mut(object) {
+            rules.retain(|rule| !self.is_keeping(rule, affinity));
+        }
+        for index in self.select(object, selected).unwrap_or_default() {
+            let services = self.gathered(self.services(object, index), affinity);
+            self.put(object, index, services);
+        }
+    }
+
+    /// The object keeps exactly these users.
+    pub fn keeps_users(
+        &self,
+        context: &Context<'_>,
+        object: &DynamicObject,
+        selected: &[String],
+        affinity: &Affinity,
+    ) -> bool {
+        let mut wanted = object.clone();
+        self.let_users_go(&mut wanted, selected, affinity);
+        let Ok(places) = self.select(&wanted, selected) else { return false };
+        if self.keep_users(context, &mut wanted, selected, affinity).is_err() {
+            return false;
+        }
+        let keeping = |object: &DynamicObject| -> Vec<Value> {
+            self.rules(object).iter().filter(|rule| self.is_keeping(rule, affinity)).cloned().collect()
+        };
+        let divided = |object: &DynamicObject| -> Vec<Value> {
+            places.iter().map(|index| Value::from(self.services(object, *index))).collect()
+        };
+        contains(&keeping(object).into(), &keeping(&wanted).into())
+            && contains(&divided(object).into(), &divided(&wanted).into())
+    }
+
+    fn keeping_rules(
+        &self,
+        context: &Context<'_>,
+        object: &DynamicObject,
+        index: usize,
+        affinity: &Affinity,
+    ) -> Result<Vec<Value>, RouteError> {
+        let rule = self.rules(object).get(index).unwrap_or(&Value::Null);
+        let keeping = |member: &str| {
+            let pattern = format!("^(.*; ?)?{}={}(;.*)?$", affinity.cookie_name, affinity.values(member));
+            let live = self.live(context, object, index, member);
+            let mut keeping = (self.cookies()?.narrowed)(rule, &pattern)?;
+            put(&mut keeping, self.services, vec![self.service(context, member, 1, live)]);
+            Some(keeping)
+        };
+        let refuse = || refused(object, "a rule chooses requests by the header Cookie itself");
+        affinity.members().map(|member| keeping(member).ok_or_else(refuse)).collect()
+    }
+
+    /// The rule's Services, each member's as often as it has bins.
+    fn bins(
+        &self,
+        context: &Context<'_>,
+        object: &DynamicObject,
+        index: usize,
+        affinity: &Affinity,
+    ) -> Result<Vec<Value>, RouteError> {
+        let divided = |service: &Value| {
+            let own = affinity.cookies().filter(|(bin, _)| is_members(context, service, &bin.member));
+            let giving =
+                own.map(|(bin, cookie)| (self.cookies()?.giving)(&with(service, "weight", bin.weight), &cookie));
+            let bins = giving.collect::<Option<Vec<Value>>>();
+            let bins = bins.ok_or_else(|| refused(object, "a backend sets headers of answers itself"))?;
+            Ok(if bins.is_empty() { vec![service.clone()] } else { bins })
+        };
+        let services = self.services(object, index).iter().map(divided).collect::<Result<Vec<_>, _>>()?;
+        Ok(services.concat())
+    }
+
+    /// Services without our cookies; those that gave some are gathered where the first of them stands.
+    fn gathered(&self, services: &[Value], affinity: &Affinity) -> Vec<Value> {
+        let without = |service: &Value| (self.cookies()?.without)(service, &affinity.beginning());
+        let mut gathered: Vec<Value> = Vec::new();
+        for service in services {
+            let Some(service) = without(service) else {
+                gathered.push(service.clone());
+                continue;
+            };
+            let weight = |service: &Value| service.get("weight").and_then(Value::as_u64).unwrap_or(self.unset);
+            match gathered.iter_mut().find(|other| other.get("name") == service.get("name")) {
+                Some(first) => put(first, "weight", weight(first).saturating_add(weight(&service))),
+                None => gathered.push(service),
+            }
+        }
+        gathered
+    }
+
+    fn live<'o>(
+        &self,
+        context: &Context<'_>,
+        object: &'o DynamicObject,
+        index: usize,
+        member: &str,
+    ) -> Option<&'o Value> {
+        self.services(object, index).iter().find(|service| is_members(context, service, member))
+    }
+
+    /// A rule that looks at our cookie.
+    fn is_keeping(&self, rule: &Value, affinity: &Affinity) -> bool {
+        let says = |condition: &Value| condition.to_string().contains(&affinity.beginning());
+        (self.conditions)(rule).iter().flatten().any(says)
+    }
+
+    const fn cookies(&self) -> Option<&Cookies> {
+        self.cookies.as_ref()
+    }
+}
+
+fn is_members(context: &Context<'_>, service: &Value, member: &str) -> bool {
+    own_name(context, service) == backend::name(context.service, member)
+}
+
+fn refused(object: &DynamicObject, found: &str) -> RouteError {
+    let name = describe(object);
+    RouteError::CannotCarry(format!("{name}: {found}: take that away, or leave strategy.sessionAffinity out"))
+}

@@ -1,0 +1,88 @@
+//! What a route shall show beside its weights. What was asked of an object is kept on it for each rollout: what the data plane
+//! reads is the provider's, and this says what to look for.
+
+use std::collections::BTreeMap;
+
+use kube::ResourceExt;
+use kube::core::DynamicObject;
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::api::status::PlannedStep;
+use crate::api::{AFFINITY_ANNOTATION, Affinity, Distribution, Matched, TRIAL_ANNOTATION, Trial};
+
+/// What a route shall show.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The weights.
+    pub weights: &'a Distribution,
+    /// The requests that reach canaries beside them.
+    pub trial: Option<&'a Trial>,
+    /// Where users are kept; its weights are the weights.
+    pub affinity: Option<&'a Affinity>,
+}
+
+impl<'a> From<&'a Distribution> for Wanted<'a> {
+    fn from(weights: &'a Distribution) -> Self {
+        Self { weights, trial: None, affinity: None }
+    }
+}
+
+impl<'a> Wanted<'a> {
+    /// What a route shall show at a step, wherever users are kept.
+    #[must_use]
+    pub fn of(step: &'a PlannedStep) -> Self {
+        Self { trial: step.trial.as_ref(), ..Self::from(&step.weights) }
+    }
+
+    /// The requests that are chosen, where some are.
+    pub(super) fn matched(&self) -> Option<&'a Matched> {
+        self.trial.and_then(Trial::matched)
+    }
+
+    /// Every member to which requests go, with its weight.
+    pub(super) fn receiving(&self) -> Distribution {
+        let tried = self.trial.into_iter().flat_map(Trial::members);
+        let mut receiving: Distribution = tried.map(|member| (member.to_owned(), 0)).collect();
+        receiving.extend(super::weights::nonzero(self.weights));
+        receiving
+    }
+}
+
+/// What is kept on objects, in an annotation of its own.
+pub(super) trait Kept: Clone + Serialize + DeserializeOwned {
+    const ANNOTATION: &'static str;
+
+    /// What this rollout asked last.
+    fn kept(object: &DynamicObject, uid: &str) -> Option<Self> {
+        all(object).remove(uid)
+    }
+
+    /// Keeps what this rollout asks now.
+    fn keep(object: &mut DynamicObject, uid: &str, asked: Option<&Self>) {
+        let mut all = all(object);
+        match asked {
+            Some(asked) => all.insert(uid.to_owned(), asked.clone()),
+            None => all.remove(uid),
+        };
+        if all.is_empty() {
+            object.annotations_mut().remove(Self::ANNOTATION);
+        } else {
+            let text = serde_json::to_string(&all).unwrap_or_default();
+            object.annotations_mut().insert(Self::ANNOTATION.to_owned(), text);
+        }
+    }
+}
+
+impl Kept for Trial {
+    const ANNOTATION: &'static str = TRIAL_ANNOTATION;
+}
+
+impl Kept for Affinity {
+    const ANNOTATION: &'static str = AFFINITY_ANNOTATION;
+}
+
+/// What cannot be read was not written by cutover, and says nothing.
+fn all<K: Kept>(object: &DynamicObject) -> BTreeMap<String, K> {
+    let text = object.annotations().get(K::ANNOTATION);
+    text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+}
