@@ -29,7 +29,8 @@ pub(super) fn present(run: &Run, uid: &str) -> Option<Affinity> {
 /// back to a primary that became what passed: it is the same everywhere.
 #[must_use]
 pub fn at(session: &SessionAffinity, run: &str, plan: &[PlannedStep], place: usize) -> Option<Affinity> {
-    plan.get(place).filter(|step| !step.promotes && step.weights.values().filter(|weight| **weight > 0).count() > 1)?;
+    let plan = plan.split(|step| step.promotes).next()?;
+    plan.get(place).filter(|step| step.weights.values().filter(|weight| **weight > 0).count() > 1)?;
     let bin = |way: Way<'_>| Some(Bin { member: (*way.members.get(place)?).to_owned(), weight: way.units });
     let bins = ways(plan).into_iter().filter_map(bin).collect();
     Some(Affinity { run: run.to_owned(), bins, ..nowhere(session) })

@@ -1,5 +1,6 @@
 //! The core by its behaviour: scenarios, and a search over small worlds.
 
+mod affinity;
 mod matches;
 mod mirror;
 mod scenarios;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cutover::{
     api::{
-        CANARY, DeletionPolicy, Distribution, FleetRolloutSpec, FleetRolloutStatus, Mode, PRIMARY, Reason,
+        Affinity, CANARY, DeletionPolicy, Distribution, FleetRolloutSpec, FleetRolloutStatus, Mode, PRIMARY, Reason,
         RolloutRequestSpec, ServiceCopy, Trial, Verb,
         request::{RequestState, RolloutRef},
     },
@@ -53,6 +53,7 @@ pub enum Crash {
 pub struct RouteInWorld {
     pub weights: Distribution,
     pub trial: Option<Trial>,
+    pub affinity: Option<Affinity>,
     pub mark: Option<Mark>,
     pub accepted: Accepted,
     pub failed: Option<String>,
@@ -92,6 +93,8 @@ pub struct World {
     pub written: Vec<(RouteKey, Distribution)>,
     /// And which requests reached canaries beside it.
     pub tried: Vec<Option<Trial>>,
+    /// And where users were kept.
+    pub kept: Vec<Option<Affinity>>,
     pub released: Vec<(RouteKey, DeletionPolicy)>,
     /// Service mode: the users' own Services.
     pub sources: BTreeMap<String, ServiceCopy>,
@@ -143,6 +146,7 @@ impl World {
                 let route = RouteInWorld {
                     weights: of(live),
                     trial: None,
+                    affinity: None,
                     mark: None,
                     accepted: Accepted::Yes,
                     failed: None,
@@ -177,6 +181,7 @@ impl World {
             identities: BTreeMap::new(),
             written: Vec::new(),
             tried: Vec::new(),
+            kept: Vec::new(),
             released: Vec::new(),
             sources: BTreeMap::new(),
             copies: BTreeMap::new(),
@@ -447,8 +452,9 @@ impl World {
                 let result = if self.refuse_rehearsals { Err("denied by a webhook".to_owned()) } else { Ok(()) };
                 self.rehearsed.insert(route.clone(), result);
             }
-            Action::WriteRoute { route, weights, trial, run, sequence } => {
-                self.write(route, weights, trial.as_ref(), *run, *sequence);
+            Action::WriteRoute { route, weights, trial, affinity, run, sequence } => {
+                let mark = Mark { hub: HUB.to_owned(), rollout: UID.to_owned(), run: *run, sequence: *sequence };
+                self.write(route, weights, trial.clone(), affinity.clone(), mark);
             }
             Action::ReleaseRoute { route, policy } => {
                 self.released.push((route.clone(), *policy));
@@ -463,7 +469,14 @@ impl World {
         }
     }
 
-    fn write(&mut self, key: &RouteKey, weights: &Distribution, trial: Option<&Trial>, run: u64, sequence: u64) {
+    fn write(
+        &mut self,
+        key: &RouteKey,
+        weights: &Distribution,
+        trial: Option<Trial>,
+        affinity: Option<Affinity>,
+        mark: Mark,
+    ) {
         let mode = self.writes.get(key).copied().unwrap_or(Writes::Confirmed);
         let route = self.routes.get_mut(key).unwrap();
         let accepted = match mode {
@@ -478,17 +491,18 @@ impl World {
             Writes::Confirmed | Writes::AnswerLost => Accepted::Yes,
         };
         let failed = (mode == Writes::AnswerLost).then(|| "the answer was lost".to_owned());
-        let mark = Some(Mark { hub: HUB.to_owned(), rollout: UID.to_owned(), run, sequence });
         *route = Some(RouteInWorld {
             weights: weights.clone(),
-            trial: trial.cloned(),
-            mark,
+            trial: trial.clone(),
+            affinity: affinity.clone(),
+            mark: Some(mark),
             accepted,
             failed,
             editor: None,
         });
         self.written.push((key.clone(), weights.clone()));
-        self.tried.push(trial.cloned());
+        self.tried.push(trial);
+        self.kept.push(affinity);
     }
 
     /// What was written, one line each, without repeats: `eu-1 100 eu-3 0, copies of all requests`.
@@ -517,6 +531,7 @@ fn seen(route: Option<&RouteInWorld>) -> RouteSeen {
         Some(route) => RouteSeen::Live(LiveRoute {
             weights: route.weights.clone(),
             trial: route.trial.clone(),
+            affinity: route.affinity.clone(),
             mark: route.mark.clone(),
             accepted: route.accepted.clone(),
             editor: route.editor.clone(),
