@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use cutover::route::{
     capabilities,
-    capability::{Applied, Capability, Extent, Leads, Matching, Mirroring, Regexes, Shape, Split, Values, Verified},
+    capability::{
+        Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Regexes, Shape, Split, Values, Verified,
+    },
 };
 
 use crate::command::root;
@@ -30,7 +32,8 @@ const FOOT: &str = "\
 - **verified: traffic**: requests through the real data plane were counted at the members (`make lab-tests`).
   **objects**: the very objects were written to a real API server, object by object; what the data plane does with them is
   taken from its documentation and source.
-- No route keeps a user on one member yet.
+- **keeps users**: whether `strategy.sessionAffinity` can be said, and into how many bins users can be divided at most
+  ([example](../examples/session-affinity)).
 ";
 
 #[test]
@@ -57,6 +60,7 @@ fn page() -> String {
         "own TLS",
         "chooses requests by",
         "mirrors",
+        "keeps users",
         "objects",
         "applied",
         "verified",
@@ -72,7 +76,7 @@ fn page() -> String {
     format!("{}\n", page.trim_end())
 }
 
-fn row(route: &Capability) -> [String; 13] {
+fn row(route: &Capability) -> [String; 14] {
     let yes = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
     let leads = |leads: Leads| yes(leads == Leads::Yes);
     let (weights, members) = match route.split {
@@ -106,6 +110,7 @@ fn row(route: &Capability) -> [String; 13] {
         yes(route.own_tls),
         chooses(route.matches),
         mirrors(route.mirrors),
+        keeps(route.keeps),
         shape.to_owned(),
         applied.to_owned(),
         verified.to_owned(),
@@ -138,6 +143,13 @@ fn mirrors(can: Mirroring) -> String {
     let members = members.map_or_else(|| "any member".to_owned(), |most| format!("{most} member"));
     let part = if parts { "any part" } else { "all requests" };
     format!("{part}, to {members}")
+}
+
+fn keeps(can: Keeping) -> String {
+    match can {
+        Keeping::No => "no".to_owned(),
+        Keeping::Yes { bins } => format!("{bins} bins"),
+    }
 }
 
 fn refusals(route: &Capability) -> String {

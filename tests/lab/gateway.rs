@@ -118,6 +118,7 @@ impl State {
         self.tally.count(host, agent, status.as_u16(), since.elapsed());
         let mut response = Response::new(format!("{}\n", service(host)));
         *response.status_mut() = status;
+        response.headers_mut().insert(header::SET_COOKIE, header::HeaderValue::from_static("basket=full; Path=/"));
         response
     }
 }

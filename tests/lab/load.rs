@@ -199,7 +199,7 @@ async fn alive(connection: Option<Connection>) -> Option<Connection> {
     Some(connection)
 }
 
-async fn connect(to: SocketAddr) -> Result<Connection> {
+pub async fn connect(to: SocketAddr) -> Result<Connection> {
     let stream = TcpStream::connect(to).await.context("cannot connect")?;
     let (sender, connection) = handshake(TokioIo::new(stream)).await?;
     tokio::spawn(connection);

@@ -34,6 +34,7 @@ mod stage;
 mod tally;
 mod tests;
 mod trail;
+mod users;
 mod wait;
 
 use anyhow::{Context, Result, bail};

@@ -23,6 +23,7 @@ mod requests_that_match;
 mod routes;
 mod service_mode;
 mod services;
+mod session_affinity;
 mod skipper;
 mod skipper_matches;
 mod targets;
@@ -43,6 +44,7 @@ pub fn all() -> Vec<Test> {
         routes::TESTS,
         service_mode::TESTS,
         services::TESTS,
+        session_affinity::TESTS,
         mirror::TESTS,
         requests_that_match::TESTS,
         people::TESTS,
