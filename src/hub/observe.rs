@@ -266,7 +266,7 @@ mod tests {
         let seen = |hub: &str, rollout: &str| {
             let mark = Mark { hub: hub.to_owned(), rollout: rollout.to_owned(), run: 1, sequence: 1 };
             let (weights, accepted) = ([("eu-1".to_owned(), 100)].into(), Accepted::Unsaid);
-            RouteSeen::Live(LiveRoute {
+            RouteSeen::Live(Box::new(LiveRoute {
                 weights,
                 mark: Some(mark),
                 accepted,
@@ -274,7 +274,7 @@ mod tests {
                 affinity: None,
                 failed: None,
                 editor: None,
-            })
+            }))
         };
         let told = |seen| claimed(&subject, &key, seen, |uid| (uid == "uid-1").then(|| Key::new("shop", "first")));
         let message = "HTTPRoute/public (shop) belongs to FleetRollout shop/first; leave it to that one, or delete \

@@ -132,7 +132,7 @@ mod tests {
         let spec = json!({"services": [], "analysis": {"metrics": []},
                           "strategy": {"ramp": {"stepWeights": [30, 100], "stepWeightPromotion": 50}}});
         let steps = ramp(&serde_json::from_value(spec).unwrap()).unwrap();
-        let kept: Vec<bool> = (0..steps.len() + 1).map(|place| !bins(&steps, place).is_empty()).collect();
+        let kept: Vec<bool> = (0..=steps.len()).map(|place| !bins(&steps, place).is_empty()).collect();
         assert_eq!(kept, [true, false, false, false, false]);
     }
 

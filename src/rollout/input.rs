@@ -106,7 +106,7 @@ pub enum RouteSeen {
     /// It cannot be used; the reason says why (missing, kind not installed, unreadable, owned by another …).
     Unusable(Problem),
     /// It is there.
-    Live(LiveRoute),
+    Live(Box<LiveRoute>),
 }
 
 /// A route that can be read.

@@ -282,7 +282,8 @@ fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) ->
     let affinity = present.iter().find_map(|object| Affinity::kept(object, context.uid));
     let affinity = affinity.filter(|affinity| provider.keeps(context, objects, affinity));
     let editor = editor::last(&present);
-    Ok(RouteSeen::Live(LiveRoute { weights, trial, affinity, mark, accepted, editor, failed: None }))
+    let live = LiveRoute { weights, trial, affinity, mark, accepted, editor, failed: None };
+    Ok(RouteSeen::Live(Box::new(live)))
 }
 
 /// Of several objects the least recent mark counts: until the last one is written, the write is not done. Nor is it

@@ -59,6 +59,53 @@ fn a_ramp_has_one_form_and_mirrors_where_its_route_can() {
 }
 
 #[test]
+fn users_are_kept_where_the_route_can_and_nothing_sends_them_elsewhere() {
+    let steps = "    steps:\n      - {progress: 10%}\n      - {progress: 50%}\n      - {progress: 100%}\n";
+    let with = |affinity: &str, steps_: &str| {
+        problems(&RIGHT.replacen(steps, &format!("    sessionAffinity: {affinity}\n{steps_}"), 1))
+    };
+    assert_eq!(with("{cookieName: shop, maxAge: 2h}", steps), Vec::<String>::new());
+    for (affinity, expected) in [
+        (
+            "{cookieName: shop, maxAge: 500ms}",
+            "15: spec.strategy.sessionAffinity.maxAge: 500ms is not allowed; write a time of 1s or more, such as 24h",
+        ),
+        (
+            "{maxAge: 2h}",
+            "15: spec.strategy.sessionAffinity.cookieName: missing; give a text of at most 64 characters that matches ^[A-Za-z0-9_-]+$",
+        ),
+        (
+            "{cookieName: 'a; Domain=b'}",
+            "15: spec.strategy.sessionAffinity.cookieName: \"a; Domain=b\" is not allowed; write a text of at most 64 characters that matches ^[A-Za-z0-9_-]+$",
+        ),
+    ] {
+        assert_eq!(with(affinity, steps), [expected], "{affinity}");
+    }
+    let chosen = "    steps:\n      - {matches: [{headers: [{name: a, exact: b}]}]}\n      - {progress: 100%}\n";
+    assert_eq!(
+        with("{cookieName: shop}", chosen),
+        [
+            "15: spec.strategy.sessionAffinity: keeps users where they were sent, but a step with matches sends them elsewhere; leave one of them out"
+        ]
+    );
+    let many: String = (1..=20).map(|step| format!("      - {{progress: {}%}}\n", step * 5)).collect();
+    assert_eq!(
+        with("{cookieName: shop}", &format!("    steps:\n{many}")),
+        [
+            "10: spec.services[0].routes[0]: strategy.sessionAffinity would divide users into 20 parts; gatewayAPI takes 16: take fewer steps, or move fewer members in one run"
+        ]
+    );
+    let proxy = RIGHT.replacen("gatewayAPI", "contour", 1);
+    let proxy = proxy.replacen(steps, &format!("    sessionAffinity: {{cookieName: shop}}\n{steps}"), 1);
+    assert_eq!(
+        problems(&proxy),
+        [
+            "10: spec.services[0].routes[0]: strategy.sessionAffinity keeps users where they were sent; contour cannot; docs/routes.md says what each route can"
+        ]
+    );
+}
+
+#[test]
 fn nothing_declared_is_said_and_does_not_crash() {
     let head = "apiVersion: cutover.dev/v1alpha1\nkind: FleetRollout\nmetadata: {name: shop}\n";
     for (spec, expected) in [

@@ -17,7 +17,7 @@ pub struct Users {
     to: SocketAddr,
     /// The Host header.
     host: String,
-    users: Vec<User>,
+    each: Vec<User>,
 }
 
 struct User {
@@ -31,14 +31,14 @@ pub type Whereabouts = Vec<&'static str>;
 impl Users {
     pub fn new(count: usize, to: SocketAddr, host: &str) -> Self {
         let user = |number| User { agent: format!("user-{number}"), cookies: BTreeMap::new() };
-        Self { to, host: host.to_owned(), users: (0..count).map(user).collect() }
+        Self { to, host: host.to_owned(), each: (0..count).map(user).collect() }
     }
 
     /// One request of each user; who answered it is what the members counted.
     pub async fn visit(&mut self, scene: &Scene) -> Result<Whereabouts> {
         let before = self.counted(scene);
         let (to, host) = (self.to, self.host.as_str());
-        stream::iter(&mut self.users)
+        stream::iter(&mut self.each)
             .map(|user| user.visit(to, host))
             .buffer_unordered(AT_ONCE)
             .try_collect::<()>()
@@ -55,14 +55,14 @@ impl Users {
 
     /// Every user has a cookie of this name.
     pub fn have(&self, cookie: &str) -> bool {
-        self.users.iter().all(|user| user.cookies.contains_key(cookie))
+        self.each.iter().all(|user| user.cookies.contains_key(cookie))
     }
 
     fn counted(&self, scene: &Scene) -> Vec<BTreeMap<&'static str, u64>> {
         let by = |member: &'static str, user: &User| {
             scene.member(member).gateway.tally().received_from(&scene.namespace, &user.agent)
         };
-        self.users.iter().map(|user| scene.members.keys().map(|member| (*member, by(member, user))).collect()).collect()
+        self.each.iter().map(|user| scene.members.keys().map(|member| (*member, by(member, user))).collect()).collect()
     }
 }
 

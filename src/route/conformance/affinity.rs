@@ -29,7 +29,9 @@ fn able() -> Vec<Form> {
 
 /// Brings the world to what is wanted.
 fn bring(world: &mut World, wanted: Wanted<'_>, sequence: u64) {
-    world.render(wanted, sequence).into_iter().for_each(|write| world.apply(write));
+    for write in world.render(wanted, sequence) {
+        world.apply(write);
+    }
 }
 
 #[test]
@@ -129,7 +131,9 @@ fn members_that_enter_are_named_beside_the_users_that_stay() {
             Entry::Missing(writes) => writes,
             Entry::Done | Entry::Pending => continue,
         };
-        writes.into_iter().for_each(|write| world.apply(write));
+        for write in writes {
+            world.apply(write);
+        }
         assert_eq!((world.live().affinity, world.weights()), (Some(first()), weights), "{name}");
     }
 }

@@ -66,7 +66,7 @@ impl World {
 
     pub fn live(&self) -> LiveRoute {
         match self.read() {
-            RouteSeen::Live(live) => live,
+            RouteSeen::Live(live) => *live,
             other => panic!("{}: {other:?}", self.form.name),
         }
     }

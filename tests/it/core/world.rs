@@ -528,7 +528,7 @@ impl World {
 fn seen(route: Option<&RouteInWorld>) -> RouteSeen {
     match route {
         None => RouteSeen::ToCreate,
-        Some(route) => RouteSeen::Live(LiveRoute {
+        Some(route) => RouteSeen::Live(Box::new(LiveRoute {
             weights: route.weights.clone(),
             trial: route.trial.clone(),
             affinity: route.affinity.clone(),
@@ -536,7 +536,7 @@ fn seen(route: Option<&RouteInWorld>) -> RouteSeen {
             accepted: route.accepted.clone(),
             editor: route.editor.clone(),
             failed: route.failed.clone(),
-        }),
+        })),
     }
 }
 

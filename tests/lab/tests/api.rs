@@ -68,6 +68,16 @@ fn strategies() -> Vec<Case> {
     let one_form = "a ramp has exactly one of stepWeight, stepWeights and iterations";
     let rise = "spec.strategy.steps: steps rise; each progress must be more than the one before it";
     vec![
+        (
+            "/spec/strategy",
+            json!({"sessionAffinity": {"cookieName": "a b"}}),
+            "spec.strategy.sessionAffinity.cookieName in body should match",
+        ),
+        (
+            "/spec/strategy",
+            json!({"sessionAffinity": {"cookieName": "a"}, "steps": [{"matches": [{"headers": [{"name": "a", "exact": "b"}]}]}, {"progress": "100%"}]}),
+            "sessionAffinity keeps users where they were sent, and matches sends them elsewhere",
+        ),
         ("/spec/strategy/steps", json!([]), "spec.strategy.steps in body should have at least 1 items"),
         ("/spec/strategy/steps", steps(&["10%", "50%", "20%", "100%"]), rise),
         ("/spec/strategy/steps", steps(&["10%", "10%", "100%"]), rise),
