@@ -25,6 +25,7 @@ pub const TESTS: &[Test] = &[
     Test { name: "service_mode_by_http_proxy", exclusive: false, run: |scene| Box::pin(by_http_proxy(scene)) },
     Test { name: "service_mode_by_route_group", exclusive: false, run: |scene| Box::pin(by_route_group(scene)) },
     Test { name: "service_mode_by_ingress_per_member", exclusive: false, run: |scene| Box::pin(by_ingresses(scene)) },
+    Test { name: "service_mode_by_adopted_ingress", exclusive: false, run: |scene| Box::pin(by_adopted(scene)) },
 ];
 
 /// The canary's share at each step.
@@ -37,6 +38,8 @@ struct Plane {
     route: Value,
     /// API version, kind and name of the object whose history tells.
     watched: (&'static str, &'static str, String),
+    /// It is there before the rollout, and answers.
+    serves: bool,
 }
 
 /// An adopted `HTTPRoute` that names the owner's Service itself.
@@ -46,7 +49,7 @@ async fn by_http_route(scene: Scene) -> Result<()> {
     http_route(&scene.hub, name, "public", name, &format!("{{name: {name}, port: 80}}")).await?;
     let watched = ("gateway.networking.k8s.io/v1", "HTTPRoute", "public".to_owned());
     let route = json!({"gatewayAPI": {"name": "public"}});
-    tell(&scene, owner, Plane { to: scene.contour.address, route, watched }).await
+    tell(&scene, owner, Plane { to: scene.contour.address, route, watched, serves: true }).await
 }
 
 /// An adopted `HTTPProxy` that names the owner's Service itself.
@@ -59,8 +62,8 @@ async fn by_http_proxy(scene: Scene) -> Result<()> {
     });
     scene.hub.create(name, &proxy.to_string()).await?;
     let watched = ("projectcontour.io/v1", "HTTPProxy", "public".to_owned());
-    tell(&scene, owner, Plane { to: scene.contour.address, route: json!({"contour": {"name": "public"}}), watched })
-        .await
+    let route = json!({"contour": {"name": "public"}});
+    tell(&scene, owner, Plane { to: scene.contour.address, route, watched, serves: true }).await
 }
 
 /// A `RouteGroup` that the hub makes; it holds the addresses themselves.
@@ -68,14 +71,31 @@ async fn by_route_group(scene: Scene) -> Result<()> {
     let owner = Owner::new(&scene).await?;
     let route = json!({"skipper": {"create": {"hosts": [host(&scene.namespace)]}}});
     let watched = ("zalando.org/v1", "RouteGroup", scene.namespace.clone());
-    tell(&scene, owner, Plane { to: scene.skipper.address, route, watched }).await
+    tell(&scene, owner, Plane { to: scene.skipper.address, route, watched, serves: false }).await
 }
 
 async fn by_ingresses(scene: Scene) -> Result<()> {
     let owner = Owner::new(&scene).await?;
     let route = json!({"skipper": {"form": "IngressPerMember", "create": {"hosts": [host(&scene.namespace)]}}});
     let watched = ("networking.k8s.io/v1", "Ingress", format!("{}-canary", scene.namespace));
-    tell(&scene, owner, Plane { to: scene.skipper.address, route, watched }).await
+    tell(&scene, owner, Plane { to: scene.skipper.address, route, watched, serves: false }).await
+}
+
+/// An adopted Ingress that names the owner's Service itself.
+async fn by_adopted(scene: Scene) -> Result<()> {
+    let owner = Owner::new(&scene).await?;
+    let name = &scene.namespace;
+    let path =
+        json!({"path": "/", "pathType": "Prefix", "backend": {"service": {"name": name, "port": {"name": "http"}}}});
+    let ingress = json!({
+        "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+        "metadata": {"name": "public-primary", "annotations": {"kubernetes.io/ingress.class": "skipper"}},
+        "spec": {"rules": [{"host": host(name), "http": {"paths": [path]}}]},
+    });
+    scene.hub.create(name, &ingress.to_string()).await?;
+    let route = json!({"skipper": {"form": "IngressPerMember", "name": "public"}});
+    let watched = ("networking.k8s.io/v1", "Ingress", "public-canary".to_owned());
+    tell(&scene, owner, Plane { to: scene.skipper.address, route, watched, serves: true }).await
 }
 
 /// The Service as its owner wrote it last.
@@ -134,8 +154,12 @@ async fn tell(scene: &Scene, mut owner: Owner, plane: Plane) -> Result<()> {
     let name = &scene.namespace;
     let (api_version, kind, object) = plane.watched;
     let history = History::start(scene.hub.api(api_version, kind, name).await?, &object).await?;
+    let before = if plane.serves { Some(steady_load(plane.to, name).await?) } else { None };
     let rollout = Rollout::declare(scene, name, &declared(name, &plane.route)).await?;
-    let load = steady_load(plane.to, name).await?;
+    let load = match before {
+        Some(load) => load,
+        None => steady_load(plane.to, name).await?,
+    };
     rollout.phase(Phase::Initialized).await?;
     owner.is_alone().await?;
     owner.copies_lead("eu-1", "eu-1").await?;
