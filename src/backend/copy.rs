@@ -1,13 +1,14 @@
 //! Service mode: the Services of primary and canary, each made like the user's own at some time.
 
+use std::collections::BTreeMap;
+
 use kube::{ResourceExt, core::DynamicObject};
 use serde_json::{Map, Value};
 
 use super::{cluster_ip, is_ours, name, targets};
 use crate::api::{Backend, Reason, ServiceCopy, ServiceSpec};
 use crate::rollout::input::{Problem, SourceSeen};
-use crate::route::owner;
-use crate::route::{Context, Write};
+use crate::route::{Context, Write, editor, owner};
 
 /// What the API server gave a Service and what it keeps, as long as it has an address at all.
 const GIVEN: [&str; 5] = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "healthCheckNodePort"];
@@ -62,14 +63,27 @@ pub(super) fn render(
     if !is_ours(context, &target, member, current, &after)? {
         return Ok(Vec::new());
     }
-    after.metadata.labels.get_or_insert_default().extend(copy.labels.clone());
+    carry("labels", &copy.labels, after.metadata.labels.get_or_insert_default(), current);
     let annotations = after.metadata.annotations.get_or_insert_default();
-    annotations.extend(copy.annotations.clone());
+    carry("annotations", &copy.annotations, annotations, current);
     if annotations.is_empty() {
         after.metadata.annotations = None;
     }
     owner::take(&mut after, context);
     Ok(Write::between(target, current, Some(after)).into_iter().collect())
+}
+
+/// Labels or annotations as they are declared. What the hub has set and nobody declares any more goes; what others have
+/// put on the copy, a cloud's load balancer say, stays.
+fn carry(
+    field: &str,
+    declared: &BTreeMap<String, String>,
+    carried: &mut BTreeMap<String, String>,
+    live: Option<&DynamicObject>,
+) {
+    let is_own = |key: &str| live.is_some_and(|live| editor::is_own(live, &["metadata", field, key]));
+    carried.retain(|key, _| declared.contains_key(key) || !is_own(key));
+    carried.extend(declared.clone());
 }
 
 /// A Service keeps its address and its node ports, where its type has any.
@@ -104,14 +118,14 @@ mod tests {
     use super::*;
     use crate::api::{CANARY, ROLLOUT_LABEL};
 
-    fn copied(spec: &Value) -> BTreeMap<String, ServiceCopy> {
-        [(CANARY.to_owned(), ServiceCopy::of(spec, &BTreeMap::new(), &BTreeMap::new()))].into()
+    fn copy_of(spec: &Value) -> ServiceCopy {
+        ServiceCopy::of(spec, &BTreeMap::new(), &BTreeMap::new())
     }
 
-    /// What is written over a live Service `shop-canary` with these labels and this spec.
-    fn written(labels: &Value, live: &Value, copy: &Value) -> Result<Option<Value>, Reason> {
+    /// What is written over this live Service `shop-canary`.
+    fn rewritten(live: &Value, copy: ServiceCopy) -> Result<Option<DynamicObject>, Reason> {
         let service = json!({"name": "shop", "port": 80, "routes": [{"contour": {"name": "public"}}]});
-        let (service, copies) = (serde_json::from_value(service).unwrap(), copied(copy));
+        let (service, copies) = (serde_json::from_value(service).unwrap(), [(CANARY.to_owned(), copy)].into());
         let context = Context {
             namespace: "shop",
             rollout: "fleet",
@@ -123,14 +137,19 @@ mod tests {
             copies: &copies,
             neighbours: &[],
         };
-        let live = json!({"apiVersion": "v1", "kind": "Service", "spec": live,
-                          "metadata": {"name": "shop-canary", "namespace": "shop", "labels": labels}});
-        let live: DynamicObject = serde_json::from_value(live).unwrap();
+        let mut live: DynamicObject = serde_json::from_value(live.clone()).unwrap();
+        (live.metadata.name, live.metadata.namespace) = (Some("shop-canary".to_owned()), Some("shop".to_owned()));
         let writes = super::super::render(&context, CANARY, &[Some(live)], &[]).map_err(|problem| problem.reason)?;
-        Ok(writes.into_iter().next().map(|write| match write {
-            Write::Create(object) | Write::Replace(object) => object.data["spec"].clone(),
-            Write::Delete { .. } => Value::Null,
+        Ok(writes.into_iter().find_map(|write| match write {
+            Write::Create(object) | Write::Replace(object) => Some(object),
+            Write::Delete { .. } => None,
         }))
+    }
+
+    /// What is written over a live Service with these labels and this spec.
+    fn written(labels: &Value, live: &Value, copy: &Value) -> Result<Option<Value>, Reason> {
+        let live = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"labels": labels}, "spec": live});
+        Ok(rewritten(&live, copy_of(copy))?.map(|object| object.data["spec"].clone()))
     }
 
     #[test]
@@ -157,5 +176,31 @@ mod tests {
         let elsewhere = json!({"type": "ExternalName", "externalName": "eu-3.example.com", "ports": port});
         let spec = written(&own, &live, &elsewhere).unwrap().unwrap();
         assert_eq!(spec, elsewhere);
+    }
+
+    #[test]
+    fn what_the_owner_takes_off_goes_from_the_copy_and_what_others_put_there_stays() {
+        let spec = json!({"type": "ClusterIP", "selector": {"app": "shop"}});
+        let fields = |labels: Value, annotations: Value| json!({"f:metadata": {"f:labels": labels, "f:annotations": annotations}});
+        let hub = fields(
+            json!({".": {}, "f:team": {}, "f:tier": {}, format!("f:{ROLLOUT_LABEL}"): {}}),
+            json!({".": {}, "f:lb/type": {}}),
+        );
+        let cloud = fields(json!({"f:zone": {}}), json!({"f:lb/status": {}}));
+        let entry = |manager: &str, fields: Value| json!({"manager": manager, "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields});
+        let live = json!({"apiVersion": "v1", "kind": "Service", "spec": spec, "metadata": {
+            "labels": {"team": "web", "tier": "front", "zone": "b", ROLLOUT_LABEL: "uid-1",
+                       "app.kubernetes.io/managed-by": "cutover", "app.kubernetes.io/instance": "fleet"},
+            "annotations": {"lb/type": "nlb", "lb/status": "ready"},
+            "managedFields": [entry("cutover", hub), entry("cloud-controller", cloud)],
+        }});
+        let declared = ServiceCopy { labels: BTreeMap::from([("tier".into(), "front".into())]), ..copy_of(&spec) };
+        let written = rewritten(&live, declared.clone()).unwrap().unwrap();
+        let keys = |map: &BTreeMap<String, String>| map.keys().cloned().collect::<Vec<_>>();
+        let ours = ["app.kubernetes.io/instance", "app.kubernetes.io/managed-by", ROLLOUT_LABEL, "tier", "zone"];
+        assert_eq!(keys(written.labels()), ours);
+        assert_eq!(keys(written.annotations()), ["lb/status"]);
+        let again = serde_json::to_value(&written).unwrap();
+        assert_eq!(rewritten(&again, declared).unwrap(), None);
     }
 }

@@ -20,7 +20,7 @@ use super::{
     wake::Wakers,
     watch,
 };
-use crate::{api::ROLLOUT_LABEL, web::Metrics};
+use crate::{api::ROLLOUT_LABEL, route::owner::is_made_by_cutover, web::Metrics};
 
 /// Every kind that was named so far.
 pub(super) struct Objects {
@@ -125,14 +125,15 @@ fn selection(resource: &ApiResource) -> watcher::Config {
     }
 }
 
-/// Objects of a list do not say their kind, and clusters have many Services, of which only the spec is read; and of
-/// those that a route may be, who writes it.
+/// Objects of a list do not say their kind, and clusters have many Services, of which only the spec is read; and who
+/// writes those that a route may be, or that the hub made.
 fn trim(resource: &ApiResource, object: &mut DynamicObject) {
     let (api_version, kind) = (resource.api_version.clone(), resource.kind.clone());
     object.types.get_or_insert(TypeMeta { api_version, kind });
     if resource.kind == "Service" {
         let is_switched = object.data.pointer("/spec/type").is_some_and(|kind| kind == "ExternalName");
-        object.metadata.managed_fields = object.metadata.managed_fields.take().filter(|_| is_switched);
+        let is_told = is_switched || is_made_by_cutover(object);
+        object.metadata.managed_fields = object.metadata.managed_fields.take().filter(|_| is_told);
         if let Some(fields) = object.data.as_object_mut() {
             fields.remove("status");
         }

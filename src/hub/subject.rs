@@ -59,8 +59,9 @@ impl Subject {
         let status = rollout.status.clone().unwrap_or_default();
         let spec = &rollout.spec;
         let names = members(spec, &status, rollout.metadata.deletion_timestamp.is_some());
+        let placed = names.iter().chain(left_behind(&status));
         let known: BTreeMap<&str, Arc<Member>> =
-            names.iter().filter_map(|name| Some((name.as_str(), registry.member(name)?))).collect();
+            placed.filter_map(|name| Some((name.as_str(), registry.member(name)?))).collect();
         let place = |services: &[ServiceSpec], total| -> Vec<Placed> {
             let placed = |service| match spec.mode() {
                 Mode::Member => Placed::new(service, total, &namespace, &known),
@@ -151,6 +152,13 @@ fn members(spec: &FleetRolloutSpec, status: &FleetRolloutStatus, deleting: bool)
     declared.chain(running).chain(leaving).cloned().collect()
 }
 
+/// The members of the write before, on every route that has not confirmed the last one: it may still send requests to one
+/// that is named nowhere any more, and only who knows its objects can remove them.
+fn left_behind(status: &FleetRolloutStatus) -> impl Iterator<Item = &String> {
+    let last = status.asked.as_ref().map(|asked| asked.sequence);
+    status.routes.iter().filter(move |route| Some(route.sequence) != last).flat_map(|route| route.applied.keys())
+}
+
 fn seen(name: &str, namespace: &str, member: Option<&Member>, services: &[ServiceSpec]) -> MemberSeen {
     let Some(member) = member else {
         let message = format!("spec.members: MemberCluster {name} does not exist; register it, or correct the name");
@@ -186,6 +194,21 @@ mod tests {
         let declared =
             Declared { name: "eu-3".to_owned(), uid: None, generation: None, spec, secrets: Secrets::default() };
         Member::new(declared, Network::new(AddressRules::default()), jiff::Timestamp::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn a_member_that_left_is_known_until_every_route_has_confirmed_that() {
+        let of = |confirmed: u64| {
+            let weights = json!({"eu-1": 100});
+            let status = json!({
+                "asked": {"weights": weights, "sequence": 7, "at": "2026-01-01T00:00:00Z"},
+                "routes": [{"service": "shop", "route": "Ingress/public-*", "applied": {"eu-1": 100, "eu-3": 0},
+                            "sequence": confirmed, "at": "2026-01-01T00:00:00Z"}]});
+            let status: FleetRolloutStatus = serde_json::from_value(status).unwrap();
+            left_behind(&status).cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(of(6), ["eu-1", "eu-3"]);
+        assert_eq!(of(7), [""; 0]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{
     distribution::weight,
-    health,
+    gates, health,
     input::Problem,
     pass::{Pass, Standing, in_words, later},
     ramp::split,
@@ -58,10 +58,13 @@ pub(super) fn first_sight(pass: &mut Pass<'_>) -> Option<Problem> {
 
 /// The routes must be led to the primary before a Service may change.
 pub(super) fn not_led_yet(pass: &Pass<'_>) -> Option<Standing> {
+    if pass.status.asked.is_some() && pass.confirmed_everywhere() {
+        return None;
+    }
+    let late = if pass.is_late() { format!(":{}", gates::unconfirmed_in_words(pass)) } else { String::new() };
     let message =
         "the routes are led to the primary, which leads where the Service does; change no Service before that";
-    let led = pass.status.asked.is_some() && pass.confirmed_everywhere();
-    (!led).then(|| Standing::new(Phase::Initializing, Reason::Confirming, message))
+    Some(Standing::new(Phase::Initializing, Reason::Confirming, format!("{message}{late}")))
 }
 
 fn both() -> Vec<String> {

@@ -10,14 +10,14 @@ use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
 use super::capability::{Capability, Extent, Matching, Values};
-use super::ingress::{ingress, lead, service_of};
+use super::ingress::{self, has_own, is_of_service, lead, paths, paths_mut, service_of, taken_over};
 use super::json::items;
 use super::provider::{Objects, Provider};
 use super::wanted::Wanted;
 use super::weights::{self, Raw};
 use super::{Context, RouteError, describe};
 use crate::api::matches::{FieldMatch, Value as Chosen};
-use crate::api::{Distribution, Matched, Trial};
+use crate::api::{Distribution, Matched, PRIMARY, Trial};
 use crate::backend;
 use crate::rollout::input::Problem;
 
@@ -78,7 +78,7 @@ pub(super) struct CanaryIngress<K>(pub K);
 
 impl<K: CanaryKind> Provider for CanaryIngress<K> {
     fn resource(&self) -> ApiResource {
-        ingress()
+        ingress::ingress()
     }
 
     fn names(&self, _context: &Context<'_>) -> Vec<String> {
@@ -110,6 +110,7 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
     }
 
     fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError> {
+        let objects = &*taken_over(context, objects);
         let Some(stable) = at(objects, STABLE) else { return Ok(Distribution::new()) };
         weights::distribution(context, &describe(stable), &self.raw(context, stable, at(objects, CANARY))?)
     }
@@ -120,6 +121,7 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
         objects: Objects<'_>,
         wanted: Wanted<'_>,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+        let objects = &*taken_over(context, objects);
         let Some(live) = at(objects, STABLE) else { return Ok(objects.to_vec()) };
         let stable_member = member(context, live)?;
         let canary_member = at(objects, CANARY).map(|canary| member(context, canary)).transpose()?;
@@ -142,19 +144,34 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
         Ok(vec![Some(stable), canary])
     }
 
+    /// The primary is named in a canary without share before it takes the place of the user's own Service: the data plane
+    /// then knows it when the stable one leads there.
+    fn name(
+        &self,
+        context: &Context<'_>,
+        objects: Objects<'_>,
+        members: &[String],
+    ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+        let enters = members.iter().any(|member| self.stands_for(context, objects) == Some(member.as_str()));
+        let (Some(stable), None, true) = (at(objects, STABLE), at(objects, CANARY), enters) else {
+            return Ok(objects.to_vec());
+        };
+        let mut canary = self.canary(context, stable, None, PRIMARY);
+        self.0.put_share(&mut canary, 0, context.total);
+        self.0.place(context, stable, &mut canary)?;
+        Ok(vec![Some(stable.clone()), Some(canary)])
+    }
+
+    fn stands_for(&self, context: &Context<'_>, objects: Objects<'_>) -> Option<&'static str> {
+        at(objects, STABLE).filter(|stable| has_own(context, stable)).map(|_| PRIMARY)
+    }
+
     fn held(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
-        let hold = |(index, path): (usize, &Value)| json!({"rule": index, "path": path});
-        Ok(own_paths(context, object).map(hold).collect())
+        Ok(ingress::held(context, object))
     }
 
     fn restore(&self, context: &Context<'_>, object: &mut DynamicObject, held: &Value) {
-        let place = |path: &Value| (path.get("path").cloned(), path.get("pathType").cloned());
-        for (rule, path) in paths_mut(object).filter(|(_, path)| backend::is_of_service(context, service_of(path))) {
-            let was = |held: &&Value| held["rule"] == rule && place(&held["path"]) == place(path);
-            if let Some(held) = items(Some(held)).iter().find(was) {
-                *path = held["path"].clone();
-            }
-        }
+        ingress::put_back(context, object, held);
     }
 
     /// A canary that takes more goes first, for the stable one may then lead elsewhere; else it goes last.
@@ -208,7 +225,7 @@ impl<K: CanaryKind> CanaryIngress<K> {
         member: &str,
     ) -> DynamicObject {
         let new = || {
-            DynamicObject::new(&format!("{}-canary", self.0.name()), &ingress())
+            DynamicObject::new(&format!("{}-canary", self.0.name()), &ingress::ingress())
                 .within(context.namespace)
                 .data(json!({"spec": {}}))
         };
@@ -304,21 +321,11 @@ fn rules(context: &Context<'_>, stable: &DynamicObject) -> Vec<Value> {
 /// The paths that lead to a member of the service, with the index of their rule.
 fn own_paths<'o>(context: &Context<'o>, object: &'o DynamicObject) -> impl Iterator<Item = (usize, &'o Value)> {
     let context = *context;
-    let rules = items(object.data.pointer("/spec/rules")).iter().enumerate();
-    let paths =
-        rules.flat_map(|(index, rule)| items(rule.pointer("/http/paths")).iter().map(move |path| (index, path)));
-    paths.filter(move |(_, path)| backend::is_of_service(&context, service_of(path)))
-}
-
-fn paths_mut(object: &mut DynamicObject) -> impl Iterator<Item = (usize, &mut Value)> {
-    let rules = object.data.pointer_mut("/spec/rules").and_then(Value::as_array_mut).into_iter().flatten().enumerate();
-    rules
-        .filter_map(|(index, rule)| Some((index, rule.pointer_mut("/http/paths")?.as_array_mut()?)))
-        .flat_map(|(index, paths)| paths.iter_mut().map(move |path| (index, path)))
+    paths(object).filter(move |(_, path)| is_of_service(&context, path))
 }
 
 fn lead_all(context: &Context<'_>, object: &mut DynamicObject, member: &str) {
-    for (_, path) in paths_mut(object).filter(|(_, path)| backend::is_of_service(context, service_of(path))) {
+    for (_, path) in paths_mut(object).filter(|(_, path)| is_of_service(context, path)) {
         lead(path, context, member);
     }
 }
@@ -326,20 +333,17 @@ fn lead_all(context: &Context<'_>, object: &mut DynamicObject, member: &str) {
 /// The member to which an Ingress leads.
 fn member<'c>(context: &Context<'c>, object: &DynamicObject) -> Result<&'c str, RouteError> {
     let name = leads_to(context, object)?;
-    backend::member(context, name).ok_or_else(|| weights::unknown(context, &describe(object), name))
+    backend::member(context, name).ok_or_else(|| ingress::unknown(context, object, name))
 }
 
 /// The one backend of the service to which an Ingress leads.
 fn leads_to<'o>(context: &Context<'_>, object: &'o DynamicObject) -> Result<&'o str, RouteError> {
-    let mut names = items(object.data.pointer("/spec/rules"))
-        .iter()
-        .flat_map(|rule| items(rule.pointer("/http/paths")))
-        .map(service_of);
-    let mut own: Vec<&str> = names.clone().filter(|name| backend::is_of_service(context, name)).collect();
+    let names: Vec<&str> = paths(object).map(|(_, path)| service_of(path)).collect();
+    let mut own: Vec<&str> = names.iter().copied().filter(|name| backend::is_of_service(context, name)).collect();
     own.dedup();
     match own.as_slice() {
         [one] => Ok(one),
-        [] => Err(weights::unknown(context, &describe(object), names.next().unwrap_or("none"))),
+        [] => Err(ingress::unknown(context, object, names.first().unwrap_or(&"none"))),
         [one, other, ..] => Err(RouteError::Unreadable(format!(
             "{}: its paths lead to {one} and to {other}: lead them to one Service",
             describe(object)

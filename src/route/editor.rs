@@ -1,4 +1,4 @@
-//! Who else writes a route, from its managed fields.
+//! Who writes an object, from its managed fields.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::ResourceExt;
@@ -22,6 +22,12 @@ pub fn last(objects: &[&DynamicObject]) -> Option<String> {
 pub fn applier(object: &DynamicObject, path: &[&str]) -> Option<String> {
     let applies = |entry: &&ManagedFieldsEntry| is_foreign(entry) && entry.operation.as_deref() == Some("Apply");
     object.managed_fields().iter().filter(applies).find(|entry| owns(entry, path)).and_then(name)
+}
+
+/// The hub set the field at `path` (keys of `fieldsV1`), and nobody has changed it since.
+#[must_use]
+pub fn is_own(object: &DynamicObject, path: &[&str]) -> bool {
+    object.managed_fields().iter().any(|entry| entry.manager.as_deref() == Some(FIELD_MANAGER) && owns(entry, path))
 }
 
 fn is_foreign(entry: &ManagedFieldsEntry) -> bool {

@@ -27,6 +27,18 @@ pub enum RouteError {
         /// The backend.
         backend: String,
     },
+    /// Service mode: a backend with traffic is neither the primary nor the canary.
+    #[error(
+        "{object}: backend {backend} carries traffic but is neither primary nor canary: lead it to {primary}, which the hub has made"
+    )]
+    NotLed {
+        /// The route.
+        object: String,
+        /// The backend.
+        backend: String,
+        /// The backend of the primary.
+        primary: String,
+    },
     /// A backend is named as one of a member's, but the member is not declared.
     #[error(
         "{object}: member {member} carries traffic but is not declared: add it to spec.members; say weight: 0 if it shall leave"
@@ -73,7 +85,7 @@ impl RouteError {
         match self {
             Self::NotFound(_) => Reason::RouteNotFound,
             Self::Unreadable(_) | Self::Uncovered(_) => Reason::RouteUnreadable,
-            Self::NeedsMapping { .. } => Reason::AdoptionNeedsMapping,
+            Self::NeedsMapping { .. } | Self::NotLed { .. } => Reason::AdoptionNeedsMapping,
             Self::NotDeclared { .. } => Reason::MemberNotDeclared,
             Self::Differs(_) => Reason::PrimaryDiffers,
             Self::Conflict { .. } => Reason::Conflict,

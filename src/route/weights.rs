@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Context, RouteError};
-use crate::api::Distribution;
+use crate::api::{Distribution, PRIMARY};
 use crate::backend;
 
 /// Larger raw weights than any data plane takes are refused, so that no sum overflows.
@@ -69,6 +69,10 @@ fn members(context: &Context<'_>, object: &str, raw: &[Raw]) -> Result<BTreeMap<
 /// The error for a backend with traffic that is no declared member's.
 pub fn unknown(context: &Context<'_>, object: &str, backend: &str) -> RouteError {
     let object = object.to_owned();
+    if !context.copies.is_empty() {
+        let primary = backend::name(context.service, PRIMARY);
+        return RouteError::NotLed { object, backend: backend.to_owned(), primary };
+    }
     match backend.strip_prefix(&context.service.name).and_then(|rest| rest.strip_prefix('-')) {
         Some(member) if !member.is_empty() => RouteError::NotDeclared { object, member: member.to_owned() },
         Some(_) | None => RouteError::NeedsMapping { object, backend: backend.to_owned() },

@@ -7,8 +7,32 @@ fn split(primary: u32, canary: u32) -> Distribution {
     [(PRIMARY.to_owned(), primary), (CANARY.to_owned(), canary)].into()
 }
 
-fn worlds() -> [World; 2] {
-    ["HTTPRoute adopted", "HTTPProxy adopted"].map(|name| World::new(Form::named(name).in_service_mode(), 100))
+fn named(names: &[&str]) -> Vec<World> {
+    names.iter().map(|name| World::new(Form::named(name).in_service_mode(), 100)).collect()
+}
+
+/// Kinds that can name a Service at weight 0 beside others.
+fn lists() -> Vec<World> {
+    named(&["HTTPRoute adopted", "HTTPProxy adopted"])
+}
+
+/// Kinds of which one Ingress leads to one Service, with a canary beside it.
+fn canaries() -> Vec<World> {
+    named(&["nginx", "ALB"])
+}
+
+/// Kinds that are led in one write, which Skipper takes with everything that it names.
+fn ingresses() -> Vec<World> {
+    named(&["Ingress adopted with weights", "Ingress adopted with one backend", "Ingress per member adopted"])
+}
+
+fn all() -> impl Iterator<Item = World> {
+    [lists(), canaries(), ingresses()].into_iter().flatten()
+}
+
+/// What the objects name, as a path or a list does.
+fn names(world: &World, service: &str) -> bool {
+    super::names(&world.objects, service)
 }
 
 /// The weight that stands in the route for a Service that is named there.
@@ -19,11 +43,30 @@ fn gets(world: &World, service: &str) -> u64 {
     lists.flatten().find(|backend| backend["name"] == service).unwrap()["weight"].as_u64().unwrap()
 }
 
+#[test]
+fn the_users_own_service_is_read_as_the_primary_and_put_back() {
+    for mut world in all() {
+        let (name, before, foreign) = (world.form.name, world.contents(), world.foreign());
+        let [primary, canary, _] = world.form.initially;
+        let weights = weights::nonzero(&split(primary, canary));
+        assert_eq!((world.weights(), world.live().mark), (weights, None), "{name}");
+        for (sequence, weights) in (1..).zip([split(100, 0), split(80, 20), split(0, 100), split(100, 0)]) {
+            world.write(&weights, sequence);
+            assert_eq!(world.weights(), weights::nonzero(&weights), "{name}");
+            assert!(names(&world, "shop-primary") || weights[PRIMARY] == 0, "{name}");
+            assert!(foreign.is_subset(&world.foreign()), "{name}");
+        }
+        assert_eq!(world.render(&split(100, 0), 4), vec![], "{name}");
+        world.release(DeletionPolicy::Revert);
+        assert_eq!(world.contents(), before, "{name}");
+    }
+}
+
 /// The data plane would learn of the route before it learns of the new backend, and forget the old one too early.
 #[test]
 fn the_primary_is_named_before_it_takes_the_place_of_the_users_own_service() {
-    for mut world in worlds() {
-        let (name, before, shown) = (world.form.name, world.contents(), world.weights());
+    for mut world in lists() {
+        let (name, shown) = (world.form.name, world.weights());
         let Entry::Missing(writes) = world.entry(&split(100, 0), 1) else { panic!("{name}: it is led at once") };
         for write in writes {
             world.apply(write);
@@ -37,14 +80,96 @@ fn the_primary_is_named_before_it_takes_the_place_of_the_users_own_service() {
         assert_eq!((gets(&world, "shop"), gets(&world, "shop-primary")), (0, 100), "{name}");
         assert_eq!(world.foreign(), foreign, "{name}");
         assert_eq!(world.entry(&split(100, 0), 1), Entry::Done, "{name}");
+    }
+}
+
+/// A canary without share makes the primary known; then the stable Ingress leads there, and the canary goes.
+#[test]
+fn a_canary_without_share_names_the_primary_first() {
+    for mut world in canaries() {
+        let (name, before, shown) = (world.form.name, world.contents(), world.weights());
+        let leads = |world: &World, name: &str| {
+            world.find(name)?.data.pointer("/spec/rules/0/http/paths/0/backend/service/name").cloned()
+        };
+        let Entry::Missing(writes) = world.entry(&split(100, 0), 1) else { panic!("{name}: it is led at once") };
+        for write in writes {
+            world.apply(write);
+            assert_eq!((world.weights(), leads(&world, "public")), (shown.clone(), Some("shop".into())), "{name}");
+        }
+        assert_eq!(leads(&world, "public-canary"), Some("shop-primary".into()), "{name}");
+        let annotations = world.find("public-canary").unwrap().annotations();
+        assert!(annotations.iter().any(|(key, weight)| key.ends_with("/canary-weight") && weight == "0"), "{name}");
+        assert_eq!(world.live().mark, Some(world.mark(0)), "{name}");
+        assert_eq!(world.entry(&split(100, 0), 1), Entry::Done, "{name}");
+        for write in world.render(&split(100, 0), 1) {
+            assert!(world.find("public-canary").is_some(), "{name}: the canary goes last");
+            world.apply(write);
+            assert_eq!(
+                (world.weights(), leads(&world, "public")),
+                (shown.clone(), Some("shop-primary".into())),
+                "{name}"
+            );
+        }
+        assert_eq!(leads(&world, "public-canary"), None, "{name}");
+        assert_eq!(world.entry(&split(100, 0), 1), Entry::Done, "{name}");
         world.release(DeletionPolicy::Revert);
         assert_eq!(world.contents(), before, "{name}");
     }
 }
 
 #[test]
+fn an_ingress_of_skipper_is_led_in_one_write() {
+    for mut world in ingresses() {
+        let name = world.form.name;
+        let weights = split(world.form.initially[0], world.form.initially[1]);
+        assert_eq!(world.entry(&weights, 1), Entry::Done, "{name}");
+        world.write(&weights, 1);
+        assert!(!names(&world, "shop") && names(&world, "shop-primary"), "{name}");
+        assert_eq!(world.weights(), weights::nonzero(&weights), "{name}");
+    }
+}
+
+/// The path of another port is no business of the rollout.
+#[test]
+fn a_path_by_another_port_of_the_users_own_service_is_left_alone() {
+    for form in ["nginx", "ALB", "Ingress adopted with one backend"] {
+        let mut form = Form::named(form).in_service_mode();
+        let admin = form.objects[0].data.pointer_mut("/spec/rules/1/http/paths/0/backend").unwrap();
+        admin["service"]["port"]["number"] = 9090.into();
+        let kept = admin.clone();
+        let mut world = World::new(form, 100);
+        world.write(&split(80, 20), 1);
+        let found = world.objects[0].as_ref().unwrap().data.pointer("/spec/rules/1/http/paths/0/backend");
+        assert_eq!(found, Some(&kept), "{}", world.form.name);
+    }
+}
+
+#[test]
+fn who_leads_there_by_another_port_alone_is_told() {
+    for mut world in named(&["nginx", "ALB", "Ingress adopted with one backend", "Ingress per member adopted"]) {
+        world.form.service.port = 9090;
+        world.form.endpoints.values_mut().for_each(|reach| reach.port = 9090);
+        let RouteSeen::Unusable(problem) = world.read() else { panic!("{}: {:?}", world.form.name, world.read()) };
+        let told = "it leads to Service shop by another port than 9090: correct spec.services[].port";
+        assert!(problem.message.ends_with(told), "{}: {problem:?}", world.form.name);
+    }
+}
+
+/// A RouteGroup's backends have names of their own.
+#[test]
+fn what_is_not_taken_over_is_told_with_the_remedy() {
+    for world in named(&["RouteGroup adopted with one backend", "RouteGroup adopted with weights"]) {
+        let RouteSeen::Unusable(problem) = world.read() else { panic!("{}: {:?}", world.form.name, world.read()) };
+        assert_eq!(problem.reason, Reason::AdoptionNeedsMapping, "{}", world.form.name);
+        let told = "RouteGroup public: backend shop carries traffic but is neither primary nor canary: lead it to \
+                    shop-primary, which the hub has made";
+        assert_eq!(problem.message, told, "{}", world.form.name);
+    }
+}
+
+#[test]
 fn a_route_that_names_it_in_one_write_is_led_as_well() {
-    for mut world in worlds() {
+    for mut world in lists() {
         let foreign = world.foreign();
         world.write(&split(80, 20), 1);
         assert_eq!(world.weights(), split(80, 20), "{}", world.form.name);

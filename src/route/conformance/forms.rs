@@ -174,12 +174,16 @@ impl Form {
 
     /// The same in service mode: the user's own Service stands in it where eu-1 did, and the canary where eu-2 did.
     pub fn in_service_mode(mut self) -> Self {
-        let reach = self.endpoints["eu-1"].clone();
+        let port = self.service.port;
+        let reach = Reach { port, ..self.endpoints["eu-1"].clone() };
         self.endpoints = [PRIMARY, CANARY].map(|slot| (slot.to_owned(), reach.clone())).into();
         self.copies = [PRIMARY, CANARY].map(|slot| (slot.to_owned(), ServiceCopy::default())).into();
         for object in &mut self.objects {
             let text = serde_json::to_string(object).unwrap();
-            let text = text.replace("\"shop-eu-1\"", "\"shop\"").replace("shop-eu-2", "shop-canary");
+            let text = text.replace("shop-eu-1\"", "shop\"").replace("shop-eu-1\\\"", "shop\\\"");
+            let text = text.replace("shop-eu-2", "shop-canary");
+            let text = text.replace("public-eu-1", "public-primary").replace("public-eu-2", "public-canary");
+            let text = text.replace("8080", &port.to_string());
             *object = serde_json::from_str(&text).unwrap();
         }
         self

@@ -17,8 +17,7 @@ use crate::rollout::input::Problem;
 use crate::route::capability::{
     Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Split, Verified,
 };
-use crate::route::ingress::{draft, ingress, lead, service_of};
-use crate::route::json::items;
+use crate::route::ingress::{self, draft, has_own, lead, paths, paths_mut, service_of, taken_over};
 use crate::route::owner::Owner;
 use crate::route::provider::{Objects, Provider};
 use crate::route::refusal::{no_tls, other_sni, refuse};
@@ -51,7 +50,7 @@ pub(in crate::route) struct IngressPerMember<'r>(pub &'r SkipperRoute);
 
 impl Provider for IngressPerMember<'_> {
     fn resource(&self) -> ApiResource {
-        ingress()
+        ingress::ingress()
     }
 
     fn names(&self, context: &Context<'_>) -> Vec<String> {
@@ -96,6 +95,7 @@ impl Provider for IngressPerMember<'_> {
     fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError> {
         let title = self.title(&context.service.name);
         let placed = |object: &DynamicObject| Ok((leads_to(context, object)?, segment(object)?));
+        let objects = &*taken_over(context, objects);
         let (plain, _) = parted(context, objects);
         let mut placed = plain.iter().flatten().map(placed).collect::<Result<Vec<_>, RouteError>>()?;
         if plain.iter().flatten().any(|object| place(context, object).is_some()) {
@@ -110,6 +110,7 @@ impl Provider for IngressPerMember<'_> {
         objects: Objects<'_>,
         wanted: Wanted<'_>,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+        let objects = &*taken_over(context, objects);
         let (plain, tried) = parted(context, objects);
         let mut after = self.weighted(context, plain, wanted.weights);
         let tried = self.tried(context, &after, tried, wanted.matched());
@@ -118,17 +119,24 @@ impl Provider for IngressPerMember<'_> {
     }
 
     fn shows(&self, context: &Context<'_>, objects: Objects<'_>, trial: &Trial) -> bool {
+        let objects = &*taken_over(context, objects);
         let (plain, tried) = parted(context, objects);
         let wanted = self.tried(context, plain, tried, trial.matched());
         lead_alike(tried, &wanted)
     }
 
-    fn held(&self, _context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
-        Ok(json!(object.annotations().get(PREDICATE)))
+    /// The predicates; and where they lead only of paths that are led elsewhere.
+    fn held(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
+        let predicates = json!(object.annotations().get(PREDICATE));
+        let paths = || ingress::held(context, object);
+        Ok(if has_own(context, object) { json!({"predicates": predicates, "paths": paths()}) } else { predicates })
     }
 
-    fn restore(&self, _context: &Context<'_>, object: &mut DynamicObject, held: &Value) {
-        match held.as_str() {
+    fn restore(&self, context: &Context<'_>, object: &mut DynamicObject, held: &Value) {
+        if let Some(paths) = held.get("paths") {
+            ingress::put_back(context, object, paths);
+        }
+        match held.get("predicates").unwrap_or(held).as_str() {
             Some(predicates) => object.annotations_mut().insert(PREDICATE.to_owned(), predicates.to_owned()),
             None => object.annotations_mut().remove(PREDICATE),
         };
@@ -226,15 +234,11 @@ fn other_scheme(reach: &Reach) -> Option<String> {
 
 /// The one backend of the service to which an Ingress leads.
 fn leads_to(context: &Context<'_>, object: &DynamicObject) -> Result<String, RouteError> {
-    let mut names: Vec<&str> = items(object.data.pointer("/spec/rules"))
-        .iter()
-        .flat_map(|rule| items(rule.pointer("/http/paths")))
-        .map(service_of)
-        .collect();
+    let mut names: Vec<&str> = paths(object).map(|(_, path)| service_of(path)).collect();
     names.dedup();
     match names.as_slice() {
         [one] if backend::is_of_service(context, one) => Ok((*one).to_owned()),
-        [one] => Err(weights::unknown(context, &describe(object), one)),
+        [one] => Err(ingress::unknown(context, object, one)),
         _ => Err(RouteError::Unreadable(format!(
             "{}: its paths lead to {} Services: give each its own Ingress",
             describe(object),
@@ -245,12 +249,7 @@ fn leads_to(context: &Context<'_>, object: &DynamicObject) -> Result<String, Rou
 
 /// Leads every path of the service to a member's backend.
 fn lead_all(object: &mut DynamicObject, context: &Context<'_>, member: &str) {
-    for path in paths_mut(object).filter(|path| backend::is_of_service(context, service_of(path))) {
+    for (_, path) in paths_mut(object).filter(|(_, path)| backend::is_of_service(context, service_of(path))) {
         lead(path, context, member);
     }
-}
-
-fn paths_mut(object: &mut DynamicObject) -> impl Iterator<Item = &mut Value> {
-    let rules = object.data.pointer_mut("/spec/rules").and_then(Value::as_array_mut);
-    rules.into_iter().flatten().filter_map(|rule| rule.pointer_mut("/http/paths")?.as_array_mut()).flatten()
 }

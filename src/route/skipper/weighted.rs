@@ -2,6 +2,8 @@
 //!
 //! Requests that are chosen have a second one, with weights of its own.
 
+use std::borrow::Cow;
+
 use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Map, Value, json};
@@ -9,13 +11,13 @@ use serde_json::{Map, Value, json};
 use super::conditions::{MATCHING, alternatives};
 use super::matched::{self, beside, lead_alike, like, predicates, put_predicates, with};
 use crate::api::service::SkipperRoute;
-use crate::api::{Backend, Distribution, Matched, Trial};
+use crate::api::{Backend, Distribution, Matched, PRIMARY, Trial};
 use crate::backend;
 use crate::rollout::input::Problem;
 use crate::route::capability::{
     Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Split, Verified,
 };
-use crate::route::ingress::{draft, ingress, leading, service_of};
+use crate::route::ingress::{self, draft, is_of_service, leading, service_of};
 use crate::route::json::items;
 use crate::route::provider::{Objects, Provider, only};
 use crate::route::refusal::{no_host, no_tls, refuse};
@@ -56,7 +58,7 @@ pub(in crate::route) struct WeightedIngress<'r>(pub &'r SkipperRoute);
 
 impl Provider for WeightedIngress<'_> {
     fn resource(&self) -> ApiResource {
-        ingress()
+        ingress::ingress()
     }
 
     fn names(&self, context: &Context<'_>) -> Vec<String> {
@@ -95,6 +97,7 @@ impl Provider for WeightedIngress<'_> {
     }
 
     fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError> {
+        let objects = &*taken_over(context, objects);
         let Some(object) = only(objects) else { return Ok(Distribution::new()) };
         let (title, annotated) = (describe(object), annotated(object)?);
         let ours = paths(object).into_iter().flat_map(|(_, groups)| groups).filter(|group| is_ours(context, group));
@@ -104,7 +107,7 @@ impl Provider for WeightedIngress<'_> {
         if let (true, Some(path)) =
             (shown.is_empty(), paths(object).into_iter().flat_map(|(_, groups)| groups).flatten().next())
         {
-            return Err(weights::unknown(context, &title, service_of(&path)));
+            return Err(ingress::unknown(context, object, service_of(&path)));
         }
         weights::agreed(&title, shown)
     }
@@ -115,7 +118,7 @@ impl Provider for WeightedIngress<'_> {
         objects: Objects<'_>,
         wanted: Wanted<'_>,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
-        let weights = wanted.weights;
+        let (weights, objects) = (wanted.weights, &*taken_over(context, objects));
         let Some(mut object) = only(objects).cloned().or_else(|| self.draft(context, weights)) else {
             return Ok(vec![None, None]);
         };
@@ -152,7 +155,8 @@ impl Provider for WeightedIngress<'_> {
         let paths: Map<String, Value> =
             paths(object).into_iter().map(|(index, groups)| (index.to_string(), json!(ours(groups)))).collect();
         let mut weights = annotated(object)?;
-        weights.retain(|name, _| backend::member(context, name).is_some());
+        let is_own = |name: &String| !context.copies.is_empty() && *name == context.service.name;
+        weights.retain(|name, _| backend::member(context, name).is_some() || is_own(name));
         Ok(json!({"paths": paths, "weights": weights}))
     }
 
@@ -233,7 +237,24 @@ fn place(path: &Value) -> (Option<&Value>, Option<&Value>) {
 }
 
 fn is_ours(context: &Context<'_>, group: &[Value]) -> bool {
-    group.iter().any(|path| backend::is_of_service(context, service_of(path)))
+    group.iter().any(|path| is_of_service(context, path))
+}
+
+/// The Ingresses with the primary in the place of the user's own Service, in paths and weights.
+fn taken_over<'o>(context: &Context<'_>, objects: Objects<'o>) -> Cow<'o, [Option<DynamicObject>]> {
+    let mut led = ingress::taken_over(context, objects);
+    if let Cow::Owned(led) = &mut led {
+        led.iter_mut().flatten().for_each(|object| rename_weight(context, object));
+    }
+    led
+}
+
+fn rename_weight(context: &Context<'_>, object: &mut DynamicObject) {
+    let Ok(mut annotated) = annotated(object) else { return };
+    if let Some(weight) = annotated.remove(&context.service.name) {
+        annotated.insert(backend::name(context.service, PRIMARY), weight);
+        put_annotated(object, &annotated);
+    }
 }
 
 /// As Skipper counts: a Service that the annotation does not name gets nothing beside one with a weight, else an equal share.

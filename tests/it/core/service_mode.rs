@@ -6,7 +6,7 @@ use cutover::api::{
 use cutover::rollout::input::Accepted;
 use jiff::SignedDuration;
 
-use super::world::{Crash, Metrics, World, Writes, of, spec};
+use super::world::{Crash, Metrics, World, Writes, keys, of, spec};
 
 const OLD: &str = "eu-1.example.com";
 const NEW: &str = "eu-3.example.com";
@@ -72,6 +72,17 @@ fn first_sight_makes_both_copies_and_leads_the_routes_to_the_primary() {
     assert_eq!((world.leads(PRIMARY), world.leads(CANARY)), (OLD, OLD));
     assert_eq!(world.written.iter().map(|(_, weights)| weights.clone()).collect::<Vec<_>>(), [split(100, 0)]);
     assert_eq!(world.status.primary, Some(split(100, 0)));
+}
+
+#[test]
+fn a_route_that_cannot_be_led_to_the_primary_is_told_with_the_reason() {
+    let mut world = World::new(spec("strategy: {ramp: {stepWeight: 20}}"), &[(PRIMARY, 100)]);
+    let key = keys(&world.spec).remove(0);
+    world.writes.insert(key, Writes::Refused);
+    world.point(OLD).run_for(90);
+    shows(&world, Phase::Initializing, Reason::Confirming);
+    let message = &world.status.message;
+    assert!(message.contains("change no Service before that: ") && message.contains("was refused"), "{message}");
 }
 
 /// Scenario 1.

@@ -48,7 +48,7 @@ fn declared(scene: &Scene, route: &Value, percent: u32) -> Value {
 }
 
 /// So many requests that came with the public name, and copies, whose name Envoy makes longer.
-fn received(scene: &Scene, member: &str) -> (u64, u64) {
+pub fn received(scene: &Scene, member: &str) -> (u64, u64) {
     let (tally, host) = (scene.member(member).gateway.tally(), host(&scene.namespace));
     (tally.received_as(&host), tally.received_as(&format!("{host}-shadow")))
 }

@@ -1,13 +1,14 @@
 //! A Service that its owner points from eu-1 to eu-3, on every data plane: it fails and is taken back, and when somebody
 //! asks for it again it is promoted.
 
+use super::mirror::received;
 use crate::{
     gateway::Behaviour,
     history::History,
     load::{Load, Totals},
     rollout::{Rollout, declaration},
     runner::{Scene, Test},
-    shares::assert_shares,
+    shares::{assert_shares, percent},
     shown::shown,
     stage::{all_at, host, http_route, steady_load},
 };
@@ -25,11 +26,15 @@ pub const TESTS: &[Test] = &[
     Test { name: "service_mode_by_http_proxy", exclusive: false, run: |scene| Box::pin(by_http_proxy(scene)) },
     Test { name: "service_mode_by_route_group", exclusive: false, run: |scene| Box::pin(by_route_group(scene)) },
     Test { name: "service_mode_by_ingress_per_member", exclusive: false, run: |scene| Box::pin(by_ingresses(scene)) },
+    Test { name: "service_mode_by_adopted_ingress", exclusive: false, run: |scene| Box::pin(by_adopted(scene)) },
+    Test { name: "service_mode_mirrored", exclusive: false, run: |scene| Box::pin(mirrored(scene)) },
 ];
 
 /// The canary's share at each step.
 const SHARES: [u32; 3] = [10, 30, 50];
 const POINTS: f64 = 5.0;
+/// Percent of all requests that are copied.
+const COPIED: u32 = 50;
 
 /// Which route is used, and where its requests go.
 struct Plane {
@@ -37,6 +42,8 @@ struct Plane {
     route: Value,
     /// API version, kind and name of the object whose history tells.
     watched: (&'static str, &'static str, String),
+    /// It is there before the rollout, and answers.
+    serves: bool,
 }
 
 /// An adopted `HTTPRoute` that names the owner's Service itself.
@@ -46,21 +53,25 @@ async fn by_http_route(scene: Scene) -> Result<()> {
     http_route(&scene.hub, name, "public", name, &format!("{{name: {name}, port: 80}}")).await?;
     let watched = ("gateway.networking.k8s.io/v1", "HTTPRoute", "public".to_owned());
     let route = json!({"gatewayAPI": {"name": "public"}});
-    tell(&scene, owner, Plane { to: scene.contour.address, route, watched }).await
+    tell(&scene, owner, Plane { to: scene.contour.address, route, watched, serves: true }).await
 }
 
 /// An adopted `HTTPProxy` that names the owner's Service itself.
 async fn by_http_proxy(scene: Scene) -> Result<()> {
     let owner = Owner::new(&scene).await?;
+    http_proxy(&scene).await?;
+    let watched = ("projectcontour.io/v1", "HTTPProxy", "public".to_owned());
+    let route = json!({"contour": {"name": "public"}});
+    tell(&scene, owner, Plane { to: scene.contour.address, route, watched, serves: true }).await
+}
+
+async fn http_proxy(scene: &Scene) -> Result<()> {
     let name = &scene.namespace;
     let proxy = json!({
         "apiVersion": "projectcontour.io/v1", "kind": "HTTPProxy", "metadata": {"name": "public"},
         "spec": {"virtualhost": {"fqdn": host(name)}, "routes": [{"services": [{"name": name, "port": 80}]}]},
     });
-    scene.hub.create(name, &proxy.to_string()).await?;
-    let watched = ("projectcontour.io/v1", "HTTPProxy", "public".to_owned());
-    tell(&scene, owner, Plane { to: scene.contour.address, route: json!({"contour": {"name": "public"}}), watched })
-        .await
+    scene.hub.create(name, &proxy.to_string()).await
 }
 
 /// A `RouteGroup` that the hub makes; it holds the addresses themselves.
@@ -68,14 +79,31 @@ async fn by_route_group(scene: Scene) -> Result<()> {
     let owner = Owner::new(&scene).await?;
     let route = json!({"skipper": {"create": {"hosts": [host(&scene.namespace)]}}});
     let watched = ("zalando.org/v1", "RouteGroup", scene.namespace.clone());
-    tell(&scene, owner, Plane { to: scene.skipper.address, route, watched }).await
+    tell(&scene, owner, Plane { to: scene.skipper.address, route, watched, serves: false }).await
 }
 
 async fn by_ingresses(scene: Scene) -> Result<()> {
     let owner = Owner::new(&scene).await?;
     let route = json!({"skipper": {"form": "IngressPerMember", "create": {"hosts": [host(&scene.namespace)]}}});
     let watched = ("networking.k8s.io/v1", "Ingress", format!("{}-canary", scene.namespace));
-    tell(&scene, owner, Plane { to: scene.skipper.address, route, watched }).await
+    tell(&scene, owner, Plane { to: scene.skipper.address, route, watched, serves: false }).await
+}
+
+/// An adopted Ingress that names the owner's Service itself.
+async fn by_adopted(scene: Scene) -> Result<()> {
+    let owner = Owner::new(&scene).await?;
+    let name = &scene.namespace;
+    let path =
+        json!({"path": "/", "pathType": "Prefix", "backend": {"service": {"name": name, "port": {"name": "http"}}}});
+    let ingress = json!({
+        "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+        "metadata": {"name": "public-primary", "annotations": {"kubernetes.io/ingress.class": "skipper"}},
+        "spec": {"rules": [{"host": host(name), "http": {"paths": [path]}}]},
+    });
+    scene.hub.create(name, &ingress.to_string()).await?;
+    let route = json!({"skipper": {"form": "IngressPerMember", "name": "public"}});
+    let watched = ("networking.k8s.io/v1", "Ingress", "public-canary".to_owned());
+    tell(&scene, owner, Plane { to: scene.skipper.address, route, watched, serves: true }).await
 }
 
 /// The Service as its owner wrote it last.
@@ -134,8 +162,12 @@ async fn tell(scene: &Scene, mut owner: Owner, plane: Plane) -> Result<()> {
     let name = &scene.namespace;
     let (api_version, kind, object) = plane.watched;
     let history = History::start(scene.hub.api(api_version, kind, name).await?, &object).await?;
+    let before = if plane.serves { Some(steady_load(plane.to, name).await?) } else { None };
     let rollout = Rollout::declare(scene, name, &declared(name, &plane.route)).await?;
-    let load = steady_load(plane.to, name).await?;
+    let load = match before {
+        Some(load) => load,
+        None => steady_load(plane.to, name).await?,
+    };
     rollout.phase(Phase::Initialized).await?;
     owner.is_alone().await?;
     owner.copies_lead("eu-1", "eu-1").await?;
@@ -205,4 +237,44 @@ fn assert_rises(history: &History, service: &str) -> Result<()> {
     shares.dedup();
     ensure!(shares == [10, 30, 0, 10, 30, 50, 100, 0], "the canary had {shares:?}");
     Ok(())
+}
+
+/// The canary gets copies before it answers anybody. It fails on them, and no user sees that; the next time it passes.
+async fn mirrored(scene: Scene) -> Result<()> {
+    let mut owner = Owner::new(&scene).await?;
+    http_proxy(&scene).await?;
+    let name = &scene.namespace;
+    let mut declared = declared(name, &json!({"contour": {"name": "public"}}));
+    declared["spec"]["strategy"]["ramp"] = json!({"stepWeights": [50], "mirror": true, "mirrorWeight": COPIED});
+    let rollout = Rollout::declare(&scene, name, &declared).await?;
+    rollout.phase(Phase::Initialized).await?;
+    let load = steady_load(scene.contour.address, name).await?;
+
+    behave(&scene, Some(3));
+    owner.points_at("eu-3").await?;
+    rollout.stands(Phase::Failed, Reason::ChecksFailed).await?;
+    let (served, copies) = received(&scene, "eu-3");
+    ensure!(served == 0 && copies > 0, "eu-3 answered {served} requests and got {copies} copies");
+
+    behave(&scene, None);
+    rollout.ask(Verb::Retry).await?;
+    rollout.applied(1).await?;
+    rollout.ask(Verb::Pause).await?;
+    let (before, (_, had)) = (load.so_far(), received(&scene, "eu-3"));
+    load.sends(2_100).await?;
+    let (after, (served, copies)) = (load.so_far(), received(&scene, "eu-3"));
+    ensure!(served == 0, "eu-3 answered {served} requests while it should get copies only");
+    let share = percent(copies - had, after.sent - before.sent);
+    ensure!((share - f64::from(COPIED)).abs() <= POINTS, "eu-3 got copies of {share:.1} % of all requests");
+    owner.copies_lead("eu-1", "eu-3").await?;
+    rollout.ask(Verb::Resume).await?;
+
+    rollout.phase(Phase::Succeeded).await?;
+    owner.copies_lead("eu-3", "eu-3").await?;
+    let (_, ended) = received(&scene, "eu-3");
+    all_at(&scene, &load, "eu-3").await?;
+    let (_, copies) = received(&scene, "eu-3");
+    ensure!(copies == ended, "promoted, eu-3 got {} copies", copies - ended);
+    owner.is_alone().await?;
+    load.stop().await.assert_all_ok()
 }

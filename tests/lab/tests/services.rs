@@ -1,20 +1,24 @@
-//! Service mode with Services of every type: the API server takes the copies, and what it gave them stays theirs.
+//! Service mode with Services of every type: the API server takes the copies, and what it gave them stays theirs. What
+//! their owner takes off a Service goes from its copies.
 
 use crate::{
     rollout::{Rollout, declaration},
     runner::{Scene, Test},
 };
 use anyhow::{Context, Result, ensure};
-use cutover::api::Phase;
+use cutover::api::{FleetRolloutStatus, Phase};
 use kube::{
-    Api,
+    Api, ResourceExt,
     api::{DynamicObject, ListParams, Patch, PatchParams},
 };
 use serde_json::{Value, json};
 
-pub const TESTS: &[Test] =
-    &[Test { name: "services_of_every_type_are_copied", exclusive: false, run: |scene| Box::pin(copied(scene)) }];
+pub const TESTS: &[Test] = &[
+    Test { name: "services_of_every_type_are_copied", exclusive: false, run: |scene| Box::pin(copied(scene)) },
+    Test { name: "what_is_taken_off_goes_from_copies", exclusive: false, run: |scene| Box::pin(taken_off(scene)) },
+];
 
+const COPIES: [&str; 2] = ["shop-primary", "shop-canary"];
 const TYPES: [&str; 5] = ["cluster-ip", "headless", "node-port", "load-balancer", "external-name"];
 
 /// What a user declares of a Service of this type, with a port that leads to `target`.
@@ -46,6 +50,25 @@ impl Copies {
         Ok(self.services.get(name).await.with_context(|| format!("Service {name}"))?.data["spec"].clone())
     }
 
+    /// As server-side apply does it: what this manager no longer says goes.
+    async fn apply(&self, manager: &str, service: &Value) -> Result<()> {
+        let name = service["metadata"]["name"].as_str().context("a Service without a name")?;
+        self.services.patch(name, &PatchParams::apply(manager), &Patch::Apply(service)).await?;
+        Ok(())
+    }
+
+    /// These labels and these annotations of `lb.example.com` are on the copy, beside the hub's own.
+    async fn noted(&self, copy: &str, labels: &[&str], annotations: &[&str]) -> Result<()> {
+        let live = self.services.get(copy).await?;
+        let own = |key: &&str| !["cutover.dev/", "app.kubernetes.io/"].iter().any(|prefix| key.starts_with(prefix));
+        let found: Vec<&str> = live.labels().keys().map(String::as_str).filter(own).collect();
+        ensure!(found == labels, "{copy} has the labels {found:?}, not {labels:?}");
+        let found: Vec<&str> =
+            live.annotations().keys().filter_map(|key| key.strip_prefix("lb.example.com/")).collect();
+        ensure!(found == annotations, "{copy} has the annotations {found:?}, not {annotations:?}");
+        Ok(())
+    }
+
     /// Whatever was declared for the Service is declared for its copy.
     async fn expect(&self, copy: &str, declared: &Value) -> Result<Value> {
         let live = self.spec(copy).await?;
@@ -72,16 +95,7 @@ async fn copied(scene: Scene) -> Result<()> {
             json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": kind}, "spec": declared(kind, 8080)});
         scene.hub.create(name, &service.to_string()).await?;
     }
-    let mut rollout = declaration(name, &Value::Null);
-    let route = |kind: &str| json!([{"contour": {"create": {"host": format!("{kind}.{name}.example.com")}}}]);
-    rollout["spec"]["services"] =
-        TYPES.iter().map(|kind| json!({"name": kind, "port": 80, "routes": route(kind)})).collect();
-    json_patch::merge(
-        &mut rollout["spec"],
-        &json!({"members": null, "strategy": null, "skipAnalysis": true, "deletionPolicy": "Revert"}),
-    );
-    let rollout = Rollout::declare(&scene, name, &rollout).await?;
-    rollout.phase(Phase::Initialized).await?;
+    let rollout = proven(&scene, &TYPES).await?;
     for kind in TYPES {
         copies.expect(&format!("{kind}-canary"), &declared(kind, 8080)).await?;
     }
@@ -98,6 +112,22 @@ async fn copied(scene: Scene) -> Result<()> {
         .collect();
     ensure!(left.len() == TYPES.len(), "after the rollout there is {left:?}");
     Ok(())
+}
+
+/// A rollout of these Services, which passes every change of them at once.
+async fn proven<'s>(scene: &'s Scene, services: &[&str]) -> Result<Rollout<'s>> {
+    let name = &scene.namespace;
+    let mut rollout = declaration(name, &Value::Null);
+    let route = |kind: &str| json!([{"contour": {"create": {"host": format!("{kind}.{name}.example.com")}}}]);
+    rollout["spec"]["services"] =
+        services.iter().map(|kind| json!({"name": kind, "port": 80, "routes": route(kind)})).collect();
+    json_patch::merge(
+        &mut rollout["spec"],
+        &json!({"members": null, "strategy": null, "skipAnalysis": true, "deletionPolicy": "Revert"}),
+    );
+    let rollout = Rollout::declare(scene, name, &rollout).await?;
+    rollout.phase(Phase::Initialized).await?;
+    Ok(rollout)
 }
 
 /// Every Service changes at once: the primaries follow, with the addresses and node ports that they had.
@@ -125,7 +155,7 @@ async fn changes(copies: &Copies, rollout: &Rollout<'_>) -> Result<()> {
 
 /// What had an address becomes a name, and the other way round.
 async fn becomes_another_type(copies: &Copies, rollout: &Rollout<'_>) -> Result<()> {
-    let run = rollout.status().await?.run.map_or(0, |run| run.number);
+    let run = number(rollout).await?;
     for (name, kind) in [("load-balancer", "external-name"), ("external-name", "cluster-ip")] {
         let mut spec = declared(kind, 7070);
         if kind == "external-name" {
@@ -135,14 +165,54 @@ async fn becomes_another_type(copies: &Copies, rollout: &Rollout<'_>) -> Result<
         }
         copies.services.patch(name, &PatchParams::default(), &Patch::Merge(json!({ "spec": spec }))).await?;
     }
-    rollout
-        .until("the end of the run", |status| {
-            let later = status.run.as_ref().is_some_and(|now| now.number > run);
-            status.phase == Phase::Succeeded && later
-        })
-        .await?;
+    ends_after(rollout, run).await?;
     for (name, kind) in [("load-balancer", "external-name"), ("external-name", "cluster-ip")] {
         copies.expect(&format!("{name}-primary"), &declared(kind, 7070)).await?;
+    }
+    Ok(())
+}
+
+async fn number(rollout: &Rollout<'_>) -> Result<u64> {
+    Ok(rollout.status().await?.run.map_or(0, |run| run.number))
+}
+
+/// A run after this one has ended well.
+async fn ends_after(rollout: &Rollout<'_>, run: u64) -> Result<()> {
+    let later = |status: &FleetRolloutStatus| status.run.as_ref().is_some_and(|now| now.number > run);
+    rollout.until("the end of the run", |status| status.phase == Phase::Succeeded && later(status)).await.map(|_| ())
+}
+
+/// The owner takes a label, an annotation, a port and a part of the selector off; the cloud keeps its notes on the copies.
+async fn taken_off(scene: Scene) -> Result<()> {
+    let name = &scene.namespace;
+    let copies = Copies { services: scene.hub.api("v1", "Service", name).await? };
+    let ports = json!([{"name": "http", "port": 80}, {"name": "admin", "port": 81}]);
+    let mut service = json!({
+        "apiVersion": "v1", "kind": "Service",
+        "metadata": {"name": "shop", "labels": {"team": "web", "tier": "front"},
+                     "annotations": {"lb.example.com/type": "internal", "lb.example.com/idle": "60"}},
+        "spec": {"selector": {"app": "shop", "track": "stable"}, "ports": ports},
+    });
+    copies.apply("owner", &service).await?;
+    let rollout = proven(&scene, &["shop"]).await?;
+    for copy in COPIES {
+        let noted = json!({"apiVersion": "v1", "kind": "Service", "metadata": {
+            "name": copy, "labels": {"zone": "b"}, "annotations": {"lb.example.com/address": "192.0.2.7"}}});
+        copies.apply("cloud", &noted).await?;
+        copies.noted(copy, &["team", "tier", "zone"], &["address", "idle", "type"]).await?;
+    }
+
+    let run = number(&rollout).await?;
+    service["metadata"]["labels"] = json!({"tier": "front"});
+    service["metadata"]["annotations"] = json!({"lb.example.com/idle": "60"});
+    service["spec"] = json!({"selector": {"app": "shop"}, "ports": [{"name": "http", "port": 80}]});
+    copies.apply("owner", &service).await?;
+    ends_after(&rollout, run).await?;
+    for copy in COPIES {
+        copies.noted(copy, &["tier", "zone"], &["address", "idle"]).await?;
+        let spec = copies.spec(copy).await?;
+        ensure!(spec["selector"] == json!({"app": "shop"}), "{copy} selects {}", spec["selector"]);
+        ensure!(spec["ports"].as_array().is_some_and(|ports| ports.len() == 1), "{copy} has {}", spec["ports"]);
     }
     Ok(())
 }

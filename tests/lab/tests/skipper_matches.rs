@@ -3,15 +3,18 @@
 use crate::{
     lab::MEMBERS,
     load::{Load, Plan, ask},
-    rollout::{PATIENCE, Rollout, declaration, to_eu_3},
+    rollout::{PATIENCE, Rollout, declaration, members, to_eu_3},
     runner::{Scene, Test},
     shares::{Received, assert_shares},
     stage::{host, steady_load},
     wait::eventually,
 };
 use anyhow::{Result, ensure};
-use cutover::api::{Phase, Verb};
-use kube::{ResourceExt, api::ListParams};
+use cutover::api::{Phase, Verb, WRITE_ANNOTATION};
+use kube::{
+    Api, ResourceExt,
+    api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams},
+};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -33,6 +36,7 @@ pub const TESTS: &[Test] = &[
     },
     Test { name: "odd_values_in_a_route_group", exclusive: false, run: |scene| Box::pin(alternatives(scene)) },
     Test { name: "odd_values_in_ingresses", exclusive: false, run: |scene| Box::pin(all_at_once(scene)) },
+    Test { name: "a_member_that_leaves_is_chosen_no_more", exclusive: false, run: |scene| Box::pin(leaves(scene)) },
 ];
 
 const POINTS: f64 = 5.0;
@@ -44,21 +48,22 @@ const TRIES: u64 = 20;
 /// Weight of eu-3 at each step, for those who carry the header and for the others.
 const SHARES: [(u32, u32); 4] = [(10, 10), (100, 10), (50, 50), (100, 100)];
 
+/// A step for requests of one user agent.
+fn by_agent() -> Value {
+    json!({"matches": [{"headers": [{"name": "user-agent", "exact": TESTER}]}], "iterations": 3, "wait": "Promotion"})
+}
+
 async fn promote(scene: &Scene, form: &str) -> Result<()> {
     let name = &scene.namespace;
     let steps = json!([
         {"progress": "10%", "wait": "Promotion"},
-        {"matches": [{"headers": [{"name": "user-agent", "exact": TESTER}]}], "iterations": 3, "wait": "Promotion"},
+        by_agent(),
         {"progress": "50%", "wait": "Promotion"},
         {"progress": "100%", "wait": "Promotion"},
     ]);
     let rollout = declare(scene, form, steps).await?;
     let plain = steady_load(scene.skipper.address, name).await?;
-    let canary = Load::start(Plan {
-        headers: vec![("user-agent", TESTER.to_owned())],
-        within: Duration::from_mins(5),
-        ..Plan::new(scene.skipper.address, &host(name), u64::MAX)
-    });
+    let canary = chosen_load(scene);
     rollout.edit(json!({"members": to_eu_3()})).await?;
     for (step, (of_canary, of_plain)) in (1..).zip(SHARES) {
         rollout.at_step(step).await?;
@@ -77,9 +82,106 @@ async fn promote(scene: &Scene, form: &str) -> Result<()> {
     for load in [plain, canary] {
         load.stop().await.assert_all_ok()?;
     }
-    let ingresses = scene.hub.api("networking.k8s.io/v1", "Ingress", name).await?.list(&ListParams::default()).await?;
-    let left: Vec<String> = ingresses.iter().map(ResourceExt::name_any).filter(|name| name.contains('.')).collect();
+    none_chooses(&ingresses(scene).await?).await
+}
+
+async fn ingresses(scene: &Scene) -> Result<Api<DynamicObject>> {
+    scene.hub.api("networking.k8s.io/v1", "Ingress", &scene.namespace).await
+}
+
+/// No Ingress is left that only chose requests.
+async fn none_chooses(ingresses: &Api<DynamicObject>) -> Result<()> {
+    let all = ingresses.list(&ListParams::default()).await?;
+    let left: Vec<String> = all.iter().map(ResourceExt::name_any).filter(|name| name.contains('.')).collect();
     ensure!(left.is_empty(), "Ingresses that only chose requests are left: {left:?}");
+    Ok(())
+}
+
+/// Requests that are chosen.
+fn chosen_load(scene: &Scene) -> Load {
+    Load::start(Plan {
+        headers: vec![("user-agent", TESTER.to_owned())],
+        within: Duration::from_mins(5),
+        ..Plan::new(scene.skipper.address, &host(&scene.namespace), u64::MAX)
+    })
+}
+
+/// Another target, without the member for which requests are chosen now: what chooses them cannot be removed at first,
+/// and is not forgotten.
+async fn leaves(scene: Scene) -> Result<()> {
+    let steps = json!([by_agent(), {"progress": "100%", "wait": "Promotion"}]);
+    let rollout = declare(&scene, "IngressPerMember", steps).await?;
+    let loads = [steady_load(scene.skipper.address, &scene.namespace).await?, chosen_load(&scene)];
+    let stages = json!([{"name": "first", "members": ["eu-2"]}, {"name": "second", "members": ["eu-3"]}]);
+    rollout.edit(json!({"members": members([0, 50, 50], [100, 0, 0]), "strategy": {"stages": stages}})).await?;
+    for step in 1..3 {
+        rollout.at_step(step).await?;
+        rollout.phase(Phase::WaitingPromotion).await?;
+        rollout.ask(Verb::Promote).await?;
+    }
+    rollout.at_step(3).await?;
+    let (ingresses, chosen) = (ingresses(&scene).await?, format!("{}-eu-3.matched", scene.namespace));
+    keep(&scene, &ingresses, &chosen).await?;
+    let stable = format!("{}-eu-1", scene.namespace);
+    let before = mark(&ingresses, &stable).await?;
+    let without = json!({"members": members([50, 50, 0], [100, 0, 0]), "strategy": {"stages": null}});
+    rollout.edit(without).await?;
+    eventually("the next write", PATIENCE, async || {
+        let now = mark(&ingresses, &stable).await?;
+        ensure!(now != before, "{stable} has the mark {now:?}");
+        Ok(())
+    })
+    .await?;
+    note(&ingresses, &chosen, &Value::Null).await?;
+    eventually("the end of choosing", PATIENCE, async || none_chooses(&ingresses).await).await?;
+    rollout.phase(Phase::WaitingPromotion).await?;
+    for load in loads {
+        load.stop().await.assert_all_ok()?;
+    }
+    Ok(())
+}
+
+/// The last write that left its mark on an Ingress.
+async fn mark(ingresses: &Api<DynamicObject>, name: &str) -> Result<Option<String>> {
+    Ok(ingresses.get(name).await?.annotations().get(WRITE_ANNOTATION).cloned())
+}
+
+/// Admission refuses that this Ingress is removed, as long as it is noted there; returns when that is enforced.
+async fn keep(scene: &Scene, ingresses: &Api<DynamicObject>, name: &str) -> Result<()> {
+    let policy = &scene.namespace;
+    let manifest = format!(
+        "\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {{name: {policy}}}
+spec:
+  matchConstraints:
+    namespaceSelector: {{matchLabels: {{kubernetes.io/metadata.name: {policy}}}}}
+    resourceRules: [{{apiGroups: [networking.k8s.io], apiVersions: ['*'], operations: [DELETE], resources: [ingresses]}}]
+  validations:
+  - expression: \"!('lab/kept' in oldObject.metadata.annotations)\"
+    message: it is kept
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {{name: {policy}}}
+spec: {{policyName: {policy}, validationActions: [Deny]}}
+"
+    );
+    scene.hub.apply(policy, &manifest).await?;
+    note(ingresses, name, &json!("yes")).await?;
+    let only_tried = DeleteParams { dry_run: true, ..DeleteParams::default() };
+    eventually("the policy", PATIENCE, async || {
+        ensure!(ingresses.delete(name, &only_tried).await.is_err(), "not enforced yet");
+        Ok(())
+    })
+    .await
+}
+
+/// Notes on an Ingress that it is kept, or that it is not.
+async fn note(ingresses: &Api<DynamicObject>, name: &str, kept: &Value) -> Result<()> {
+    let patch = json!({"metadata": {"annotations": {"lab/kept": kept}}});
+    ingresses.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?;
     Ok(())
 }
 
