@@ -88,9 +88,9 @@ fn users_are_kept_where_the_route_can_and_nothing_sends_them_elsewhere() {
             "15: spec.strategy.sessionAffinity: keeps users where they were sent, but a step with matches sends them elsewhere; leave one of them out"
         ]
     );
-    let many: String = (1..=20).map(|step| format!("      - {{progress: {}%}}\n", step * 5)).collect();
+    let many: Vec<String> = (1..=20).map(|step| format!("      - {{progress: {}%}}\n", step * 5)).collect();
     assert_eq!(
-        with("{cookieName: shop}", &format!("    steps:\n{many}")),
+        with("{cookieName: shop}", &format!("    steps:\n{}", many.concat())),
         [
             "10: spec.services[0].routes[0]: strategy.sessionAffinity would divide users into 20 parts; gatewayAPI takes 16: take fewer steps, or move fewer members in one run"
         ]
