@@ -217,8 +217,9 @@ impl Judge {
         let own = match change.plural.as_str() {
             "events" | "memberclusters" | "rolloutrequests" => true,
             "fleetrollouts" => {
-                let spec = |object: &Option<Arc<Value>>| object.as_ref().map(|object| object["spec"].clone());
-                change.after.is_none() || spec(&change.before) == spec(&change.after)
+                let [before, after] =
+                    [&change.before, &change.after].map(|object| object.as_ref().map(|object| &object["spec"]));
+                after.is_none() || before == after
             }
             "services" => {
                 let made = ["-eu-", "-primary", "-canary"].iter().any(|part| change.name.contains(part));
@@ -245,7 +246,7 @@ impl Judge {
 
     /// I14: a secret leaves its Secret.
     fn no_leak(&mut self, change: &Change) {
-        if change.after.as_ref().is_some_and(|after| after.to_string().contains(SECRET)) {
+        if change.after.as_ref().is_some_and(|after| tells(after, SECRET)) {
             self.broken.push(format!("I14: {}/{} shows a secret", change.plural, change.name));
         }
     }
@@ -640,6 +641,16 @@ fn by_member(weights: &Weights, service: &str) -> Weights {
 fn distribution(value: &Value) -> Weights {
     let fields = value.as_object().into_iter().flatten();
     fields.map(|(name, weight)| (name.clone(), u32::try_from(weight.as_u64().unwrap_or(0)).unwrap_or(0))).collect()
+}
+
+/// The text is somewhere in it.
+fn tells(value: &Value, text: &str) -> bool {
+    match value {
+        Value::String(said) => said.contains(text),
+        Value::Array(items) => items.iter().any(|item| tells(item, text)),
+        Value::Object(fields) => fields.iter().any(|(key, field)| key.contains(text) || tells(field, text)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 /// Run and sequence of the last write that is marked on a route.
