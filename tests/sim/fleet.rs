@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    data_plane::Weights,
+    data_plane::Shares,
     scenario::{MEMBERS, Scenario},
     world::{World, seconds},
 };
@@ -105,16 +105,17 @@ impl Fleet {
         self.members[name].series.value(expression, at)
     }
 
-    /// Traffic since the last moment, split as the routes said.
-    pub fn flow(&mut self, scenario: &Scenario, shares: &BTreeMap<String, Weights>, now: Timestamp) {
+    /// Traffic since the last moment, split as the routes said. A member counts copies like any other request.
+    pub fn flow(&mut self, scenario: &Scenario, shares: &BTreeMap<String, Shares>, now: Timestamp) {
         let passed = self.last.map_or(0.0, |last| now.duration_since(last).as_secs_f64());
         self.last = Some(now);
-        for (route, weights) in shares {
+        for (route, Shares { answer, copied }) in shares {
             let Some(service) = scenario.service_of(route) else { continue };
-            let total: u32 = weights.values().sum();
-            for (member, weight) in weights {
+            let total: u32 = answer.values().sum();
+            let copies = copied.iter().map(|member| (member, total));
+            for (member, weight) in answer.iter().map(|(member, weight)| (member, *weight)).chain(copies) {
                 let Some(member) = self.members.get_mut(member) else { continue };
-                let requests = RATE * passed * f64::from(*weight) / f64::from(total.max(1));
+                let requests = RATE * passed * f64::from(weight) / f64::from(total.max(1));
                 let counted = member.counted.entry(service.to_owned()).or_default();
                 counted.0 += requests * (1.0 - member.errors);
                 counted.1 += requests * member.errors;
