@@ -17,7 +17,7 @@ pub mod drive;
 pub mod faults;
 #[path = "../sim/fleet.rs"]
 pub mod fleet;
-#[path = "../sim/judge.rs"]
+#[path = "../sim/judge/mod.rs"]
 pub mod judge;
 #[path = "../sim/life.rs"]
 pub mod life;

@@ -1,6 +1,9 @@
 //! The data plane: takes each generation of a route a moment after it was written, says so, and splits traffic by it.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use cutover::sandbox::api::Change;
 use jiff::Timestamp;
@@ -11,11 +14,19 @@ use super::world::seconds;
 /// From a write to its taking.
 const DELAY: f64 = 0.4;
 
-/// Weights by name. What requests that match get stands under the name with [`MATCHED`] behind it.
+/// Weights by name. What requests that match get stands under the name with [`MATCHED`] behind it, and the part of all
+/// requests of which it gets copies, in percent, under the name with [`COPIED`].
 pub type Weights = BTreeMap<String, u32>;
 
 /// Behind a name: its weight among the requests that match.
 pub const MATCHED: char = '*';
+/// Behind a name: what it gets copies of.
+pub const COPIED: char = '+';
+
+/// The name with nothing behind it.
+pub fn plain(name: &str) -> &str {
+    name.trim_end_matches([MATCHED, COPIED])
+}
 
 /// Of so many requests one matches, where a route looks for it.
 const ONE_IN: u32 = 10;
@@ -34,7 +45,7 @@ struct Seen {
     taken: Weights,
 }
 
-/// The weights of a route by backend: those of its first rule, and those of the rule for requests that match.
+/// The weights of a route by backend: those of its first rule, those of the rule for requests that match, and copies.
 pub fn weights(route: &Value) -> Weights {
     let rules = route.pointer("/spec/rules").and_then(Value::as_array);
     let of = |rule: &Value| {
@@ -45,15 +56,35 @@ pub fn weights(route: &Value) -> Weights {
             let name = backend["name"].as_str().unwrap_or_default();
             (format!("{name}{behind}"), u32::try_from(weight).unwrap_or(u32::MAX))
         };
-        backends.into_iter().map(one)
+        let copies = copied(rule).map(|name| (format!("{name}{COPIED}"), 100)).collect::<Vec<_>>();
+        backends.into_iter().map(one).chain(copies)
     };
     rules.into_iter().flatten().flat_map(of).collect()
+}
+
+/// The Services that get copies of a rule's requests.
+fn copied(rule: &Value) -> impl Iterator<Item = &str> {
+    rule["filters"].as_array().into_iter().flatten().filter_map(copies_to)
+}
+
+/// The Service to which a filter sends copies.
+pub fn copies_to(filter: &Value) -> Option<&str> {
+    filter.pointer("/requestMirror/backendRef/name").and_then(Value::as_str)
 }
 
 /// The rule is not for everybody.
 pub fn chooses(rule: &Value) -> bool {
     let headers = |one: &Value| one["headers"].as_array().is_some_and(|headers| !headers.is_empty());
     rule["matches"].as_array().is_some_and(|matches| matches.iter().any(headers))
+}
+
+/// Who gets the requests of a route.
+#[derive(Default)]
+pub struct Shares {
+    /// Members that answer, with their parts.
+    pub answer: Weights,
+    /// Members that get a copy of each request.
+    pub copied: BTreeSet<String>,
 }
 
 impl DataPlane {
@@ -103,15 +134,19 @@ impl DataPlane {
         said
     }
 
-    /// The weights by which each route splits traffic among members now.
-    pub fn shares(&self) -> BTreeMap<String, Weights> {
+    /// How each route splits traffic among members now.
+    pub fn shares(&self) -> BTreeMap<String, Shares> {
         let by_member = |taken: &Weights| {
-            let mut shares = Weights::new();
+            let mut shares = Shares::default();
             let some_match = taken.keys().any(|backend| backend.ends_with(MATCHED));
             for (backend, weight) in taken {
                 let parts = if some_match && !backend.ends_with(MATCHED) { ONE_IN - 1 } else { 1 };
-                let leads = self.leads.get(backend.trim_end_matches(MATCHED));
-                *shares.entry(leads.cloned().unwrap_or_default()).or_default() += weight * parts;
+                let leads = self.leads.get(plain(backend)).cloned().unwrap_or_default();
+                if backend.ends_with(COPIED) {
+                    shares.copied.insert(leads);
+                } else {
+                    *shares.answer.entry(leads).or_default() += weight * parts;
+                }
             }
             shares
         };

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, net::IpAddr, sync::Arc, time::Duration};
 
 use cutover::{
     http::{Answer, HttpError, Names, Peers},
-    sandbox::prometheus::{self, Series},
+    sandbox::prometheus::{self, Expression, Series, Unsupported},
 };
 use futures::future::BoxFuture;
 use http::Request;
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    data_plane::Weights,
+    data_plane::Shares,
     scenario::{MEMBERS, Scenario},
     world::{World, seconds},
 };
@@ -67,6 +67,8 @@ pub struct Member {
 
 pub struct Fleet {
     pub members: BTreeMap<String, Member>,
+    /// What was asked before: the hub asks the same few things again and again.
+    queries: BTreeMap<String, Result<Expression, Unsupported>>,
     scraped: Option<Timestamp>,
     last: Option<Timestamp>,
 }
@@ -89,23 +91,31 @@ impl Fleet {
             };
             ((*name).to_owned(), member)
         };
-        Self { members: MEMBERS.iter().map(member).collect(), scraped: None, last: None }
+        Self { members: MEMBERS.iter().map(member).collect(), queries: BTreeMap::new(), scraped: None, last: None }
     }
 
     pub fn member(&mut self, name: &str) -> &mut Member {
         self.members.get_mut(name).expect("a member of this fleet")
     }
 
-    /// Traffic since the last moment, split as the routes said.
-    pub fn flow(&mut self, scenario: &Scenario, shares: &BTreeMap<String, Weights>, now: Timestamp) {
+    /// What a member's Prometheus knows.
+    fn answer(&mut self, name: &str, query: &str, at: Timestamp) -> Result<Value, Unsupported> {
+        let read = self.queries.entry(query.to_owned()).or_insert_with(|| query.parse());
+        let expression = read.as_ref().map_err(Clone::clone)?;
+        self.members[name].series.value(expression, at)
+    }
+
+    /// Traffic since the last moment, split as the routes said. A member counts copies like any other request.
+    pub fn flow(&mut self, scenario: &Scenario, shares: &BTreeMap<String, Shares>, now: Timestamp) {
         let passed = self.last.map_or(0.0, |last| now.duration_since(last).as_secs_f64());
         self.last = Some(now);
-        for (route, weights) in shares {
+        for (route, Shares { answer, copied }) in shares {
             let Some(service) = scenario.service_of(route) else { continue };
-            let total: u32 = weights.values().sum();
-            for (member, weight) in weights {
+            let total: u32 = answer.values().sum();
+            let copies = copied.iter().map(|member| (member, total));
+            for (member, weight) in answer.iter().map(|(member, weight)| (member, *weight)).chain(copies) {
                 let Some(member) = self.members.get_mut(member) else { continue };
-                let requests = RATE * passed * f64::from(*weight) / f64::from(total.max(1));
+                let requests = RATE * passed * f64::from(weight) / f64::from(total.max(1));
                 let counted = member.counted.entry(service.to_owned()).or_default();
                 counted.0 += requests * (1.0 - member.errors);
                 counted.1 += requests * member.errors;
@@ -242,8 +252,8 @@ async fn query(world: &World, name: &str, call: &Request<()>) -> Result<Answer, 
     let data = {
         let mut fleet = world.fleet();
         let now = world.now();
+        let data = fleet.answer(name, &query, at);
         let member = fleet.member(name);
-        let data = member.series.answer(&query, at);
         if matches!(wrong, None | Some(Metrics::Door(Wrong::Slow(_)))) && member.errors < 0.01 && query != "vector(1)" {
             member.proven = Some((now, at));
         }

@@ -17,7 +17,7 @@ pub enum Run {
     Deletion,
     /// Service mode: the Service is pointed at another cluster.
     Service,
-    /// A step by weight, then requests with a header, then the rest by weight.
+    /// A step by weight, then copies of requests, then those with a header, then the rest by weight.
     Mixed,
 }
 

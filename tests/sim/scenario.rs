@@ -99,8 +99,12 @@ impl Scenario {
         });
         if self.run == Run::Mixed {
             let mobile = json!({"headers": [{"name": "user-agent", "exact": "mobile"}]});
-            let steps = json!([{"progress": "20%"}, {"matches": [mobile], "iterations": 3}, {"progress": "100%"}]);
-            spec["strategy"]["steps"] = steps;
+            spec["strategy"]["steps"] = json!([
+                {"progress": "20%"},
+                {"mirror": {}, "iterations": 3},
+                {"matches": [mobile], "iterations": 3},
+                {"progress": "100%"},
+            ]);
         }
         if let (Run::Service, Some(fields)) = (self.run, spec.as_object_mut()) {
             fields.remove("members");
@@ -189,11 +193,16 @@ impl Scenario {
             .iter()
             .map(|(member, weight)| json!({"name": format!("{service}-{member}"), "port": 80, "weight": weight}))
             .collect();
+        let mut rule = json!({"timeouts": {"request": "10s"}, "backendRefs": backends});
+        if self.run == Run::Mixed {
+            // Copies stand among filters; the user's own stay.
+            let header = json!({"set": [{"name": "x-team", "value": "web"}]});
+            rule["filters"] = json!([{"type": "RequestHeaderModifier", "requestHeaderModifier": header}]);
+        }
         json!({
             "apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute",
             "metadata": {"name": name, "namespace": "shop", "annotations": {"team": "web"}},
-            "spec": {"parentRefs": [{"name": "public"}], "hostnames": [format!("{name}.example.com")],
-                     "rules": [{"timeouts": {"request": "10s"}, "backendRefs": backends}]},
+            "spec": {"parentRefs": [{"name": "public"}], "hostnames": [format!("{name}.example.com")], "rules": [rule]},
         })
     }
 

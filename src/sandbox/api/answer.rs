@@ -1,5 +1,7 @@
 //! Answers, and how they become HTTP.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use http::{HeaderValue, Response, StatusCode, header};
 use serde_json::Value;
@@ -9,7 +11,7 @@ use super::{status::Failure, watch::Watch};
 /// What a request gets.
 pub(super) enum Answer {
     /// One document, and what the client should be told besides.
-    Json { code: StatusCode, body: Value, warnings: Vec<String> },
+    Json { code: StatusCode, body: Arc<Value>, warnings: Vec<String> },
     /// A word.
     Text(StatusCode, &'static str),
     /// A stream of events.
@@ -17,11 +19,11 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    pub(super) const fn json(code: StatusCode, body: Value) -> Self {
-        Self::Json { code, body, warnings: Vec::new() }
+    pub(super) fn json(code: StatusCode, body: impl Into<Arc<Value>>) -> Self {
+        Self::Json { code, body: body.into(), warnings: Vec::new() }
     }
 
-    pub(super) const fn ok(body: Value) -> Self {
+    pub(super) fn ok(body: impl Into<Arc<Value>>) -> Self {
         Self::json(StatusCode::OK, body)
     }
 

@@ -1,5 +1,7 @@
 //! Where a write ends: the store, and what follows from a definition.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::{
@@ -19,14 +21,14 @@ pub(super) fn commit(
     name: &str,
     mut object: Value,
     dry: bool,
-) -> Result<Value, Failure> {
+) -> Result<Arc<Value>, Failure> {
     if is_definition(call) {
         crd::establish(&mut object, state.now());
     }
     let kind = is_definition(call).then(|| crd::kind(&object)).transpose();
     let kind = kind.map_err(|words| Failure::bad_request(&words))?;
     if dry {
-        return Ok(object);
+        return Ok(Arc::new(object));
     }
     let (at, key) = (state.now(), call.key(name));
     let stored = state.store.commit(key, Some(call.to_stored(object)), call.author(), at);
@@ -37,7 +39,7 @@ pub(super) fn commit(
 }
 
 /// Takes an object away, and shows what it was at last.
-pub(super) fn remove(state: &mut State, call: &Call<'_>, name: &str) -> Value {
+pub(super) fn remove(state: &mut State, call: &Call<'_>, name: &str) -> Arc<Value> {
     let at = state.now();
     let gone = state.store.commit(call.key(name), None, call.author(), at);
     if is_definition(call) {

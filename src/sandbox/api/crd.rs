@@ -1,7 +1,5 @@
 //! Custom resource definitions: each makes a kind, at once.
 
-use std::sync::Arc;
-
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -95,7 +93,7 @@ fn version(version: &Value) -> Result<Version, String> {
     Ok(Version {
         name: text(version, "/name").to_owned(),
         status: version["subresources"]["status"].is_object(),
-        schema: Arc::new(Schema::compile(with_metadata_type(schema))?),
+        schema: Schema::compile(with_metadata_type(schema))?,
         columns: if columns.is_empty() { age() } else { columns },
     })
 }

@@ -1,5 +1,7 @@
 //! Deleting: at once, or a mark first and the rest when the last finalizer goes.
 
+use std::sync::Arc;
+
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -35,7 +37,7 @@ pub(super) fn delete(state: &mut State, call: &Call<'_>) -> Result<Answer, Failu
         );
         return Err(Failure::precondition(call.kind, call.name(), &why));
     }
-    take_away(state, call, old, &options)
+    take_away(state, call, Arc::unwrap_or_clone(old), &options)
 }
 
 /// The finalizer that a propagation policy asks for.
@@ -58,8 +60,8 @@ fn take_away(state: &mut State, call: &Call<'_>, mut object: Value, options: &Va
     if meta::finalizers(&object).is_empty() && !is_held(call, &object) {
         let uid = text(&object, "/metadata/uid").to_owned();
         let status = status::deleted(call.kind, &name, &uid);
-        let gone = if dry { object } else { remove(state, call, &name) };
-        return Ok(Answer::json(StatusCode::OK, if call.kind.returns_deleted() { gone } else { status }));
+        let gone = if dry { Arc::new(object) } else { remove(state, call, &name) };
+        return Ok(Answer::json(StatusCode::OK, if call.kind.returns_deleted() { gone } else { status.into() }));
     }
     if meta::is_deleted(&object) {
         return Ok(Answer::json(StatusCode::OK, object));
@@ -86,11 +88,9 @@ pub(super) fn delete_all(state: &mut State, call: &Call<'_>) -> Result<Answer, F
     let mut items = Vec::new();
     for (_, stored) in chosen {
         let object = call.show(stored);
-        items.push(call.item(&object));
-
-        take_away(state, call, object, &options)?;
+        items.push(object.clone());
+        take_away(state, call, Arc::unwrap_or_clone(object), &options)?;
     }
     let metadata = json!({"resourceVersion": state.store.revision().to_string()});
-    let list = json!({"apiVersion": call.api_version(), "kind": call.kind.list, "metadata": metadata, "items": items});
-    Ok(Answer::json(StatusCode::OK, list))
+    Ok(Answer::json(StatusCode::OK, call.list(metadata, items)))
 }

@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value, json, map::Entry};
 
 use super::schema::{below, identity};
 
 /// A path, in the words of `fieldsV1`: `f:spec`, `f:members`, `k:{"name":"eu-1"}`, `f:weight`.
 type Path = Vec<String>;
-type Fields = BTreeSet<Path>;
 
 /// Who writes through which door, in which version, at what time.
 #[derive(Debug)]
@@ -22,53 +21,57 @@ pub(super) struct Writer<'a> {
 /// What a change did to which fields.
 #[derive(Debug, Default)]
 struct Touched {
-    set: Fields,
-    removed: Fields,
+    set: Vec<Path>,
+    removed: Vec<Path>,
 }
 
 /// Records in `object` what `writer` changed since `before`. A change of nothing leaves the record as it was.
 pub(super) fn record(schema: &Value, before: &Value, object: &mut Value, writer: &Writer<'_>) {
     let mut touched = Touched::default();
-    compare(schema, Some(&relevant(before)), Some(&relevant(object)), &mut Vec::new(), &mut touched);
-    let mut entries = object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
+    compare(schema, Some(before), Some(object), &mut Path::new(), &mut touched);
+    let Touched { set, removed } = touched;
+    if set.is_empty() && removed.is_empty() {
+        return;
+    }
+    let Some(metadata) = object["metadata"].as_object_mut() else { return };
+    let mut entries = match metadata.remove("managedFields") {
+        Some(Value::Array(entries)) => entries,
+        Some(_) | None => Vec::new(),
+    };
     for entry in &mut entries {
-        let others = &touched.set;
-        let lost =
-            |path: &Path| touched.removed.contains(path) || (!is_of(entry_key(entry), writer) && others.contains(path));
-        let had = decode(&entry["fieldsV1"]);
-        let kept: Fields = had.iter().filter(|path| !lost(path)).cloned().collect();
-        if kept != had {
-            entry["fieldsV1"] = encode(&kept);
+        let lost = if is_of(entry_key(entry), writer) { &[] } else { set.as_slice() };
+        for path in removed.iter().chain(lost) {
+            disown(&mut entry["fieldsV1"], path);
         }
     }
-    take(&mut entries, touched.set, writer);
+    take(&mut entries, &set, writer);
     entries.retain(|entry| entry["fieldsV1"].as_object().is_some_and(|fields| !fields.is_empty()));
     entries.sort_by_key(order);
-    if let Some(metadata) = object["metadata"].as_object_mut() {
-        metadata.remove("managedFields");
-        if !entries.is_empty() {
-            metadata.insert("managedFields".to_owned(), entries.into());
-        }
+    if !entries.is_empty() {
+        metadata.insert("managedFields".to_owned(), entries.into());
     }
 }
 
 /// Adds fields to the writer's own entry, which is renewed only when it grows.
-fn take(entries: &mut Vec<Value>, set: Fields, writer: &Writer<'_>) {
+fn take(entries: &mut Vec<Value>, set: &[Path], writer: &Writer<'_>) {
     if set.is_empty() {
         return;
     }
-    let own = entries.iter().position(|entry| is_of(entry_key(entry), writer));
-    let mut fields = own.map(|own| decode(&entries[own]["fieldsV1"])).unwrap_or_default();
-    fields.extend(set);
+    let found = entries.iter().position(|entry| is_of(entry_key(entry), writer));
+    let mut fields = found.map_or_else(|| json!({}), |place| entries[place]["fieldsV1"].take());
+    for path in set {
+        own(&mut fields, path);
+    }
     let mut entry = json!({
         "manager": writer.manager, "operation": "Update", "apiVersion": writer.api_version, "time": writer.time,
-        "fieldsType": "FieldsV1", "fieldsV1": encode(&fields)
+        "fieldsType": "FieldsV1"
     });
+    entry["fieldsV1"] = fields;
     if let Some(subresource) = writer.subresource {
         entry["subresource"] = subresource.into();
     }
-    match own {
-        Some(own) => entries[own] = entry,
+    match found {
+        Some(place) => entries[place] = entry,
         None => entries.push(entry),
     }
 }
@@ -86,35 +89,32 @@ fn order(entry: &Value) -> [String; 4] {
     ["time", "manager", "apiVersion", "subresource"].map(|key| entry[key].as_str().unwrap_or_default().to_owned())
 }
 
-/// Without what is the server's own.
-fn relevant(object: &Value) -> Value {
-    let mut object = object.clone();
-    if let Some(fields) = object.as_object_mut() {
-        fields.remove("apiVersion");
-        fields.remove("kind");
-        if let Some(metadata) = fields.entry("metadata").or_insert_with(|| json!({})).as_object_mut() {
-            metadata.retain(|key, _| {
-                ["labels", "annotations", "finalizers", "ownerReferences", "generateName"].contains(&key.as_str())
-            });
+/// What is the server's own belongs to nobody; nor does the fact that there are metadata.
+fn is_servers(path: &[String], key: &str) -> bool {
+    match path {
+        [] => ["apiVersion", "kind"].contains(&key),
+        [metadata] if metadata == METADATA => {
+            !["labels", "annotations", "finalizers", "ownerReferences", "generateName"].contains(&key)
         }
+        _ => false,
     }
-    object
 }
+
+const METADATA: &str = "f:metadata";
 
 fn compare(schema: &Value, before: Option<&Value>, after: Option<&Value>, path: &mut Path, touched: &mut Touched) {
     if before == after {
         return;
     }
-    let leaf = |touched: &mut Touched| {
-        match after {
-            Some(_) => touched.set.insert(path.clone()),
-            None => touched.removed.insert(path.clone()),
-        };
+    let leaf = |touched: &mut Touched, path: &Path| match after {
+        Some(_) => touched.set.push(path.clone()),
+        None => touched.removed.push(path.clone()),
     };
-    let (old, new) = (children(schema, before), children(schema, after));
-    let (Some(old), Some(new)) = (old, new) else { return leaf(touched) };
-    if before.is_some() != after.is_some() && !path.is_empty() {
-        leaf(touched);
+    let (old, new) = (children(schema, before, path), children(schema, after, path));
+    let (Some(old), Some(new)) = (old, new) else { return leaf(touched, path) };
+    let is_own = !(path.is_empty() || matches!(path.as_slice(), [metadata] if metadata == METADATA));
+    if before.is_some() != after.is_some() && is_own {
+        leaf(touched, path);
     }
     let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
     for name in names {
@@ -130,12 +130,13 @@ fn compare(schema: &Value, before: Option<&Value>, after: Option<&Value>, path: 
 type Children<'a> = BTreeMap<String, (&'a Value, &'a Value)>;
 
 /// The fields that are owned one by one; nothing where the value is owned as a whole.
-fn children<'a>(schema: &'a Value, value: Option<&'a Value>) -> Option<Children<'a>> {
+fn children<'a>(schema: &'a Value, value: Option<&'a Value>, path: &[String]) -> Option<Children<'a>> {
     match value {
         None => Some(Children::new()),
         Some(Value::Object(fields)) if schema["x-kubernetes-map-type"] != "atomic" => {
             let of = |key: &String| below(schema, key).unwrap_or(&Value::Null);
-            Some(fields.iter().map(|(key, value)| (format!("f:{key}"), (value, of(key)))).collect())
+            let owned = fields.iter().filter(|(key, _)| !is_servers(path, key));
+            Some(owned.map(|(key, value)| (format!("f:{key}"), (value, of(key)))).collect())
         }
         Some(Value::Array(items)) => items
             .iter()
@@ -151,48 +152,37 @@ fn children<'a>(schema: &'a Value, value: Option<&'a Value>) -> Option<Children<
     }
 }
 
-/// Paths as nested `fieldsV1`; a `.` stands for a field that has owned fields below it.
-fn encode(fields: &Fields) -> Value {
-    let mut root = json!({});
-    for path in fields {
-        let mut here = &mut root;
-        for part in path {
-            here = &mut here[part];
+/// Adds a field to nested `fieldsV1`, where a `.` stands for a field that has owned fields below it.
+fn own(fields: &mut Value, path: &[String]) {
+    let Some(here) = fields.as_object_mut() else { return };
+    let Some((name, below)) = path.split_first() else {
+        if !here.is_empty() {
+            here.insert(".".to_owned(), json!({}));
         }
-        here["."] = json!({});
+        return;
+    };
+    let there = here.entry(name);
+    let is_new = matches!(there, Entry::Vacant(_));
+    let field = there.or_insert_with(|| json!({}));
+    if !is_new && !below.is_empty() && field.as_object().is_some_and(Map::is_empty) {
+        field["."] = json!({});
     }
-    drop_lonely_dots(&mut root);
-    root
+    own(field, below);
 }
 
-fn drop_lonely_dots(value: &mut Value) {
-    let Some(fields) = value.as_object_mut() else { return };
-    if fields.len() == 1 {
-        fields.remove(".");
+/// Takes a field away, and what held nothing else; says whether nothing is left.
+fn disown(fields: &mut Value, path: &[String]) -> bool {
+    let Some(here) = fields.as_object_mut() else { return false };
+    let Some((name, below)) = path.split_first() else {
+        here.remove(".");
+        return here.is_empty();
+    };
+    if !here.get_mut(name).is_some_and(|field| disown(field, below)) {
+        return false;
     }
-    fields.values_mut().for_each(drop_lonely_dots);
-}
-
-fn decode(fields: &Value) -> Fields {
-    fn walk(value: &Value, path: &mut Path, found: &mut Fields) {
-        let fields = value.as_object();
-        let leaf = fields.is_none_or(Map::is_empty);
-        for (key, below) in fields.into_iter().flatten() {
-            if key == "." {
-                found.insert(path.clone());
-            } else {
-                path.push(key.clone());
-                walk(below, path, found);
-                path.pop();
-            }
-        }
-        if leaf && !path.is_empty() {
-            found.insert(path.clone());
-        }
-    }
-    let mut found = Fields::new();
-    walk(fields, &mut Path::new(), &mut found);
-    found
+    here.remove(name);
+    let is_owned = here.len() == 1 && here.remove(".").is_some();
+    here.is_empty() && !is_owned
 }
 
 #[cfg(test)]
@@ -237,8 +227,17 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_read_back() {
-        let fields = json!({"f:a": {".": {}, "f:b": {}, "k:{\"n\":1}": {".": {}, "f:n": {}}}, "f:c": {}});
-        assert_eq!(encode(&decode(&fields)), fields);
+    fn fields_come_and_go() {
+        let path = |text: &str| text.split('/').map(str::to_owned).collect::<Path>();
+        let mut fields = json!({});
+        for owned in ["f:a/f:b", "f:c", "f:a", "f:c/f:d"] {
+            own(&mut fields, &path(owned));
+        }
+        assert_eq!(fields, json!({"f:a": {".": {}, "f:b": {}}, "f:c": {".": {}, "f:d": {}}}));
+        for lost in ["f:a/f:b", "f:c", "f:x/f:y"] {
+            disown(&mut fields, &path(lost));
+        }
+        assert_eq!(fields, json!({"f:a": {}, "f:c": {"f:d": {}}}));
+        assert!(!disown(&mut fields, &path("f:c/f:d")) && disown(&mut fields, &path("f:a")));
     }
 }

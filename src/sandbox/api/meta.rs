@@ -108,18 +108,17 @@ pub(super) fn keep(object: &mut Value, old: &Value) {
 
 /// Counts a change of what is wanted: of anything but metadata, and but status where that has its own door.
 pub(super) fn count(kind: &Kind, version: &Version, object: &mut Value, old: &Value) {
-    let wanted = |object: &Value| {
-        let mut wanted = object.clone();
-        if let Some(fields) = wanted.as_object_mut() {
-            fields.retain(|key, _| key != "metadata" && !(version.status && key == "status"));
-        }
-        wanted
-    };
+    let is_wanted = |key: &str| key != "metadata" && !(version.status && key == "status");
+    let wanted = |object| fields(object).filter(|(key, _)| is_wanted(key));
     let labels = kind.counts_labels() && object["metadata"]["labels"] != old["metadata"]["labels"];
-    if kind.has_generation() && (labels || wanted(object) != wanted(old)) {
+    if kind.has_generation() && (labels || !wanted(object).eq(wanted(old))) {
         let generation = old["metadata"]["generation"].as_u64().unwrap_or_default();
         object["metadata"]["generation"] = (generation + 1).into();
     }
+}
+
+fn fields(object: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    object.as_object().into_iter().flatten()
 }
 
 /// Marks an object that still has finalizers.

@@ -57,13 +57,11 @@ pub(super) fn list(state: &State, call: &Call<'_>) -> Result<Answer, Failure> {
         None if call.kind.is_custom() && !table::is_wanted(call.request) => metadata["continue"] = "".into(),
         None => {}
     }
-    let items: Vec<Value> = page.into_iter().map(|(_, (_, object))| call.show(object)).collect();
+    let items: Vec<Arc<Value>> = page.into_iter().map(|(_, (_, object))| call.show(object)).collect();
     if table::is_wanted(call.request) {
         return Ok(Answer::ok(table::of(call, &items, &metadata, state.now())));
     }
-    let items: Vec<Value> = items.iter().map(|item| call.item(item)).collect();
-    let list = json!({"apiVersion": call.api_version(), "kind": call.kind.list, "metadata": metadata, "items": items});
-    Ok(Answer::ok(list))
+    Ok(Answer::ok(call.list(metadata, items)))
 }
 
 fn listed(state: &State, call: &Call<'_>, revision: u64) -> Vec<(Key, Arc<Value>)> {

@@ -1,6 +1,10 @@
 //! The rules that a definition gives its objects: which fields there are, their defaults, bounds and CEL rules.
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    sync::{Arc, LazyLock, Mutex, PoisonError},
+};
 
 use jsonschema::Draft;
 use kube::core::cel::{self, CompiledSchema};
@@ -18,6 +22,9 @@ pub(super) struct Schema {
     shape: Option<jsonschema::Validator>,
     rules: Option<Rules>,
 }
+
+/// By their sources: one process may run thousands of servers, and all are given the same few definitions.
+static COMPILED: LazyLock<Mutex<HashMap<Value, Arc<Schema>>>> = LazyLock::new(Mutex::default);
 
 /// CEL rules, each with the field that it is about, so that what a write leaves as it was is not evaluated again.
 #[derive(Debug)]
@@ -43,12 +50,18 @@ impl Schema {
     ///
     /// # Errors
     /// Words about what cannot be compiled.
-    pub(super) fn compile(source: Value) -> Result<Self, String> {
+    pub(super) fn compile(source: Value) -> Result<Arc<Self>, String> {
+        let mut known = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(schema) = known.get(&source) {
+            return Ok(schema.clone());
+        }
         let mut plain = source.clone();
         translate(&mut plain);
         let options = jsonschema::options().with_draft(Draft::Draft4);
         let shape = options.build(&plain).map_err(|error| error.to_string())?;
-        Ok(Self { rules: Rules::of(&source), shape: Some(shape), source })
+        let schema = Arc::new(Self { rules: Rules::of(&source), shape: Some(shape), source: source.clone() });
+        known.insert(source, schema.clone());
+        Ok(schema)
     }
 
     pub(super) const fn source(&self) -> &Value {
@@ -74,7 +87,9 @@ impl Schema {
     /// `errors` are those that were found before.
     pub(super) fn check(&self, object: &Value, old: Option<&Value>, mut errors: Vec<FieldError>) -> Vec<FieldError> {
         let Some(shape) = &self.shape else { return errors };
-        errors.extend(shape.iter_errors(object).flat_map(|error| field_errors(&error)));
+        if !shape.is_valid(object) {
+            errors.extend(shape.iter_errors(object).flat_map(|error| field_errors(&error)));
+        }
         repeated(&self.source, object, "", &mut errors);
         let Some(rules) = &self.rules else { return errors };
         if !errors.iter().any(FieldError::is_blocking) {
@@ -104,7 +119,7 @@ impl Rules {
 
     fn errors(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let mut broken = Vec::new();
-        self.collect("", &readable(object), old.map(readable).as_ref(), &mut broken);
+        self.collect("", object, old, &mut broken);
         // The rules are walked in the order of a hash map.
         broken.sort_by(|a, b| (&a.field_path, &a.rule).cmp(&(&b.field_path, &b.rule)));
         let said = |error: &cel::ValidationError| {
@@ -119,7 +134,7 @@ impl Rules {
         if old == Some(value) {
             return;
         }
-        let here = self.here.iter().flat_map(|here| here.broken(value, old));
+        let here = self.here.iter().flat_map(|here| here.broken(path, value, old));
         broken.extend(here.map(|mut error| {
             error.field_path = below_path(path, &error.field_path);
             error
@@ -132,13 +147,15 @@ impl Rules {
     }
 }
 
-/// Rules see no more of an object's metadata than the names.
-fn readable(object: &Value) -> Value {
-    let mut object = object.clone();
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.retain(|key, _| ["name", "generateName"].contains(&key.as_str()));
+/// A field, as rules see it: no more of an object's own metadata than the names.
+fn readable(path: &str, key: &str, field: &Value) -> Value {
+    match field {
+        Value::Object(metadata) if path.is_empty() && key == "metadata" => {
+            let names = metadata.iter().filter(|(key, _)| ["name", "generateName"].contains(&key.as_str()));
+            names.map(|(key, name)| (key.clone(), name.clone())).collect()
+        }
+        field => field.clone(),
     }
-    object
 }
 
 impl Here {
@@ -153,8 +170,8 @@ impl Here {
         Self { rules: cel::compile_schema(&schema), reads }
     }
 
-    fn broken(&self, value: &Value, old: Option<&Value>) -> Vec<cel::ValidationError> {
-        let (value, old) = (self.seen(value), old.map(|old| self.seen(old)));
+    fn broken(&self, path: &str, value: &Value, old: Option<&Value>) -> Vec<cel::ValidationError> {
+        let (value, old) = (self.seen(path, value), old.map(|old| self.seen(path, old)));
         if old.as_ref() == Some(&value) {
             return Vec::new();
         }
@@ -163,10 +180,13 @@ impl Here {
     }
 
     /// As much of a value as the rules read: to show them a whole object takes longer than all else of a write.
-    fn seen<'a>(&self, value: &'a Value) -> Cow<'a, Value> {
-        let (Some(reads), Some(fields)) = (&self.reads, value.as_object()) else { return Cow::Borrowed(value) };
-        let seen = reads.iter().filter_map(|key| Some((key.clone(), fields.get(key)?.clone())));
-        Cow::Owned(Value::Object(seen.collect()))
+    fn seen<'a>(&self, path: &str, value: &'a Value) -> Cow<'a, Value> {
+        let Some(fields) = value.as_object().filter(|_| self.reads.is_some() || path.is_empty()) else {
+            return Cow::Borrowed(value);
+        };
+        let is_read = |key: &String| self.reads.as_ref().is_none_or(|reads| reads.contains(key));
+        let seen = fields.iter().filter(|(key, _)| is_read(key));
+        Cow::Owned(seen.map(|(key, field)| (key.clone(), readable(path, key, field))).collect())
     }
 }
 
@@ -326,7 +346,7 @@ pub(super) fn child(path: &str, key: &str) -> String {
 mod tests {
     use super::*;
 
-    fn schema() -> Schema {
+    fn schema() -> Arc<Schema> {
         let members = json!({
             "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
             "items": {"type": "object", "properties": {

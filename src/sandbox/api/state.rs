@@ -115,25 +115,33 @@ impl Call<'_> {
         }
     }
 
-    /// A stored object in the version that was asked for.
-    pub(super) fn show(&self, stored: &Value) -> Value {
-        let mut object = stored.clone();
-        if self.kind.group == builtin::EVENTS {
+    /// A stored object in the version that was asked for; itself, if that is the one that it was written in.
+    pub(super) fn show(&self, stored: &Arc<Value>) -> Arc<Value> {
+        let (api_version, kind) = (self.api_version(), self.kind.kind.as_str());
+        let is_event = self.kind.group == builtin::EVENTS;
+        if !is_event && text(stored, "/apiVersion") == api_version && text(stored, "/kind") == kind {
+            return stored.clone();
+        }
+        let mut object = Value::clone(stored);
+        if is_event {
             events::from_core(&mut object);
         }
-        object["apiVersion"] = self.api_version().into();
-        object["kind"] = self.kind.kind.clone().into();
-        object
+        object["apiVersion"] = api_version.into();
+        object["kind"] = kind.into();
+        Arc::new(object)
     }
 
-    /// An object in a list: the real server leaves out what the items of typed lists are.
-    pub(super) fn item(&self, object: &Value) -> Value {
-        let mut item = object.clone();
-        if let (false, Some(fields)) = (self.kind.is_custom(), item.as_object_mut()) {
+    /// A list of objects: the real server leaves out what the items of typed lists are.
+    pub(super) fn list(&self, metadata: Value, items: Vec<Arc<Value>>) -> Value {
+        let mut items: Vec<Value> = items.into_iter().map(Arc::unwrap_or_clone).collect();
+        for fields in items.iter_mut().filter_map(Value::as_object_mut).filter(|_| !self.kind.is_custom()) {
             fields.remove("apiVersion");
             fields.remove("kind");
         }
-        item
+        let mut list = json!({"apiVersion": self.api_version(), "kind": self.kind.list});
+        list["metadata"] = metadata;
+        list["items"] = items.into();
+        list
     }
 
     /// An object as it is stored, whatever the version that it came in.
@@ -145,7 +153,7 @@ impl Call<'_> {
     }
 
     /// The object that the path names, in the version of the path.
-    pub(super) fn load(&self, state: &State) -> Result<Value, Failure> {
+    pub(super) fn load(&self, state: &State) -> Result<Arc<Value>, Failure> {
         let stored = state.store.get(&self.key(self.name()));
         stored.map(|stored| self.show(&stored)).ok_or_else(|| Failure::not_found(self.kind, self.name()))
     }

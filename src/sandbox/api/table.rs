@@ -1,5 +1,7 @@
 //! Tables, which `kubectl get` asks for: a row per object, with the columns of its definition.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -21,7 +23,7 @@ pub(super) fn is_wanted(request: &Request) -> bool {
 }
 
 /// The objects as rows.
-pub(super) fn of(call: &Call<'_>, objects: &[Value], metadata: &Value, now: Timestamp) -> Value {
+pub(super) fn of(call: &Call<'_>, objects: &[Arc<Value>], metadata: &Value, now: Timestamp) -> Value {
     let name = json!({
         "name": "Name", "type": "string", "format": "name", "priority": 0,
         "description": NAME

@@ -30,7 +30,7 @@ pub(super) struct Watch {
     subject: Subject,
     /// Changes above this are still to be told.
     revision: u64,
-    ready: VecDeque<Value>,
+    ready: VecDeque<Bytes>,
     bookmarks: bool,
     next_bookmark: Instant,
     end: Instant,
@@ -88,7 +88,7 @@ pub(super) fn begin(
         watch.tell_what_is_there(state, initial && bookmarks);
     } else if since < state.store.compacted() {
         let gone = too_old(since, state.store.compacted());
-        watch.ready.push_back(json!({"type": "ERROR", "object": gone.body}));
+        watch.ready.push_back(event("ERROR", &gone.body.unwrap_or_default()));
         watch.over = true;
     }
     Ok(watch)
@@ -106,12 +106,12 @@ impl Watch {
         let Some(call) = self.subject.call() else { return };
         let there = state.store.list(&call.range());
         let told = there.iter().filter(|(_, object)| self.subject.matches(Some(object)));
-        let told: Vec<Value> = told.map(|(_, object)| event("ADDED", &shown(&call, object, state))).collect();
+        let told: Vec<Bytes> = told.map(|(_, object)| event("ADDED", &shown(&call, object, state))).collect();
         self.ready.extend(told);
         if mark_the_end {
             let mut end = self.bookmark();
-            end["object"]["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});
-            self.ready.push_back(end);
+            end["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+            self.ready.push_back(event("BOOKMARK", &end));
         }
     }
 
@@ -119,11 +119,11 @@ impl Watch {
     pub(super) fn into_stream(self) -> impl Stream<Item = Result<Bytes, Infallible>> + Send {
         stream::unfold(self, |mut watch| async move {
             let event = watch.next().await?;
-            Some((Ok(Bytes::from(format!("{event}\n"))), watch))
+            Some((Ok(event), watch))
         })
     }
 
-    async fn next(&mut self) -> Option<Value> {
+    async fn next(&mut self) -> Option<Bytes> {
         let server = self.server.clone();
         loop {
             // Listening begins before looking, so that no change falls between.
@@ -146,7 +146,7 @@ impl Watch {
                 () = tokio::time::sleep_until(self.end) => return None,
                 () = tokio::time::sleep_until(self.next_bookmark), if self.bookmarks => {
                     self.next_bookmark += BOOKMARK_EVERY;
-                    return Some(self.bookmark());
+                    return Some(event("BOOKMARK", &self.bookmark()));
                 }
             }
         }
@@ -159,13 +159,13 @@ impl Watch {
         let Some(call) = self.subject.call() else { return };
         let range = call.range();
         let changes = state.store.since(self.revision).iter().filter(|change| range.holds(&change.key()));
-        let events: Vec<Value> = changes.filter_map(|change| self.event(&call, change, &state)).collect();
+        let events: Vec<Bytes> = changes.filter_map(|change| self.event(&call, change, &state)).collect();
         self.over = state.kinds.get(&self.subject.kind.group, &self.subject.kind.plural).is_none();
         self.revision = state.store.revision();
         self.ready.extend(events);
     }
 
-    fn event(&self, call: &Call<'_>, change: &Change, state: &State) -> Option<Value> {
+    fn event(&self, call: &Call<'_>, change: &Change, state: &State) -> Option<Bytes> {
         let (before, after) =
             (self.subject.matches(change.before.as_ref()), self.subject.matches(change.after.as_ref()));
         match (before, after) {
@@ -175,7 +175,7 @@ impl Watch {
             (true, false) => {
                 let mut last = change.before.as_deref()?.clone();
                 last["metadata"]["resourceVersion"] = change.revision.to_string().into();
-                Some(event("DELETED", &shown(call, &last, state)))
+                Some(event("DELETED", &shown(call, &Arc::new(last), state)))
             }
         }
     }
@@ -183,20 +183,20 @@ impl Watch {
     fn bookmark(&self) -> Value {
         let api_version = self.subject.call().map(|call| call.api_version());
         let metadata = json!({"resourceVersion": self.revision.to_string()});
-        let object = json!({"apiVersion": api_version, "kind": self.subject.kind.kind, "metadata": metadata});
-        event("BOOKMARK", &object)
+        json!({"apiVersion": api_version, "kind": self.subject.kind.kind, "metadata": metadata})
     }
 }
 
-fn event(kind: &str, object: &Value) -> Value {
-    json!({"type": kind, "object": object})
+/// A line of the stream. It is put together as text: as a value it would need the object itself.
+fn event(kind: &str, object: &Value) -> Bytes {
+    Bytes::from(format!("{{\"object\":{object},\"type\":\"{kind}\"}}\n"))
 }
 
-fn shown(call: &Call<'_>, object: &Value, state: &State) -> Value {
+fn shown(call: &Call<'_>, object: &Arc<Value>, state: &State) -> Arc<Value> {
     let object = call.show(object);
     if !table::is_wanted(call.request) {
         return object;
     }
     let metadata = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
-    table::of(call, &[object], &metadata, state.now())
+    table::of(call, &[object], &metadata, state.now()).into()
 }

@@ -9,10 +9,10 @@ mod evaluate;
 mod history;
 mod range;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, str::FromStr};
 
 use jiff::Timestamp;
-use promql_parser::parser;
+use promql_parser::parser::{self, Expr};
 use serde_json::{Value, json};
 
 pub use history::Series;
@@ -36,15 +36,34 @@ pub enum Unsupported {
     Duplicate(&'static str),
 }
 
+/// A query that was read: to compile the patterns in it takes far longer than to answer it.
+#[derive(Clone, Debug)]
+pub struct Expression(Expr);
+
+impl FromStr for Expression {
+    type Err = Unsupported;
+
+    fn from_str(text: &str) -> Result<Self, Unsupported> {
+        parser::parse(text).map(Self).map_err(Unsupported::Syntax)
+    }
+}
+
 impl Series {
     /// The `data` of Prometheus' answer to an instant query at this time.
     ///
     /// # Errors
     /// When the query is not PromQL, or beyond the subset.
     pub fn answer(&self, query: &str, at: Timestamp) -> Result<Value, Unsupported> {
-        let expression = parser::parse(query).map_err(Unsupported::Syntax)?;
+        self.value(&query.parse()?, at)
+    }
+
+    /// The same for a query that was read before.
+    ///
+    /// # Errors
+    /// When the query is beyond the subset.
+    pub fn value(&self, expression: &Expression, at: Timestamp) -> Result<Value, Unsupported> {
         let time = seconds(at);
-        Ok(match evaluate::evaluate(self, &expression, at)? {
+        Ok(match evaluate::evaluate(self, &expression.0, at)? {
             Evaluated::Scalar(value) => json!({"resultType": "scalar", "result": [time, number(value)]}),
             Evaluated::Vector(samples) => {
                 let result: Vec<Value> = samples

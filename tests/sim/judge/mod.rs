@@ -1,6 +1,8 @@
 //! The judge: looks at every change as it is committed, and at what the members really counted; never at what the hub
 //! says of itself, but to see that it is true.
 
+mod copies;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -11,7 +13,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{
-    data_plane::{MATCHED, Weights, chooses, weights},
+    data_plane::{MATCHED, Weights, chooses, copies_to, plain, weights},
     scenario::{SECRET, Scenario},
     world::{World, seconds},
 };
@@ -58,6 +60,8 @@ pub struct Judge {
     pub rollout: Option<Arc<Value>>,
     status: Value,
     generation: i64,
+    /// The rollout of each generation.
+    declared: BTreeMap<i64, Arc<Value>>,
     /// A target was declared, and no step was made towards it yet.
     new_target: bool,
     /// A step was made since.
@@ -100,6 +104,7 @@ impl Judge {
             rollout: None,
             status: Value::Null,
             generation: 0,
+            declared: BTreeMap::new(),
             new_target: false,
             stepped: false,
             run_before: 0,
@@ -217,13 +222,11 @@ impl Judge {
         let own = match change.plural.as_str() {
             "events" | "memberclusters" | "rolloutrequests" => true,
             "fleetrollouts" => {
-                let spec = |object: &Option<Arc<Value>>| object.as_ref().map(|object| object["spec"].clone());
-                change.after.is_none() || spec(&change.before) == spec(&change.after)
+                let [before, after] =
+                    [&change.before, &change.after].map(|object| object.as_ref().map(|object| &object["spec"]));
+                after.is_none() || before == after
             }
-            "services" => {
-                let made = ["-eu-", "-primary", "-canary"].iter().any(|part| change.name.contains(part));
-                change.namespace == "shop" && made
-            }
+            "services" => change.namespace == "shop" && is_made(&change.name),
             "httproutes" => {
                 change.namespace == "shop"
                     && self.wanted.contains_key(&change.name)
@@ -245,7 +248,7 @@ impl Judge {
 
     /// I14: a secret leaves its Secret.
     fn no_leak(&mut self, change: &Change) {
-        if change.after.as_ref().is_some_and(|after| after.to_string().contains(SECRET)) {
+        if change.after.as_ref().is_some_and(|after| tells(after, SECRET)) {
             self.broken.push(format!("I14: {}/{} shows a secret", change.plural, change.name));
         }
     }
@@ -298,7 +301,7 @@ impl Judge {
 
     /// The member behind a member of the distribution: in service mode where the copy leads.
     fn behind(&self, service: &str, member: &str) -> String {
-        let member = member.trim_end_matches(MATCHED);
+        let member = plain(member);
         let copy = self.leads.get(&format!("{service}-{member}")).filter(|_| ["primary", "canary"].contains(&member));
         copy.cloned().unwrap_or_else(|| member.to_owned())
     }
@@ -351,7 +354,7 @@ impl Judge {
         mark: (u64, u64),
     ) {
         let name = &change.name;
-        let live: u32 = new.iter().filter(|(member, _)| !member.ends_with(MATCHED)).map(|(_, weight)| weight).sum();
+        let live: u32 = answering(new).values().sum();
         if nonzero(old) != nonzero(new) && live != 100 {
             self.break_rule(world, format!("I1: {name} sums to {live}: {new:?}"));
         }
@@ -364,7 +367,7 @@ impl Judge {
         let named = weights(change.after.as_deref().unwrap_or(&Value::Null));
         let unnamed: Vec<String> = named
             .into_iter()
-            .filter(|(backend, weight)| *weight > 0 && !self.backends.contains(backend.trim_end_matches(MATCHED)))
+            .filter(|(backend, weight)| *weight > 0 && !self.backends.contains(plain(backend)))
             .map(|(backend, _)| backend)
             .collect();
         let taken_away = world.judge_excuses_missing_backends();
@@ -378,6 +381,7 @@ impl Judge {
         {
             self.break_rule(world, format!("I6: {name}: an edit that lowers a canary was overwritten unseen"));
         }
+        self.judge_copies(world, name, old, new);
         for (member, weight) in new {
             if *weight > at(old, member) {
                 self.judge_rise(world, change, (member, at(old, member), *weight), mark);
@@ -400,10 +404,9 @@ impl Judge {
         let (down, probed, proven, others_answer) = {
             let fleet = world.fleet();
             let found = fleet.members.get(&behind);
-            let others = fleet
-                .members
-                .iter()
-                .any(|(other, found)| other != member && found.down_since.is_none() && self.good.contains_key(other));
+            let others = fleet.members.iter().any(|(other, found)| {
+                other != plain(member) && found.down_since.is_none() && self.good.contains_key(other)
+            });
             (
                 found.and_then(|found| found.down_since),
                 found.and_then(|found| found.probed),
@@ -445,13 +448,12 @@ impl Judge {
         self.stepped |= mark.0 > self.run_before;
         let left = shown.until.unwrap_or(now);
         let stood = left.duration_since(shown.since).as_secs_f64();
-        let counts_checks = shown.weights.keys().any(|member| member.ends_with(MATCHED));
+        let counts_checks = shown.weights.keys().any(|member| plain(member) != member);
         if stood < if counts_checks { DWELL_OF_CHECKS } else { DWELL } && !self.new_target {
             self.break_rule(world, format!("I7: {name} gives {member} {to} after {stood:.1} s at {:?}", shown.weights));
         }
         let evidence = proven.is_some_and(|(_, about)| about >= shown.since);
-        let plain = member.trim_end_matches(MATCHED);
-        let had_some = at(&shown.weights, plain) > 0 || at(&shown.weights, &format!("{plain}{MATCHED}")) > 0;
+        let had_some = shown.weights.iter().any(|(one, weight)| plain(one) == plain(member) && *weight > 0);
         if had_some && !evidence {
             self.break_rule(world, format!("I2: {name} gives {member} {to} without a good measurement at {from}"));
         }
@@ -496,6 +498,7 @@ impl Judge {
         let status = after["status"].clone();
         let generation = after["metadata"]["generation"].as_i64().unwrap_or_default();
         if generation != self.generation {
+            self.declared.insert(generation, after.clone());
             if self.generation > 0 {
                 self.retreat = None;
                 (self.new_target, self.stepped) = (true, false);
@@ -548,6 +551,8 @@ impl Judge {
         let mut asked = nonzero(&distribution(&status["asked"]["weights"]));
         let matched = nonzero(&distribution(&status["asked"]["trial"]["matched"]["weights"]));
         asked.extend(matched.into_iter().map(|(member, weight)| (format!("{member}{MATCHED}"), weight)));
+        asked.extend(copies::asked(status));
+        self.judge_asked_copies(world, status);
         let shown = self.shown.as_ref().filter(|shown| shown.until.is_none()).map(|shown| shown.weights.clone());
         if shown.as_ref() != Some(&asked) && self.routes.len() == self.wanted.len() {
             self.break_rule(world, format!("I10: {asked:?} was recorded as confirmed, and the routes show {shown:?}"));
@@ -625,6 +630,11 @@ pub fn nonzero(weights: &Weights) -> Weights {
     weights.iter().filter(|(_, weight)| **weight > 0).map(|(name, weight)| (name.clone(), *weight)).collect()
 }
 
+/// The weights by which requests are answered, whatever some of them look like.
+fn answering(weights: &Weights) -> Weights {
+    nonzero(weights).into_iter().filter(|(member, _)| plain(member) == member).collect()
+}
+
 fn by_member(weights: &Weights, service: &str) -> Weights {
     let prefix = format!("{service}-");
     let member =
@@ -640,6 +650,16 @@ fn by_member(weights: &Weights, service: &str) -> Weights {
 fn distribution(value: &Value) -> Weights {
     let fields = value.as_object().into_iter().flatten();
     fields.map(|(name, weight)| (name.clone(), u32::try_from(weight.as_u64().unwrap_or(0)).unwrap_or(0))).collect()
+}
+
+/// The text is somewhere in it.
+fn tells(value: &Value, text: &str) -> bool {
+    match value {
+        Value::String(said) => said.contains(text),
+        Value::Array(items) => items.iter().any(|item| tells(item, text)),
+        Value::Object(fields) => fields.iter().any(|(key, field)| key.contains(text) || tells(field, text)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 /// Run and sequence of the last write that is marked on a route.
@@ -659,11 +679,25 @@ fn accepted(route: &Value) -> bool {
     })
 }
 
+/// The Service has a name of the sort that the hub gives.
+fn is_made(service: &str) -> bool {
+    ["-eu-", "-primary", "-canary"].iter().any(|part| service.contains(part))
+}
+
+fn take_copies_out(rule: &mut Value) {
+    let Some(filters) = rule.get_mut("filters").and_then(Value::as_array_mut) else { return };
+    filters.retain(|filter| !copies_to(filter).is_some_and(is_made));
+    if filters.is_empty() {
+        rule.as_object_mut().map(|fields| fields.remove("filters"));
+    }
+}
+
 /// A route without what the hub may change.
 fn masked(route: Option<&Value>) -> Option<Value> {
     let mut route = route?.clone();
     if let Some(rules) = route.pointer_mut("/spec/rules").and_then(Value::as_array_mut) {
         rules.retain(|rule| !chooses(rule));
+        rules.iter_mut().for_each(take_copies_out);
     }
     if let Some(backends) = route.pointer_mut("/spec/rules/0/backendRefs") {
         *backends = Value::Null;
