@@ -14,10 +14,12 @@ mod world;
 
 use forms::Form;
 use proptest::prelude::*;
+use serde_json::Value;
 use world::{World, distribution};
 
 use super::*;
-use crate::api::Reason;
+use crate::api::{DeletionPolicy, Distribution};
+use crate::rollout::input::{Accepted, LiveRoute, Mark, RouteSeen};
 
 /// Splits among three members, in hundredths of the total.
 const SPLITS: [[u32; 3]; 8] =

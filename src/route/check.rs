@@ -1,0 +1,73 @@
+//! What must be true of live objects before they are used, and of weights before they are written.
+
+use kube::core::DynamicObject;
+
+use super::owner::Owner;
+use super::provider::{Objects, Provider};
+use super::wanted::Wanted;
+use super::{Context, RouteError, describe, editor, weights};
+use crate::api::Distribution;
+
+pub(super) fn present(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) -> Result<(), RouteError> {
+    let is_there = |index: usize| !provider.creates(context, index) && objects.get(index).is_some_and(Option::is_some);
+    if creates_all(context, provider, objects) || (0..objects.len()).any(is_there) {
+        return Ok(());
+    }
+    let (kind, namespace) = (provider.resource().kind, context.namespace);
+    let names: Vec<String> = provider
+        .names(context)
+        .into_iter()
+        .enumerate()
+        .filter(|(index, _)| !provider.creates(context, *index))
+        .map(|(_, name)| name)
+        .collect();
+    Err(RouteError::NotFound(format!("{kind} {} in namespace {namespace}", names.join(", "))))
+}
+
+pub(super) fn creates_all(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) -> bool {
+    (0..objects.len()).all(|index| provider.creates(context, index))
+}
+
+pub(super) fn owner(context: &Context<'_>, object: &DynamicObject) -> Result<(), RouteError> {
+    let owner = match Owner::of(object, context) {
+        Owner::This | Owner::Released => return Ok(()),
+        Owner::Other(uid) => format!("belongs to the rollout with uid {uid}"),
+        Owner::Foreign => "exists and was not made by cutover".to_owned(),
+    };
+    Err(RouteError::Conflict { object: describe(object), owner })
+}
+
+pub(super) fn applier(provider: &dyn Provider, object: &DynamicObject) -> Result<(), RouteError> {
+    for path in provider.fields() {
+        if let Some(manager) = editor::applier(object, path) {
+            return Err(RouteError::ManagedByOther { object: describe(object), field: path.join("."), manager });
+        }
+    }
+    Ok(())
+}
+
+/// The kind can hold this at all.
+pub(super) fn able(provider: &dyn Provider, wanted: Wanted<'_>) -> Result<(), RouteError> {
+    match provider.capability().refusal(wanted) {
+        Some((found, remedy)) => Err(RouteError::CannotCarry(format!("{found}: {remedy}"))),
+        None => Ok(()),
+    }
+}
+
+/// What is about to be written reads back as what was asked for.
+pub(super) fn shown(
+    context: &Context<'_>,
+    provider: &dyn Provider,
+    after: Objects<'_>,
+    asked: &Distribution,
+) -> Result<(), RouteError> {
+    let shown = provider.read(context, after)?;
+    if weights::nonzero(&shown) == weights::nonzero(asked) {
+        return Ok(());
+    }
+    let (kind, names) = (provider.resource().kind, provider.names(context).join(", "));
+    let (shown, asked) = (weights::words(&shown), weights::words(asked));
+    Err(RouteError::CannotCarry(format!(
+        "{kind} {names} would show {shown} instead of {asked}: declare every member, and let the weights sum to weightTotal"
+    )))
+}

@@ -1,0 +1,78 @@
+//! From live objects to what a rollout sees of its route.
+
+use kube::core::DynamicObject;
+use serde_json::Value;
+
+use super::check;
+use super::provider::{Objects, Provider};
+use super::wanted::Kept;
+use super::{Context, RouteError, accepted, editor, mark, provider};
+use crate::api::{Affinity, Route, Trial};
+use crate::rollout::input::{Accepted, LiveRoute, Mark, RouteSeen};
+
+/// What live objects show.
+#[must_use]
+pub fn read(context: &Context<'_>, route: &Route, objects: &[Option<DynamicObject>]) -> RouteSeen {
+    live(context, provider(route).as_ref(), objects).unwrap_or_else(|error| RouteSeen::Unusable(error.into()))
+}
+
+/// True if any of the objects still names this backend, in whatever place.
+#[must_use]
+pub fn names(objects: &[Option<DynamicObject>], backend: &str) -> bool {
+    fn within(value: &Value, name: &str) -> bool {
+        match value {
+            Value::String(text) => text == name,
+            Value::Array(items) => items.iter().any(|item| within(item, name)),
+            Value::Object(fields) => fields.values().any(|field| within(field, name)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+    objects.iter().flatten().any(|object| object.data.get("spec").is_some_and(|spec| within(spec, backend)))
+}
+
+fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) -> Result<RouteSeen, RouteError> {
+    let present: Vec<&DynamicObject> = objects.iter().flatten().collect();
+    if present.is_empty() && check::creates_all(context, provider, objects) {
+        return Ok(RouteSeen::ToCreate);
+    }
+    check::present(context, provider, objects)?;
+    let mark = last_mark(context, provider, objects)?;
+    for (index, object) in objects.iter().enumerate() {
+        match object {
+            Some(object) if provider.creates(context, index) => check::owner(context, object)?,
+            Some(object) if mark.is_none() => check::applier(provider, object)?,
+            Some(_) | None => {}
+        }
+    }
+    let weights = match provider.read(context, objects) {
+        Err(RouteError::Uncovered(_)) if check::creates_all(context, provider, objects) => {
+            return Ok(RouteSeen::ToCreate);
+        }
+        weights => weights?,
+    };
+    let accepted = present.iter().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::together);
+    let trial = present.iter().find_map(|object| Trial::kept(object, context.uid));
+    let trial = trial.filter(|trial| provider.shows(context, objects, trial));
+    let affinity = present.iter().find_map(|object| Affinity::kept(object, context.uid));
+    let affinity = affinity.filter(|affinity| provider.keeps(context, objects, affinity));
+    let editor = editor::last(&present);
+    let live = LiveRoute { weights, trial, affinity, mark, accepted, editor, failed: None };
+    Ok(RouteSeen::Live(Box::new(live)))
+}
+
+/// Of several objects the least recent mark counts: until the last one is written, the write is not done. Nor is it
+/// while an object must move out of another's place.
+fn last_mark(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) -> Result<Option<Mark>, RouteError> {
+    let mut marks = Vec::new();
+    for (index, object) in objects.iter().enumerate() {
+        let Some(object) = object else { continue };
+        let rules = provider.claims(context, objects, index)?;
+        marks.push(mark::claimant(&mark::entries(object)?, context.uid, &rules).map(|entry| entry.mark.clone()));
+    }
+    let oldest = marks
+        .into_iter()
+        .min_by_key(|mark| mark.as_ref().map(|mark| (mark.rollout == context.uid, mark.sequence)))
+        .flatten();
+    let not_done = |mark: Mark| Mark { sequence: mark.sequence.saturating_sub(1), ..mark };
+    Ok(if provider.is_placed(context, objects) { oldest } else { oldest.map(not_done) })
+}

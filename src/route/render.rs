@@ -1,0 +1,111 @@
+//! From what is wanted to the writes that bring a route there.
+
+use kube::core::DynamicObject;
+
+use super::check;
+use super::provider::{Objects, Provider};
+use super::wanted::{Kept, Wanted};
+use super::{Context, RouteError, Write, accepted, mark, original, owner, provider, targets};
+use crate::api::{Affinity, Route, Trial};
+use crate::rollout::input::{Accepted, Mark};
+
+/// The writes that bring the route to these weights and leave the mark, in an order that never uncovers traffic.
+/// Nothing where it is so already.
+pub fn render<'w>(
+    context: &Context<'_>,
+    route: &Route,
+    objects: &[Option<DynamicObject>],
+    wanted: impl Into<Wanted<'w>>,
+    mark: &Mark,
+) -> Result<Vec<Write>, RouteError> {
+    let (provider, wanted) = (provider(route), wanted.into());
+    check::present(context, provider.as_ref(), objects)?;
+    check::able(provider.as_ref(), wanted)?;
+    let mut after = provider.set(context, objects, wanted)?;
+    for object in after.iter_mut().flatten() {
+        Trial::keep(object, context.uid, wanted.trial);
+        Affinity::keep(object, context.uid, wanted.affinity);
+    }
+    sign(context, provider.as_ref(), objects, &mut after, mark)?;
+    check::shown(context, provider.as_ref(), &after, wanted.weights)?;
+    Ok(writes(context, route, objects, after))
+}
+
+/// What must be done before members that have no weight yet get one.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    /// Nothing: the data plane knows them all.
+    Done,
+    /// It has not accepted the route that names them yet.
+    Pending,
+    /// These writes name them, at weight 0.
+    Missing(Vec<Write>),
+}
+
+/// A data plane may learn of a route's new backend later than of the route, and refuse requests until then. So a
+/// backend is named at weight 0 first, and that must be accepted, where the kind can name one without weight.
+pub fn entry<'w>(
+    context: &Context<'_>,
+    route: &Route,
+    objects: &[Option<DynamicObject>],
+    wanted: impl Into<Wanted<'w>>,
+    mark: &Mark,
+) -> Result<Entry, RouteError> {
+    let (provider, wanted) = (provider(route), wanted.into());
+    if objects.iter().all(Option::is_none) {
+        return Ok(Entry::Done);
+    }
+    let shown = provider.read(context, objects)?;
+    let stood_for = provider.stands_for(context, objects);
+    let has = |member: &String| shown.get(member).is_some_and(|weight| *weight > 0) && stood_for != Some(member);
+    let entering: Vec<String> = wanted.receiving().into_keys().filter(|member| !has(member)).collect();
+    let mut after = provider.name(context, objects, &entering)?;
+    if after != objects {
+        // The weights are those of before, so the mark is as well.
+        let mark = Mark { sequence: mark.sequence.saturating_sub(1), ..mark.clone() };
+        sign(context, provider.as_ref(), objects, &mut after, &mark)?;
+        return Ok(Entry::Missing(writes(context, route, objects, after)));
+    }
+    let accepted =
+        objects.iter().flatten().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::together);
+    Ok(if !entering.is_empty() && accepted == Accepted::Pending { Entry::Pending } else { Entry::Done })
+}
+
+/// Leaves the mark, and what belongs to a first write: the owner, or what an adopted route held.
+fn sign(
+    context: &Context<'_>,
+    provider: &dyn Provider,
+    objects: Objects<'_>,
+    after: &mut [Option<DynamicObject>],
+    mark: &Mark,
+) -> Result<(), RouteError> {
+    for (index, object) in after.iter_mut().enumerate() {
+        let Some(object) = object else { continue };
+        let rules = provider.claims(context, objects, index)?;
+        match objects.get(index).and_then(Option::as_ref) {
+            Some(before) if provider.creates(context, index) => {
+                check::owner(context, before)?;
+                owner::take(object, context);
+            }
+            Some(before) if mark::entries(before)?.iter().any(|entry| entry.mark.rollout == context.uid) => {}
+            Some(before) => original::keep(object, context.uid, provider.held(context, before)?)?,
+            None => owner::take(object, context),
+        }
+        mark::set(object, mark, &rules)?;
+    }
+    Ok(())
+}
+
+pub(super) fn writes(
+    context: &Context<'_>,
+    route: &Route,
+    before: Objects<'_>,
+    mut after: Vec<Option<DynamicObject>>,
+) -> Vec<Write> {
+    let targets = targets(context, route);
+    let order = provider(route).order(context, before, &after);
+    let write = |index: usize| {
+        Write::between(targets.get(index)?.clone(), before.get(index)?.as_ref(), after.get_mut(index)?.take())
+    };
+    order.into_iter().filter_map(write).collect()
+}
