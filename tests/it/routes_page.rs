@@ -33,7 +33,7 @@ const FOOT: &str = "\
   **objects**: the very objects were written to a real API server, object by object; what the data plane does with them is
   taken from its documentation and source.
 - In service mode an adopted route may name the user's own Service by its declared port: that counts as the primary, and
-  the first write leads it to `<service>-primary`. A RouteGroup must be led there before.
+  the first write leads it to `<service>-primary`. In a RouteGroup that is a backend of type `service`.
 - **keeps users**: whether `strategy.sessionAffinity` can be said, and into how many bins users can be divided at most
   ([example](../examples/session-affinity)).
 ";

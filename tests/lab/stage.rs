@@ -64,14 +64,18 @@ spec:
 
 /// Requests to the service's public name, from the moment on at which it answers.
 pub async fn steady_load(to: SocketAddr, service: &str) -> Result<Load> {
-    let host = host(service);
+    load_to(to, &host(service)).await
+}
+
+/// The same by any name.
+pub async fn load_to(to: SocketAddr, host: &str) -> Result<Load> {
     eventually("the route", PATIENCE, async || {
-        let status = get(to, &host, "/").await?;
+        let status = get(to, host, "/").await?;
         ensure!(status == 200, "{status}");
         Ok(())
     })
     .await?;
-    Ok(Load::start(Plan { rate: RATE, within: Duration::from_mins(5), ..Plan::new(to, &host, u64::MAX) }))
+    Ok(Load::start(Plan { rate: RATE, within: Duration::from_mins(5), ..Plan::new(to, host, u64::MAX) }))
 }
 
 /// The same through Envoy.

@@ -22,17 +22,31 @@ fn canaries() -> Vec<World> {
 }
 
 /// Kinds that are led in one write, which Skipper takes with everything that it names.
-fn ingresses() -> Vec<World> {
-    named(&["Ingress adopted with weights", "Ingress adopted with one backend", "Ingress per member adopted"])
+fn of_skipper() -> Vec<World> {
+    named(&[
+        "Ingress adopted with weights",
+        "Ingress adopted with one backend",
+        "Ingress per member adopted",
+        "RouteGroup adopted with one backend",
+    ])
 }
 
 fn all() -> impl Iterator<Item = World> {
-    [lists(), canaries(), ingresses()].into_iter().flatten()
+    [lists(), canaries(), of_skipper()].into_iter().flatten()
 }
 
 /// What the objects name, as a path or a list does.
 fn names(world: &World, service: &str) -> bool {
     super::names(&world.objects, service)
+}
+
+/// What the paths and routes lead to.
+fn sends(world: &World) -> Vec<String> {
+    let text = serde_json::to_string(&world.contents()).unwrap();
+    let after =
+        |key: &str| text.split(key).skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect();
+    let [paths, routes]: [Vec<String>; 2] = ["\"service\":{\"name\":\"", "\"backendName\":\""].map(after);
+    [paths, routes].concat()
 }
 
 /// The weight that stands in the route for a Service that is named there.
@@ -118,13 +132,14 @@ fn a_canary_without_share_names_the_primary_first() {
 }
 
 #[test]
-fn an_ingress_of_skipper_is_led_in_one_write() {
-    for mut world in ingresses() {
+fn skipper_is_led_in_one_write() {
+    for mut world in of_skipper() {
         let name = world.form.name;
         let weights = split(world.form.initially[0], world.form.initially[1]);
         assert_eq!(world.entry(&weights, 1), Entry::Done, "{name}");
         world.write(&weights, 1);
-        assert!(!names(&world, "shop") && names(&world, "shop-primary"), "{name}");
+        assert!(names(&world, "shop-primary"), "{name}");
+        assert!(sends(&world).iter().all(|backend| backend != "shop"), "{name}: {:?}", sends(&world));
         assert_eq!(world.weights(), weights::nonzero(&weights), "{name}");
     }
 }
@@ -155,16 +170,26 @@ fn who_leads_there_by_another_port_alone_is_told() {
     }
 }
 
-/// A RouteGroup's backends have names of their own.
+/// A RouteGroup's backends have names of their own, and one that is an address is no Service.
 #[test]
-fn what_is_not_taken_over_is_told_with_the_remedy() {
-    for world in named(&["RouteGroup adopted with one backend", "RouteGroup adopted with weights"]) {
-        let RouteSeen::Unusable(problem) = world.read() else { panic!("{}: {:?}", world.form.name, world.read()) };
-        assert_eq!(problem.reason, Reason::AdoptionNeedsMapping, "{}", world.form.name);
-        let told = "RouteGroup public: backend shop carries traffic but is neither primary nor canary: lead it to \
-                    shop-primary, which the hub has made";
-        assert_eq!(problem.message, told, "{}", world.form.name);
-    }
+fn a_backend_of_a_route_group_is_the_service_that_it_leads_to() {
+    let [plain, weighted] = ["RouteGroup adopted with one backend", "RouteGroup adopted with weights"]
+        .map(|name| Form::named(name).in_service_mode());
+    let mut named = World::new(plain, 100);
+    let object = named.objects[0].as_mut().unwrap();
+    object.data["spec"]["backends"][0]["name"] = "front".into();
+    object.data["spec"]["routes"][0]["backends"][0]["backendName"] = "front".into();
+    let before = named.contents();
+    assert_eq!(named.weights(), weights::nonzero(&split(100, 0)));
+    named.write(&split(80, 20), 1);
+    assert_eq!(named.weights(), split(80, 20));
+    named.release(DeletionPolicy::Revert);
+    assert_eq!(named.contents(), before);
+    let RouteSeen::Unusable(problem) = World::new(weighted, 100).read() else { panic!("an address was taken over") };
+    assert_eq!(problem.reason, Reason::AdoptionNeedsMapping);
+    let told = "RouteGroup public: backend shop carries traffic but is neither primary nor canary: lead it to \
+                shop-primary, which the hub has made";
+    assert_eq!(problem.message, told);
 }
 
 #[test]

@@ -6,8 +6,8 @@ use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
 use super::segments::{self, Segment};
-use crate::api::Distribution;
 use crate::api::member::HostHeader;
+use crate::api::{Distribution, PRIMARY};
 use crate::backend;
 use crate::route::json::{items, put};
 use crate::route::weights::{self, Raw};
@@ -102,7 +102,7 @@ pub(super) fn groups(context: &Context<'_>, object: &DynamicObject) -> Result<Ve
             groups.push(Group::new(template));
             groups.len() - 1
         });
-        groups[at].shares.extend(shares(object, route)?);
+        groups[at].shares.extend(shares(context, object, route)?);
         groups[at].routes.push(route.clone());
     }
     if groups.iter().any(|group| group.is_ours(context)) {
@@ -143,7 +143,11 @@ pub(super) fn template(context: &Context<'_>, route: &Value) -> Value {
 }
 
 /// A backend without weight gets nothing beside one that has a weight.
-fn shares(object: &DynamicObject, route: &Value) -> Result<Vec<(String, u64, Option<Segment>)>, RouteError> {
+fn shares(
+    context: &Context<'_>,
+    object: &DynamicObject,
+    route: &Value,
+) -> Result<Vec<(String, u64, Option<Segment>)>, RouteError> {
     let refuse = |what: &str| RouteError::Unreadable(format!("{}: {what}", describe(object)));
     let predicates: Vec<&str> =
         items(route.get("predicates")).iter().filter_map(Value::as_str).filter(|text| segments::is_in(text)).collect();
@@ -168,9 +172,20 @@ fn shares(object: &DynamicObject, route: &Value) -> Result<Vec<(String, u64, Opt
                 text(backend, "backendName")
             ))
         })?;
-        Ok((text(backend, "backendName").to_owned(), weight, segment))
+        Ok((stands_for(context, object, text(backend, "backendName")), weight, segment))
     };
     backends.iter().map(share).collect()
+}
+
+/// The backend that a name means: in service mode the user's own Service, whatever it is called here, is the primary.
+fn stands_for(context: &Context<'_>, object: &DynamicObject, name: &str) -> String {
+    let is_own = |backend: &Value| {
+        text(backend, "name") == name
+            && text(backend, "serviceName") == context.service.name
+            && backend.get("servicePort").is_some_and(|port| *port == context.service.port)
+    };
+    let is_own = !context.copies.is_empty() && items(object.data.pointer("/spec/backends")).iter().any(is_own);
+    if is_own { backend::name(context.service, PRIMARY) } else { name.to_owned() }
 }
 
 /// Skipper passes the client's Host on unless a filter says otherwise.

@@ -33,14 +33,18 @@ pub async fn endpoint_slices(scene: &Scene) -> Result<()> {
 
 /// One selectorless Service, and an EndpointSlice of its name that leads to the member's gateway.
 pub async fn endpoint_slice(scene: &Scene, name: &str, member: &str) -> Result<()> {
+    let service = format!(
+        "{{apiVersion: v1, kind: Service, metadata: {{name: {name}}}, spec: {{ports: [{{name: http, port: 80}}]}}}}"
+    );
+    scene.hub.apply(&scene.namespace, &service).await?;
+    addresses(scene, name, member).await
+}
+
+/// The EndpointSlice alone: the addresses of a Service of this name.
+pub async fn addresses(scene: &Scene, name: &str, member: &str) -> Result<()> {
     let address = member_address(member);
-    let backend = format!(
+    let slice = format!(
         "\
-apiVersion: v1
-kind: Service
-metadata: {{name: {name}}}
-spec: {{ports: [{{name: http, port: 80}}]}}
----
 apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
 metadata: {{name: {name}, labels: {{kubernetes.io/service-name: {name}}}}}
@@ -49,7 +53,7 @@ ports: [{{name: http, port: 80}}]
 endpoints: [{{addresses: [{address}], conditions: {{ready: true}}}}]
 "
     );
-    scene.hub.apply(&scene.namespace, &backend).await
+    scene.hub.apply(&scene.namespace, &slice).await
 }
 
 /// Waits until the route answers, sends requests, and judges what the members received.

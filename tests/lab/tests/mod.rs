@@ -26,6 +26,7 @@ mod services;
 mod session_affinity;
 mod skipper;
 mod skipper_matches;
+mod taken_over;
 mod targets;
 mod verdicts;
 
@@ -43,6 +44,7 @@ pub fn all() -> Vec<Test> {
         targets::TESTS,
         routes::TESTS,
         service_mode::TESTS,
+        taken_over::TESTS,
         services::TESTS,
         session_affinity::TESTS,
         mirror::TESTS,

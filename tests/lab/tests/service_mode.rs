@@ -93,14 +93,7 @@ async fn by_ingresses(scene: Scene) -> Result<()> {
 async fn by_adopted(scene: Scene) -> Result<()> {
     let owner = Owner::new(&scene).await?;
     let name = &scene.namespace;
-    let path =
-        json!({"path": "/", "pathType": "Prefix", "backend": {"service": {"name": name, "port": {"name": "http"}}}});
-    let ingress = json!({
-        "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
-        "metadata": {"name": "public-primary", "annotations": {"kubernetes.io/ingress.class": "skipper"}},
-        "spec": {"rules": [{"host": host(name), "http": {"paths": [path]}}]},
-    });
-    scene.hub.create(name, &ingress.to_string()).await?;
+    scene.hub.create(name, &ingress(name, "public-primary", &host(name)).to_string()).await?;
     let route = json!({"skipper": {"form": "IngressPerMember", "name": "public"}});
     let watched = ("networking.k8s.io/v1", "Ingress", "public-canary".to_owned());
     tell(&scene, owner, Plane { to: scene.skipper.address, route, watched, serves: true }).await
@@ -195,7 +188,7 @@ async fn tell(scene: &Scene, mut owner: Owner, plane: Plane) -> Result<()> {
 }
 
 /// Service mode is a rollout without members.
-fn declared(name: &str, route: &Value) -> Value {
+pub fn declared(name: &str, route: &Value) -> Value {
     let mut declared = declaration(name, route);
     let strategy = json!({"bake": "3s", "ramp": {"stepWeights": SHARES}});
     let spec = json!({"members": null, "strategy": strategy, "analysis": {"failures": {"limit": 1, "within": 1}}});
@@ -277,4 +270,14 @@ async fn mirrored(scene: Scene) -> Result<()> {
     ensure!(copies == ended, "promoted, eu-3 got {} copies", copies - ended);
     owner.is_alone().await?;
     load.stop().await.assert_all_ok()
+}
+
+/// An Ingress of Skipper that names the Service.
+pub fn ingress(service: &str, name: &str, host: &str) -> Value {
+    let backend = json!({"service": {"name": service, "port": {"name": "http"}}});
+    json!({
+        "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+        "metadata": {"name": name, "annotations": {"kubernetes.io/ingress.class": "skipper"}},
+        "spec": {"rules": [{"host": host, "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}]},
+    })
 }
