@@ -26,7 +26,7 @@ pub(super) fn first_sight(pass: &mut Pass<'_>) -> Option<Problem> {
         if let Some(problem) = sight::unusable_members(pass) {
             return Some(problem);
         }
-        pass.status.promoted = Some(Promoted { revision, services });
+        pass.status.promoted = Some(Promoted { revision, services, made_at: None });
         let now = pass.now();
         pass.wake_at(now);
         return Some(Problem::new(Reason::BackendNotReady, "the Services of primary and canary are made"));
@@ -35,7 +35,7 @@ pub(super) fn first_sight(pass: &mut Pass<'_>) -> Option<Problem> {
     if let Some(problem) = pass.input.seen.refused.clone() {
         return Some(problem);
     }
-    if let Some(problem) = health::backends_not_ready(pass, &both()) {
+    if let Some(problem) = health::backends_not_ready(pass, &both()).or_else(|| not_known_yet(pass)) {
         return Some(problem);
     }
     match sight::seen_distribution(pass) {
@@ -54,6 +54,19 @@ pub(super) fn first_sight(pass: &mut Pass<'_>) -> Option<Problem> {
     // A route that names the user's own Service would send everybody after it when that changes.
     pass.ask_anew();
     None
+}
+
+/// A Service that was just made has no addresses yet where its selector finds them, and the data plane must learn of it.
+fn not_known_yet(pass: &mut Pass<'_>) -> Option<Problem> {
+    let now = pass.now();
+    let made_at = *pass.status.promoted.as_mut()?.made_at.get_or_insert(now);
+    let known_at = later(made_at, pass.input.spec.analysis.settle);
+    if now >= known_at {
+        return None;
+    }
+    pass.wake_at(known_at);
+    let message = format!("the data plane learns of the Services of primary and canary, until {known_at:.0}");
+    Some(Problem::new(Reason::Settling, message))
 }
 
 /// The routes must be led to the primary before a Service may change.
@@ -124,7 +137,8 @@ pub(super) fn begin(pass: &mut Pass<'_>) -> Option<Standing> {
     run.identities.clear();
     run.waiting_since = None;
     run.deadline_used = Duration::ZERO;
-    let promoted = Promoted { revision: run.revision.clone(), services: run.services.clone() };
+    let (revision, services) = (run.revision.clone(), run.services.clone());
+    let promoted = Promoted { revision, services, made_at: None };
     pass.status.promoted = Some(promoted);
     let message = "the Services that passed are copied to the primary";
     pass.tell(false, Reason::PromotingServices, message);

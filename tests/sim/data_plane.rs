@@ -59,7 +59,12 @@ pub fn weights(route: &Value) -> Weights {
         let copies = copied(rule).map(|name| (format!("{name}{COPIED}"), 100)).collect::<Vec<_>>();
         backends.into_iter().map(one).chain(copies)
     };
-    rules.into_iter().flatten().flat_map(of).collect()
+    // Those who are kept were sent by these weights too; a Service stands in a rule as often as it has users to keep.
+    let mut weights = Weights::new();
+    for (name, weight) in rules.into_iter().flatten().filter(|rule| !keeps(rule)).flat_map(of) {
+        *weights.entry(name).or_default() += weight;
+    }
+    weights
 }
 
 /// The Services that get copies of a rule's requests.
@@ -76,6 +81,14 @@ pub fn copies_to(filter: &Value) -> Option<&str> {
 pub fn chooses(rule: &Value) -> bool {
     let headers = |one: &Value| one["headers"].as_array().is_some_and(|headers| !headers.is_empty());
     rule["matches"].as_array().is_some_and(|matches| matches.iter().any(headers))
+}
+
+/// The rule is for users with a cookie.
+pub fn keeps(rule: &Value) -> bool {
+    let looks = |one: &Value| {
+        one["headers"].as_array().is_some_and(|headers| headers.iter().any(|one| one["name"] == "Cookie"))
+    };
+    rule["matches"].as_array().is_some_and(|matches| matches.iter().any(looks))
 }
 
 /// Who gets the requests of a route.

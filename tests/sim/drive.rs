@@ -330,6 +330,10 @@ impl Drive {
         } else {
             wanted
         };
+        let keeping = world.judge().keeping();
+        if !gone && !keeping.is_empty() {
+            self.broken.push(format!("I19: {keeping:?} keep users in the end"));
+        }
         let removed = world.plan.pattern == 17 && world.plan.variant() == "ours-removed";
         for (route, weights) in live.iter().filter(|_| !gone && !removed) {
             if *weights != wanted {

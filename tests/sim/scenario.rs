@@ -113,6 +113,9 @@ impl Scenario {
                 json!({"bake": "15s", "progressDeadline": "30m", "ramp": {"stepWeights": [20, 60]}}),
             );
         }
+        if matches!(self.run, Run::Service | Run::Fleet) {
+            spec["strategy"]["sessionAffinity"] = json!({"cookieName": "shop"});
+        }
         spec
     }
 

@@ -129,6 +129,10 @@ pub struct Promoted {
     pub revision: String,
     /// Each of them.
     pub services: BTreeMap<String, ServiceCopy>,
+    /// Before any run: since when there are Services for primary and canary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub made_at: Option<Timestamp>,
 }
 
 /// What was declared when a run began; later edits start another run.

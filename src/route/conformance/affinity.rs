@@ -100,6 +100,18 @@ fn what_somebody_changed_is_not_shown() {
 }
 
 #[test]
+fn a_backend_that_somebody_took_the_cookie_from_counts_as_before() {
+    let weights = first().weights();
+    let mut world = World::new(Form::named("HTTPRoute created"), 100);
+    bring(&mut world, keep(&weights, &first()), 1);
+    let backends = world.objects[0].as_mut().unwrap().data.pointer_mut("/spec/rules/0/backendRefs").unwrap();
+    backends[1].as_object_mut().unwrap().remove("filters");
+    assert_eq!((world.live().affinity, world.weights()), (None, weights.clone()));
+    bring(&mut world, keep(&weights, &first()), 2);
+    assert_eq!(world.live().affinity, Some(first()));
+}
+
+#[test]
 fn release_leaves_nothing_of_it() {
     for form in able() {
         for policy in [DeletionPolicy::Retain, DeletionPolicy::Revert] {

@@ -117,19 +117,20 @@ impl Lists {
         Ok(services.concat())
     }
 
-    /// Services without our cookies; those that gave some are gathered where the first of them stands.
+    /// Services without our cookies; all that stand for the same bins' member are gathered where the first of them stands,
+    /// whatever somebody made of the others.
     fn gathered(&self, services: &[Value], affinity: &Affinity) -> Vec<Value> {
         let without = |service: &Value| (self.cookies()?.without)(service, &affinity.beginning());
+        let giving: Vec<Value> = services.iter().filter_map(without).collect();
+        let weight = |service: &Value| service.get("weight").and_then(Value::as_u64).unwrap_or(self.unset);
         let mut gathered: Vec<Value> = Vec::new();
         for service in services {
-            let Some(service) = without(service) else {
-                gathered.push(service.clone());
-                continue;
-            };
-            let weight = |service: &Value| service.get("weight").and_then(Value::as_u64).unwrap_or(self.unset);
-            match gathered.iter_mut().find(|other| other.get("name") == service.get("name")) {
-                Some(first) => put(first, "weight", weight(first).saturating_add(weight(&service))),
-                None => gathered.push(service),
+            let is_same = |other: &Value| other.get("name") == service.get("name");
+            match gathered.iter_mut().find(|other| is_same(other)) {
+                Some(first) if giving.iter().any(is_same) => {
+                    put(first, "weight", weight(first).saturating_add(weight(service)));
+                }
+                Some(_) | None => gathered.push(without(service).unwrap_or_else(|| service.clone())),
             }
         }
         gathered

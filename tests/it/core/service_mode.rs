@@ -19,7 +19,7 @@ fn split(primary: u32, canary: u32) -> Distribution {
 /// The Services lead to the old cluster, and the hub has seen that.
 fn with(strategy: &str) -> World {
     let mut world = World::new(spec(&format!("strategy: {strategy}")), &[(PRIMARY, 100)]);
-    world.point(OLD).run_for(3);
+    world.point(OLD).run_for(10);
     shows(&world, Phase::Initialized, Reason::AtTarget);
     world
 }
@@ -235,12 +235,28 @@ fn a_rollout_is_initialized_when_its_routes_name_the_primary() {
     let mut world = World::new(spec("strategy: {ramp: {stepWeight: 20}}"), &[(PRIMARY, 100)]);
     let key = world.routes.keys().next().unwrap().clone();
     world.writes.insert(key, Writes::NotAccepted);
-    world.point(OLD).run_for(10);
+    world.point(OLD).run_for(15);
     shows(&world, Phase::Initializing, Reason::Confirming);
     for route in world.routes.values_mut().flatten() {
         route.accepted = Accepted::Yes;
     }
     world.run_for(3);
+    shows(&world, Phase::Initialized, Reason::AtTarget);
+}
+
+/// A Service that was just made may have no addresses yet.
+#[test]
+fn a_route_is_led_to_the_primary_when_the_data_plane_had_time_to_learn_of_it() {
+    let mut world = World::new(spec("strategy: {ramp: {stepWeight: 20}}"), &[(PRIMARY, 100)]);
+    world.unready_backends = true;
+    world.point(OLD).run_for(2);
+    let made = world.now;
+    while world.written.is_empty() {
+        assert!(world.now.duration_since(made).as_secs() < 60, "{}", world.status.message);
+        world.run_for(1);
+    }
+    let waited = world.now.duration_since(made).as_secs();
+    assert!((4..=8).contains(&waited), "{waited}");
     shows(&world, Phase::Initialized, Reason::AtTarget);
 }
 
@@ -311,7 +327,7 @@ fn several_services_move_in_lockstep_and_one_that_is_gone_changes_nothing() {
                     {name: cart, port: 80, routes: [{gatewayAPI: {name: b}}]}]\n\
                     strategy: {bake: 20s, ramp: {stepWeight: 50}}";
     let mut world = World::new(spec(services), &[(PRIMARY, 100)]);
-    world.point(OLD).run_for(3);
+    world.point(OLD).run_for(10);
     world.point(NEW);
     until(&mut world, |world| world.live() == split(50, 50));
     assert!(world.routes.values().flatten().all(|route| route.weights == split(50, 50)));

@@ -2,6 +2,7 @@
 //! says of itself, but to see that it is true.
 
 mod copies;
+mod kept;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -38,6 +39,8 @@ struct Route {
     weights: Weights,
     accepted: bool,
     mark: (u64, u64),
+    /// Members that keep users.
+    kept: BTreeSet<String>,
 }
 
 pub struct Judge {
@@ -327,7 +330,8 @@ impl Judge {
             self.end_shown(change.at);
         }
         let accepted = accepted(after);
-        self.routes.insert(change.name.clone(), Route { weights: new, accepted, mark });
+        let kept = kept::kept(after, service);
+        self.routes.insert(change.name.clone(), Route { weights: new, accepted, mark, kept });
         self.look_at_all(change.at);
     }
 
@@ -382,6 +386,7 @@ impl Judge {
             self.break_rule(world, format!("I6: {name}: an edit that lowers a canary was overwritten unseen"));
         }
         self.judge_copies(world, name, old, new);
+        self.judge_kept(world, name, change.after.as_deref().unwrap_or(&Value::Null), new);
         for (member, weight) in new {
             if *weight > at(old, member) {
                 self.judge_rise(world, change, (member, at(old, member), *weight), mark);
@@ -553,6 +558,7 @@ impl Judge {
         asked.extend(matched.into_iter().map(|(member, weight)| (format!("{member}{MATCHED}"), weight)));
         asked.extend(copies::asked(status));
         self.judge_asked_copies(world, status);
+        self.judge_asked_kept(world, status);
         let shown = self.shown.as_ref().filter(|shown| shown.until.is_none()).map(|shown| shown.weights.clone());
         if shown.as_ref() != Some(&asked) && self.routes.len() == self.wanted.len() {
             self.break_rule(world, format!("I10: {asked:?} was recorded as confirmed, and the routes show {shown:?}"));
@@ -611,6 +617,11 @@ impl Judge {
     /// The routes as they are, by member.
     pub fn live(&self) -> BTreeMap<String, Weights> {
         self.routes.iter().map(|(name, route)| (name.clone(), nonzero(&route.weights))).collect()
+    }
+
+    /// Routes that keep users.
+    pub fn keeping(&self) -> Vec<String> {
+        self.routes.iter().filter(|(_, route)| !route.kept.is_empty()).map(|(name, _)| name.clone()).collect()
     }
 
     pub fn good(&self) -> Weights {
