@@ -34,7 +34,7 @@ impl Judge {
         let Some(mut declared) = self.declared(status) else { return };
         let dead = status["run"]["dead"].as_array().cloned().unwrap_or_default();
         declared.retain(|member| !dead.contains(&member.as_str().into()));
-        let gets = copied(&asked(status).into_iter().collect());
+        let gets = copied(&asked(status).collect());
         if gets != declared {
             self.break_rule(world, format!("I18: {gets:?} get copies, and {declared:?} is declared"));
         }
