@@ -21,25 +21,24 @@ const LEFT_OUT: [(u8, &str); 9] = [
     (24, "late-route-crd"),
 ];
 
-/// Service mode is left out: its Services name members, and those of a plan have names of their own here.
-pub const RUNS: [Run; 6] = [Run::Promotion, Run::Fleet, Run::Rollback, Run::Retarget, Run::Deletion, Run::Mixed];
-
 /// Patterns that are made once more on every run: crashes, and answers that go wrong.
 const ON_EVERY_RUN: [u8; 2] = [1, 12];
 
 /// The runs without faults, with and without leader election.
 pub type References = BTreeMap<(Run, u64), Outcome>;
 
-/// Every variant of every pattern on one run, in turn, and some patterns on all of them.
+/// Every variant of every pattern on one run that suits it, in turn, and some patterns on all of them.
 pub fn plans(references: &References) -> Vec<Plan> {
     let mut plans = Vec::new();
+    let mut turn = Run::ALL.into_iter().cycle();
     for (pattern, variants) in PATTERNS {
         for what in (0..variants.len()).filter(|what| !LEFT_OUT.contains(&(pattern, variants[*what]))) {
-            plans.push(drawn(references, pattern, what, RUNS[plans.len() % RUNS.len()], plans.len()));
+            let run = turn.find(|run| run.suits(pattern)).unwrap_or(Run::Promotion);
+            plans.push(drawn(references, pattern, what, run, plans.len()));
         }
     }
     for pattern in ON_EVERY_RUN {
-        for run in RUNS {
+        for run in Run::ALL {
             let what = plans.len() % variants(pattern).len();
             plans.push(drawn(references, pattern, what, run, plans.len()));
         }

@@ -29,7 +29,7 @@ use crate::{
     simulator::{
         drive::{self, Outcome},
         life::PANICS,
-        plan::Plan,
+        plan::{Plan, Run},
         world::World,
     },
     wait::{eventually, seconds},
@@ -80,8 +80,7 @@ impl Sample {
 
     /// The sample; what it is compared with comes first.
     pub fn all(&self) -> Vec<Outcome> {
-        let clean: Vec<Plan> =
-            chosen::RUNS.into_iter().flat_map(|run| [0, 1].map(|seed| Plan::clean(run, seed))).collect();
+        let clean: Vec<Plan> = Run::ALL.into_iter().flat_map(|run| [0, 1].map(|seed| Plan::clean(run, seed))).collect();
         let references = self.made(&clean, &References::new());
         if references.iter().any(|outcome| !outcome.broken.is_empty()) {
             return references;
