@@ -268,6 +268,7 @@ mod tests {
             let (weights, accepted) = ([("eu-1".to_owned(), 100)].into(), Accepted::Unsaid);
             RouteSeen::Live(Box::new(LiveRoute {
                 weights,
+                uneven: false,
                 mark: Some(mark),
                 accepted,
                 trial: None,

@@ -114,6 +114,8 @@ pub enum RouteSeen {
 pub struct LiveRoute {
     /// Its weights, brought to the rollout's total; members that it does not name are absent.
     pub weights: Distribution,
+    /// It shows them only nearly: somebody wrote weights that are no whole units of the total.
+    pub uneven: bool,
     /// The requests that reach canaries whatever the weights.
     pub trial: Option<Trial>,
     /// Where users are kept.

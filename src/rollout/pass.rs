@@ -233,6 +233,7 @@ impl<'a> Pass<'a> {
     pub(super) fn confirmed(&self, live: &LiveRoute, asked: &Asked) -> bool {
         self.written(live, asked)
             && same(&live.weights, &asked.weights)
+            && !live.uneven
             && live.trial == asked.trial
             && live.affinity == asked.affinity
             && (matches!(live.accepted, Accepted::Unsaid | Accepted::Yes) || made(Mistake::ConfirmUnseen))
@@ -262,7 +263,9 @@ impl<'a> Pass<'a> {
         let run = self.status.run.as_ref().map_or(0, |run| run.number);
         for (key, seen) in &self.input.seen.routes {
             let due = match seen {
-                RouteSeen::Live(live) => !self.written(live, &asked),
+                RouteSeen::Live(live) => {
+                    !self.written(live, &asked) || live.uneven && same(&live.weights, &asked.weights)
+                }
                 RouteSeen::ToCreate => true,
                 RouteSeen::Unseen | RouteSeen::Unusable(_) => false,
             };

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::api::Reason;
+use crate::api::{Distribution, Reason};
 use crate::rollout::input::Problem;
 
 /// Why a route cannot be read or written.
@@ -14,6 +14,14 @@ pub enum RouteError {
     /// The object says something that is no distribution.
     #[error("{0}")]
     Unreadable(String),
+    /// Its weights are no whole units of the total.
+    #[error("{message}")]
+    Uneven {
+        /// What is wrong, and what would help.
+        message: String,
+        /// The whole units that come nearest.
+        nearly: Distribution,
+    },
     /// Part of the traffic has no route; only a kind with several objects can show this.
     #[error("{0}")]
     Uncovered(String),
@@ -84,7 +92,7 @@ impl RouteError {
     pub const fn reason(&self) -> Reason {
         match self {
             Self::NotFound(_) => Reason::RouteNotFound,
-            Self::Unreadable(_) | Self::Uncovered(_) => Reason::RouteUnreadable,
+            Self::Unreadable(_) | Self::Uneven { .. } | Self::Uncovered(_) => Reason::RouteUnreadable,
             Self::NeedsMapping { .. } | Self::NotLed { .. } => Reason::AdoptionNeedsMapping,
             Self::NotDeclared { .. } => Reason::MemberNotDeclared,
             Self::Differs(_) => Reason::PrimaryDiffers,

@@ -44,11 +44,13 @@ fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) ->
             Some(_) | None => {}
         }
     }
-    let weights = match provider.read(context, objects) {
+    let (weights, uneven) = match provider.read(context, objects) {
         Err(RouteError::Uncovered(_)) if check::creates_all(context, provider, objects) => {
             return Ok(RouteSeen::ToCreate);
         }
-        weights => weights?,
+        // What was written here was whole: it is an edit, and judged by what it comes nearest to.
+        Err(RouteError::Uneven { nearly, .. }) if is_ours(mark.as_ref(), context) => (nearly, true),
+        weights => (weights?, false),
     };
     let accepted = present.iter().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::together);
     let trial = present.iter().find_map(|object| Trial::kept(object, context.uid));
@@ -56,8 +58,12 @@ fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) ->
     let affinity = present.iter().find_map(|object| Affinity::kept(object, context.uid));
     let affinity = affinity.filter(|affinity| provider.keeps(context, objects, affinity));
     let editor = editor::last(&present);
-    let live = LiveRoute { weights, trial, affinity, mark, accepted, editor, failed: None };
+    let live = LiveRoute { weights, uneven, trial, affinity, mark, accepted, editor, failed: None };
     Ok(RouteSeen::Live(Box::new(live)))
+}
+
+fn is_ours(mark: Option<&Mark>, context: &Context<'_>) -> bool {
+    mark.is_some_and(|mark| mark.rollout == context.uid && mark.hub == context.hub)
 }
 
 /// Of several objects the least recent mark counts: until the last one is written, the write is not done. Nor is it

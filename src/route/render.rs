@@ -55,7 +55,10 @@ pub fn entry<'w>(
     if objects.iter().all(Option::is_none) {
         return Ok(Entry::Done);
     }
-    let shown = provider.read(context, objects)?;
+    let shown = match provider.read(context, objects) {
+        Err(RouteError::Uneven { nearly, .. }) => nearly,
+        shown => shown?,
+    };
     let stood_for = provider.stands_for(context, objects);
     let has = |member: &String| shown.get(member).is_some_and(|weight| *weight > 0) && stood_for != Some(member);
     let entering: Vec<String> = wanted.receiving().into_keys().filter(|member| !has(member)).collect();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{Context, RouteError};
 use crate::api::{Distribution, PRIMARY};
 use crate::backend;
+use crate::rollout::distribution::apportion;
 
 /// Larger raw weights than any data plane takes are refused, so that no sum overflows.
 const MAX_RAW: u64 = 1_000_000;
@@ -14,8 +15,7 @@ pub type Raw = (String, u64);
 
 /// Brings a route's raw weights to members and to the rollout's total, exactly.
 pub fn distribution(context: &Context<'_>, object: &str, raw: &[Raw]) -> Result<Distribution, RouteError> {
-    scale(&members(context, object, raw)?, context.total)
-        .map_err(|remedy| RouteError::Unreadable(format!("{object}: {remedy}")))
+    scale(object, &members(context, object, raw)?, context.total)
 }
 
 /// The one distribution that all rules of a route show.
@@ -80,14 +80,18 @@ pub fn unknown(context: &Context<'_>, object: &str, backend: &str) -> RouteError
 }
 
 /// Scales to the total without rounding; what does not fit is an error that names a total that would do.
-fn scale(raw: &BTreeMap<String, u64>, total: u32) -> Result<Distribution, String> {
+fn scale(object: &str, raw: &BTreeMap<String, u64>, total: u32) -> Result<Distribution, RouteError> {
     let sum: u64 = raw.values().sum();
     if sum == 0 {
-        return Err("all weights are 0: give its backends the weights that hold today".to_owned());
+        let remedy = "all weights are 0: give its backends the weights that hold today";
+        return Err(RouteError::Unreadable(format!("{object}: {remedy}")));
     }
     let units = sum / raw.values().fold(sum, |divisor, weight| gcd(divisor, *weight));
     if !u64::from(total).is_multiple_of(units) {
-        return Err(format!("its weights do not fit into weightTotal: {total} without rounding: {}", remedy(units)));
+        let remedy = remedy(units);
+        let message = format!("{object}: its weights do not fit into weightTotal: {total} without rounding: {remedy}");
+        let whole = raw.iter().filter_map(|(member, weight)| Some((member.clone(), u32::try_from(*weight).ok()?)));
+        return Err(RouteError::Uneven { message, nearly: apportion(total, &whole.collect()) });
     }
     let scaled = raw
         .iter()

@@ -417,11 +417,26 @@ pub fn help(world: &World) {
             world.judge().declared_anew();
             world.patch(ROLLOUT, &json!({"spec": {"members": world.scenario.spec()["members"]}}), "user");
         }
+        // Routes that differ from each other cannot be taken as they are.
+        (_, "RouteDrifted") if world.judge().has_asked("Adopt") => put_back(world, &status["primary"]),
         (_, "StatusBehindRoute" | "AdoptionNeedsMapping" | "RouteDrifted") => world.ask("Adopt"),
         ("Paused", _) => world.ask("Resume"),
         ("Held", _) => world.ask("Retry"),
         ("WaitingPromotion", _) => world.ask("Promote"),
         _ => {}
+    }
+}
+
+/// Gives every route the last known good weights by hand.
+fn put_back(world: &World, primary: &Value) {
+    for (name, service) in &world.scenario.routes {
+        let path = format!("{ROUTES}/{name}");
+        let Some(mut rules) = world.object(&path).map(|route| route["spec"]["rules"].clone()) else { continue };
+        for backend in rules.pointer_mut("/0/backendRefs").and_then(Value::as_array_mut).into_iter().flatten() {
+            let member = backend["name"].as_str().and_then(|name| name.strip_prefix(&format!("{service}-")));
+            backend["weight"] = member.map_or(0.into(), |member| primary.get(member).cloned().unwrap_or(0.into()));
+        }
+        world.patch(&path, &json!({"spec": {"rules": rules}}), "kubectl-edit");
     }
 }
 

@@ -156,6 +156,23 @@ fn a_member_reached_by_tls_has_its_own_scheme_and_sni() {
     );
 }
 
+/// A person lowers one backend and no other: that is an edit like any, and must not keep the hub from going back.
+#[test]
+fn an_edit_of_one_weight_alone_is_read_as_what_it_is_nearly() {
+    for name in ["HTTPRoute adopted", "HTTPProxy adopted"] {
+        let mut world = World::new(Form::named(name), 100);
+        world.write(&distribution([70, 0, 30], 1), 1);
+        let object = world.objects[0].as_mut().unwrap();
+        let text = serde_json::to_string(&object.data).unwrap().replace("\"weight\":30", "\"weight\":8");
+        object.data = serde_json::from_str(&text).unwrap();
+        let live = world.live();
+        assert_eq!((weights::nonzero(&live.weights), live.uneven), (distribution([90, 0, 10], 1), true), "{name}");
+        assert_eq!(world.entry(&distribution([70, 0, 30], 1), 2), Entry::Done, "{name}");
+        world.write(&distribution([100, 0, 0], 1), 2);
+        assert_eq!((world.weights(), world.live().uneven), (distribution([100, 0, 0], 1), false), "{name}");
+    }
+}
+
 #[test]
 fn weights_that_need_rounding_are_refused_with_a_total_that_would_do() {
     let mut world = World::new(Form::named("HTTPRoute adopted"), 100);

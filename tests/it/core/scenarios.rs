@@ -493,6 +493,28 @@ fn an_edit_that_only_lowers_canaries_is_obeyed_and_resume_writes_the_step_again(
     assert_eq!(world.status.run.as_ref().unwrap().baked.as_millis(), 0);
 }
 
+/// Whoever lowers one weight leaves the others, and the sum is no longer whole.
+#[test]
+fn an_edit_of_one_weight_alone_is_judged_like_any_other() {
+    let uneven = |world: &mut World, weights: &[(&str, u32)]| {
+        world.edit(weights);
+        world.routes.values_mut().flatten().for_each(|route| route.uneven = true);
+    };
+    let mut world = at_first_step();
+    uneven(&mut world, &[("eu-1", 94), ("eu-3", 6)]);
+    world.run_for(20);
+    shows(&world, Phase::Paused, Reason::PausedByForeignEdit);
+    world.ask(Verb::Abort).run_for(3);
+    assert_eq!(world.live(), of(&[("eu-1", 100)]), "it keeps nobody from going back");
+
+    let mut world = at_first_step();
+    uneven(&mut world, &[("eu-1", 75), ("eu-3", 25)]);
+    let before = world.written.len();
+    world.run_for(3);
+    assert!(world.routes.values().flatten().all(|route| !route.uneven), "what is nearly right is made right");
+    assert_eq!(world.written.len(), before + world.routes.len());
+}
+
 #[test]
 fn an_edit_that_raises_a_canary_is_put_back_twice_and_then_held() {
     let mut world = at_first_step();

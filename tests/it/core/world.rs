@@ -52,6 +52,7 @@ pub enum Crash {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RouteInWorld {
     pub weights: Distribution,
+    pub uneven: bool,
     pub trial: Option<Trial>,
     pub affinity: Option<Affinity>,
     pub mark: Option<Mark>,
@@ -145,6 +146,7 @@ impl World {
             .map(|key| {
                 let route = RouteInWorld {
                     weights: of(live),
+                    uneven: false,
                     trial: None,
                     affinity: None,
                     mark: None,
@@ -493,6 +495,7 @@ impl World {
         let failed = (mode == Writes::AnswerLost).then(|| "the answer was lost".to_owned());
         *route = Some(RouteInWorld {
             weights: weights.clone(),
+            uneven: false,
             trial: trial.clone(),
             affinity: affinity.clone(),
             mark: Some(mark),
@@ -530,6 +533,7 @@ fn seen(route: Option<&RouteInWorld>) -> RouteSeen {
         None => RouteSeen::ToCreate,
         Some(route) => RouteSeen::Live(Box::new(LiveRoute {
             weights: route.weights.clone(),
+            uneven: route.uneven,
             trial: route.trial.clone(),
             affinity: route.affinity.clone(),
             mark: route.mark.clone(),
