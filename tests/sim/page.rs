@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
 
-use crate::{drive::Outcome, wish};
+use crate::{drive::Outcome, plan::Run, wish};
 
 const BEGIN: &str = "<!-- figures: `make sim-figures` writes them -->\n";
 const END: &str = "<!-- end of figures -->\n";
@@ -18,10 +18,14 @@ fn text() -> String {
 /// How many plans of each pattern ran, how many of them met their fault, and how many failed.
 pub fn figures(outcomes: &[Outcome]) -> String {
     let mut counts: BTreeMap<u8, [usize; 3]> = BTreeMap::new();
+    let mut of_services = [0; 3];
     for outcome in outcomes {
-        let count = counts.entry(outcome.plan.pattern).or_default();
-        let one = [true, outcome.struck, !outcome.broken.is_empty()];
-        count.iter_mut().zip(one).for_each(|(count, is)| *count += usize::from(is));
+        let one = [true, outcome.struck, !outcome.broken.is_empty()].map(usize::from);
+        let add = |count: &mut [usize; 3]| count.iter_mut().zip(one).for_each(|(count, one)| *count += one);
+        add(counts.entry(outcome.plan.pattern).or_default());
+        if outcome.plan.run == Run::Service {
+            add(&mut of_services);
+        }
     }
     let mut table = "| pattern | plans | met their fault | failed |\n|---|---|---|---|\n".to_owned();
     let mut row = |name: &str, [plans, struck, failed]: [usize; 3]| {
@@ -32,6 +36,7 @@ pub fn figures(outcomes: &[Outcome]) -> String {
     }
     let total = |place: usize| counts.values().map(|count| count[place]).sum();
     row("all", [total(0), total(1), total(2)]);
+    row("of these in service mode", of_services);
     table
 }
 
