@@ -18,7 +18,7 @@ fn world(yaml: &str) -> World {
 /// A Service that was changed, in a rollout with this ramp; until it has stood for so long.
 fn service(ramp: &str, seconds: i64) -> World {
     let mut world = World::new(spec(&format!("strategy: {{bake: 20s, ramp: {ramp}}}")), &[(PRIMARY, 100)]);
-    world.point("eu-1.example.com").run_for(3);
+    world.point("eu-1.example.com").run_for(10);
     world.written.clear();
     world.tried.clear();
     world.point("eu-3.example.com").run_for(seconds);
