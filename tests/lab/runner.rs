@@ -14,7 +14,7 @@ use std::{
 };
 
 const AT_A_TIME: usize = 5;
-const DEADLINE: Duration = seconds(300);
+const DEADLINE: Duration = seconds(420);
 
 #[derive(Clone, Copy)]
 pub struct Test {
