@@ -11,18 +11,17 @@ use crate::api::{
 };
 
 /// Units that are with the same member at every step.
-#[derive(Clone, Debug, PartialEq, Eq)]
 struct Way<'p> {
     units: u32,
     members: Vec<&'p str>,
 }
 
-/// Where users are kept at the present step of a run; `uid` is its rollout's.
+/// Where users are kept at a step of a run, by its number from 1; `uid` is its rollout's.
 #[must_use]
-pub(super) fn present(run: &Run, uid: &str) -> Option<Affinity> {
+pub(super) fn at_step(run: &Run, step: u32, uid: &str) -> Option<Affinity> {
     let session = run.pinned.strategy.session_affinity.as_ref()?;
     let uid: String = uid.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
-    at(session, &format!("{uid}-{}", run.number), &run.plan, usize::try_from(run.step).ok()?.checked_sub(1)?)
+    at(session, &format!("{uid}-{}", run.number), &run.plan, usize::try_from(step).ok()?.checked_sub(1)?)
 }
 
 /// Where users are kept at a step of a plan, by its place. Nobody is, where one member has everybody, and while traffic goes

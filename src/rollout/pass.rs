@@ -201,7 +201,7 @@ impl<'a> Pass<'a> {
     pub(super) fn affinity(&self, weights: &Distribution) -> Option<Affinity> {
         let run = self.run().filter(|run| run.retreat.is_none())?;
         run.present().filter(|step| same(&step.weights, weights))?;
-        affinity::present(run, self.input.uid)
+        affinity::at_step(run, run.step, self.input.uid)
     }
 
     /// `None` when no member that can serve is left.

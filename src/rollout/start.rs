@@ -150,7 +150,7 @@ pub(super) fn routes_show(pass: &Pass<'_>, start: &Distribution) -> Result<(), P
 pub(super) fn rehearse(pass: &mut Pass<'_>) -> Option<Problem> {
     let run = pass.run()?;
     let first = run.plan.first()?.clone();
-    let affinity = affinity::present(&Run { step: 1, ..run.clone() }, pass.input.uid);
+    let affinity = affinity::at_step(run, 1, pass.input.uid);
     let mut problem = None;
     for (key, seen) in &pass.input.seen.routes {
         if matches!(seen, RouteSeen::ToCreate) {
