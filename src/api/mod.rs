@@ -16,9 +16,9 @@ pub mod request;
 pub mod rollout;
 pub mod service;
 pub mod status;
+pub mod steering;
 pub mod strategy;
 pub mod template;
-pub mod trial;
 pub mod window;
 
 pub use affinity::{Affinity, SessionAffinity};
@@ -34,8 +34,8 @@ pub use request::{RolloutRequest, RolloutRequestSpec, Verb};
 pub use rollout::{DeletionPolicy, FleetRollout, FleetRolloutSpec, MemberWeight, Mode};
 pub use service::{Backend, Route, ServiceSpec};
 pub use status::{FleetRolloutStatus, Phase};
+pub use steering::{Mirror, Mirrored, Steering};
 pub use strategy::Strategy;
-pub use trial::{Mirror, Mirrored, Trial};
 pub use window::Window;
 
 /// Weight of each member, by name; the weights sum to the rollout's total. Ordered, so that every answer is reproducible.
@@ -55,7 +55,7 @@ pub const WRITE_ANNOTATION: &str = "cutover.dev/write";
 /// On an adopted route: what its rules held before the first write, for `deletionPolicy: Revert`.
 pub const ORIGINAL_ANNOTATION: &str = "cutover.dev/original";
 /// On a route: which requests reach canaries whatever the weights, one entry a rollout.
-pub const TRIAL_ANNOTATION: &str = "cutover.dev/trial";
+pub const TRIAL_ANNOTATION: &str = "cutover.dev/steering";
 /// On a route: where users are kept, one entry a rollout.
 pub const AFFINITY_ANNOTATION: &str = "cutover.dev/session-affinity";
 /// On a backend that the hub made: the uid of its rollout.

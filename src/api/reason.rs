@@ -45,7 +45,7 @@ reasons! {
     /// The declared distribution is the primary; nothing is to be done.
     AtTarget,
     /// The primary distribution is being read from the live routes.
-    FirstSight,
+    Initializing,
     /// The rollout is being deleted.
     Deleting,
     /// The rollout is being deleted; its routes are on the primary and are given back.
@@ -68,7 +68,7 @@ reasons! {
     WindowClosed,
     /// A rollout of `dependsOn` has not come to rest with what it declares.
     WaitingForDependency,
-    /// The new distribution carries all its traffic; the way back stays open.
+    /// The new distribution carries all its traffic; rollback stays possible.
     KeepingPrevious,
     /// The last step passed; the declared distribution is the primary.
     RunSucceeded,
@@ -128,8 +128,8 @@ reasons! {
     RouteRejected,
     /// The data plane refused the route.
     RouteNotAccepted,
-    /// A member that the way back needs is dead.
-    WayBackDead,
+    /// A member that the rollback target needs is unavailable.
+    RollbackTargetUnavailable,
     /// No member that can serve is left to take the weight.
     NoFitMember,
     /// A gaining member has no good probe yet.

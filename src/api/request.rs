@@ -63,9 +63,9 @@ pub struct RolloutRef {
 /// What a person can ask of a rollout.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verb {
-    /// Back to the way back, now; wins over all others.
+    /// Sends traffic back to the rollback target, now; wins over all others.
     Abort,
-    /// Back to the way back, also out of a soak.
+    /// Sends traffic back to the rollback target, also out of a soak.
     Rollback,
     /// No advance; checks and rollback go on.
     Pause,

@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::{
-    Duration, Mirror, Progress, RequestMatch, SessionAffinity, Window, duration::NotADuration, trial::ALL_REQUESTS,
+    Duration, Mirror, Progress, RequestMatch, SessionAffinity, Window, duration::NotADuration, steering::ALL_REQUESTS,
 };
 
 /// How to get from the primary to the declared distribution.
@@ -49,7 +49,7 @@ pub struct Strategy {
     /// Most time that a run may take; counts only time in which nothing but checks stood in the way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress_deadline: Option<Duration>,
-    /// After the last step: checks go on and the way back stays open for this time.
+    /// After the last step: checks go on and rollback stays possible for this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep_previous: Option<Duration>,
     /// What a failure does.

@@ -9,7 +9,7 @@ use kube::{Api, Client, Config, Error, api::ListParams, config::KubeConfigOption
 use super::{
     CliError,
     access::{self, Need},
-    hub_life::{self, HubLife},
+    hub_liveness::{self, HubLiveness},
     text,
     view::View,
 };
@@ -28,7 +28,7 @@ pub(super) struct Connection {
     #[arg(long, short)]
     namespace: Option<String>,
     /// Namespace in which the hub runs, where its Lease tells that it lives.
-    #[arg(long, default_value = hub_life::NAMESPACE)]
+    #[arg(long, default_value = hub_liveness::NAMESPACE)]
     hub_namespace: String,
 }
 
@@ -135,7 +135,7 @@ impl Cluster {
     }
 
     /// A watch that failed, in words.
-    pub(super) async fn lost_sight(&self, needs: &[Need], error: watcher::Error) -> CliError {
+    pub(super) async fn watch_failed(&self, needs: &[Need], error: watcher::Error) -> CliError {
         use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
         match error {
             InitialListFailed(error) | WatchStartFailed(error) | WatchFailed(error) => {
@@ -157,17 +157,17 @@ impl Cluster {
     }
 
     /// Whether the hub lives. That it cannot be known is an answer too.
-    pub(super) async fn hub_life(&self) -> HubLife {
+    pub(super) async fn hub_liveness(&self) -> HubLiveness {
         let api: Api<Lease> = Api::namespaced(self.client.clone(), &self.hub_namespace);
         match self.call(&[], api.get_opt(HUB_LEASE)).await {
-            Ok(lease) => HubLife::of(lease.as_ref(), Timestamp::now()),
-            Err(why) => HubLife::NotKnown(why.to_string().lines().next().unwrap_or_default().to_owned()),
+            Ok(lease) => HubLiveness::of(lease.as_ref(), Timestamp::now()),
+            Err(why) => HubLiveness::NotKnown(why.to_string().lines().next().unwrap_or_default().to_owned()),
         }
     }
 
     /// All that is shown of one rollout.
     pub(super) async fn view(&self, rollout: FleetRollout) -> Result<View, CliError> {
-        let (members, hub) = tokio::join!(self.members(), self.hub_life());
+        let (members, hub) = tokio::join!(self.members(), self.hub_liveness());
         Ok(View::new(rollout, members?, hub, Timestamp::now()))
     }
 }

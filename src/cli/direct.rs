@@ -1,4 +1,4 @@
-//! `cutover abort --direct`: the way back written with a person's own credentials, for a hub that is dead.
+//! `cutover abort --direct`: the rollback written with a person's own credentials, for a hub that is dead.
 
 use kube::{
     ResourceExt,
@@ -24,13 +24,13 @@ const FIELD_MANAGER: &str = "cutover-direct";
 /// A write that meets a newer object is tried again with it, so often.
 const TRIES: usize = 3;
 
-/// The way back of a run that is going on.
-pub(super) struct WayBack<'v> {
+/// The rollback target of a run that is going on.
+pub(super) struct RollbackTarget<'v> {
     view: &'v View,
     run: &'v Run,
 }
 
-impl<'v> WayBack<'v> {
+impl<'v> RollbackTarget<'v> {
     /// Refuses a rollout without a run that is going on.
     pub(super) fn of(view: &'v View) -> Result<Self, CliError> {
         let run = view.live();
@@ -54,8 +54,8 @@ impl<'v> WayBack<'v> {
         for place in live::places(view)? {
             for route in &place.service.routes {
                 let key = route::key(&place.service, route);
-                match bring(cluster, &owner.context(&place), route, &run.way_back, &mark).await {
-                    Ok(()) => out.line(format!("{key}: {}", shares(&run.way_back, view.total())))?,
+                match bring(cluster, &owner.context(&place), route, &run.rollback_to, &mark).await {
+                    Ok(()) => out.line(format!("{key}: {}", shares(&run.rollback_to, view.total())))?,
                     Err(error) => {
                         exit = Exit::Error;
                         out.line(escape(&format!("{key}: NOT WRITTEN: {error}")))?;

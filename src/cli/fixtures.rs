@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{hub_life::HubLife, view::View};
+use super::{hub_liveness::HubLiveness, view::View};
 use crate::api::{Duration, MemberCluster};
 
 /// The instant at which every view is shown.
@@ -12,7 +12,7 @@ pub(super) const NOW: &str = "2026-01-03T03:01:00Z";
 pub(super) fn run() -> Value {
     json!({
         "number": 7, "revision": "3f9c", "generation": 4, "startedAt": "2026-01-02T23:40:00Z",
-        "start": {"eu-1": 500, "eu-2": 500}, "wayBack": {"eu-1": 500, "eu-2": 500}, "target": {"eu-2": 500, "eu-3": 500},
+        "start": {"eu-1": 500, "eu-2": 500}, "rollbackTo": {"eu-1": 500, "eu-2": 500}, "target": {"eu-2": 500, "eu-3": 500},
         "pinned": {
             "weightTotal": 1000, "services": spec()["services"],
             "strategy": {"steps": [{"progress": "5%"}], "progressDeadline": "4h", "keepPrevious": "24h"}
@@ -53,7 +53,7 @@ pub(super) fn check(verdict: &str, reason: &str) -> Value {
         "at": "2026-01-03T03:00:39Z", "verdict": verdict, "reason": reason, "message": "all metrics pass",
         "since": "2026-01-03T00:47:00Z", "passedAt": "2026-01-03T03:00:39Z", "sequence": 9,
         "metrics": [metric("errors", 0.06), metric("p99", 0.2)],
-        "received": {"storefront": {"eu-1": 37.4, "eu-2": 50.1, "eu-3": 12.5}}
+        "observed": {"storefront": {"eu-1": 37.4, "eu-2": 50.1, "eu-3": 12.5}}
     })
 }
 
@@ -63,7 +63,7 @@ pub(super) fn check_unknown() -> Value {
     check["message"] = json!("eu-3: storefront: errors, p99: 503 from the service proxy");
     check["unknownInARow"] = json!(134);
     check["passedAt"] = json!("2026-01-03T00:46:40Z");
-    check["received"] = json!({});
+    check["observed"] = json!({});
     for metric in check["metrics"].as_array_mut().unwrap() {
         metric["value"] = Value::Null;
         metric["members"][1] = json!({"member": "eu-3", "canary": true, "missing": "503 from the service proxy"});
@@ -78,7 +78,7 @@ pub(super) fn status(phase: &str, reason: &str, message: &str, run: &Value) -> V
         "observedGeneration": 4, "phase": phase, "reason": reason, "message": message, "since": "2026-01-03T00:47:00Z",
         "summary": {"step": "2/4", "weights": "eu-1:375 eu-2:500 eu-3:125", "verdict": "Pass"},
         "primary": {"eu-1": 500, "eu-2": 500}, "sequence": 9,
-        "asked": {"weights": weights, "sequence": 9, "at": "2026-01-03T00:41:06Z", "confirmedAt": "2026-01-03T00:41:07Z"},
+        "desired": {"weights": weights, "sequence": 9, "at": "2026-01-03T00:41:06Z", "confirmedAt": "2026-01-03T00:41:07Z"},
         "routes": [{
             "service": "storefront", "route": "HTTPRoute/public", "applied": weights, "sequence": 9,
             "at": "2026-01-03T00:41:07Z"
@@ -94,7 +94,7 @@ pub(super) fn view(status: &Value) -> View {
         "metadata": {"name": "shop", "namespace": "shop", "generation": 4, "uid": "u-1"}, "spec": spec(), "status": status
     });
     let members = ["eu-1", "eu-2", "eu-3"].map(member).into();
-    let hub = HubLife::Alive(Duration::from_secs(4));
+    let hub = HubLiveness::Alive(Duration::from_secs(4));
     View::new(serde_json::from_value(rollout).unwrap(), members, hub, NOW.parse().unwrap())
 }
 
@@ -138,30 +138,30 @@ pub(super) fn held() -> View {
 pub(super) fn failed() -> View {
     let mut run = run();
     run["outcome"] = json!("Failed");
-    run["retreat"] = json!({
+    run["rollback"] = json!({
         "reason": "GuardBreached", "message": "errors 31 % (guard 20)", "at": "2026-01-03T00:46:59Z", "byPerson": false
     });
     let mut status = status("Failed", "GuardBreached", "errors 31 % (guard 20); not tried again until retry", &run);
     let weights = json!({"eu-1": 500, "eu-2": 500});
-    status["asked"]["weights"] = weights.clone();
+    status["desired"]["weights"] = weights.clone();
     status["routes"][0]["applied"] = weights;
     view(&status)
 }
 
-/// All steps done, the way back still open.
+/// All steps done, the rollback target still open.
 pub(super) fn soaking() -> View {
     let mut run = run();
     run["step"] = json!(4);
     run["soakingSince"] = json!("2026-01-03T00:47:00Z");
-    let mut status = status("Soaking", "KeepingPrevious", "all steps are done; the way back stays open", &run);
+    let mut status = status("Soaking", "KeepingPrevious", "all steps are done; rollback stays possible", &run);
     status["summary"]["step"] = json!("4/4");
     let weights = json!({"eu-1": 0, "eu-2": 500, "eu-3": 500});
-    status["asked"]["weights"] = weights.clone();
+    status["desired"]["weights"] = weights.clone();
     status["routes"][0]["applied"] = weights;
     view(&status)
 }
 
-/// First sight met a backend that belongs to nobody.
+/// Initialization met a backend that belongs to nobody.
 pub(super) fn needs_mapping() -> View {
     view(&json!({
         "observedGeneration": 4, "phase": "Initializing", "reason": "AdoptionNeedsMapping", "since": "2026-01-03T03:00:00Z",

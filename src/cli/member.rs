@@ -15,7 +15,7 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use super::{CliError, Exit, Output, cluster, hub_life, text};
+use super::{CliError, Exit, Output, cluster, hub_liveness, text};
 use crate::{
     api::{Duration, FIELD_MANAGER},
     yaml,
@@ -71,7 +71,7 @@ struct Kube {
     #[arg(long, requires = "apply")]
     hub_context: Option<String>,
     /// Namespace of the hub, where the Secret belongs.
-    #[arg(long, default_value = hub_life::NAMESPACE)]
+    #[arg(long, default_value = hub_liveness::NAMESPACE)]
     hub_namespace: String,
     /// Print the Secret, token included.
     #[arg(long, short)]

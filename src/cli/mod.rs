@@ -16,7 +16,7 @@ mod direct;
 mod files;
 mod get;
 mod hub;
-mod hub_life;
+mod hub_liveness;
 mod live;
 mod member;
 mod output;
@@ -74,7 +74,7 @@ enum Command {
     /// Try again what failed or is held.
     #[command(after_help = "Example:\n  cutover retry shop -n shop")]
     Retry(verbs::Ask),
-    /// Back to the way back, also out of a soak.
+    /// Sends traffic back to the rollback target, also out of a soak.
     #[command(after_help = "Example:\n  cutover rollback shop -n shop --reason 'complaints'")]
     Rollback(verbs::Ask),
     Adopt(verbs::Adopt),

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{CliError, Exit, Format, Output, files};
 use crate::{
-    api::{Analysis, CANARY, Distribution, Duration, FleetRolloutSpec, Mode, PRIMARY, Trial, status::PlannedStep},
+    api::{Analysis, CANARY, Distribution, Duration, FleetRolloutSpec, Mode, PRIMARY, Steering, status::PlannedStep},
     rollout::{
         distribution::weight,
         plan::{bake, least_time, plan},
@@ -109,8 +109,8 @@ impl Planned<'_> {
             if let Some(wait) = step.wait {
                 json["wait"] = json!(wait);
             }
-            if let Some(trial) = &step.trial {
-                json["trial"] = json!(trial);
+            if let Some(steering) = &step.steering {
+                json["steering"] = json!(steering);
             }
             if let Some(iterations) = step.iterations {
                 json["iterations"] = json!(iterations);
@@ -143,7 +143,7 @@ impl Planned<'_> {
             out.line(format!("users stay where they were sent, by the cookie {}", session.cookie_name))?;
         }
         if let Some(keep) = self.spec.strategy.keep_previous {
-            out.line(format!("then the way back stays open for {keep} (checks go on)"))?;
+            out.line(format!("then rollback stays possible for {keep} (checks go on)"))?;
         }
         if let Some(deadline) = self.spec.strategy.progress_deadline {
             out.line(format!("progress deadline {deadline}, waits not counted"))?;
@@ -211,10 +211,10 @@ impl Planned<'_> {
 
 /// How far the step goes, or what it does instead.
 fn progress(step: &PlannedStep) -> String {
-    match (step.progress, &step.trial) {
+    match (step.progress, &step.steering) {
         (Some(progress), _) => progress.to_string(),
-        (None, Some(Trial::Mirrored(_))) => "mirror".to_owned(),
-        (None, Some(Trial::Matched(_)) | None) => "matches".to_owned(),
+        (None, Some(Steering::Mirrored(_))) => "mirror".to_owned(),
+        (None, Some(Steering::Matched(_)) | None) => "matches".to_owned(),
     }
 }
 
@@ -227,9 +227,9 @@ fn gates(step: &PlannedStep, analysis: &Analysis) -> String {
     let wait = step.wait.map(|wait| format!(", wait {wait}")).unwrap_or_default();
     let checks = step.iterations.map(|checks| format!(", {checks} checks")).unwrap_or_default();
     let held = if step.bake == Duration::ZERO { bake(step, analysis) } else { step.bake };
-    let tried = step.trial.as_ref().map(|trial| {
-        let members: Vec<&str> = trial.members().collect();
-        format!("; {trial} to {}", members.join(", "))
+    let tried = step.steering.as_ref().map(|steering| {
+        let members: Vec<&str> = steering.members().collect();
+        format!("; {steering} to {}", members.join(", "))
     });
     format!("settle {}, bake {held}{checks}{wait}{}", analysis.settle, tried.unwrap_or_default())
 }

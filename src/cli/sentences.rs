@@ -5,7 +5,7 @@ use super::{
     view::{Part, View, bake_left, weight},
 };
 use crate::api::{
-    Duration, Reason, Trial,
+    Duration, Reason, Steering,
     status::{Check, ConditionStatus, Outcome, Phase, PlannedStep, Run, Verdict},
     strategy::Wait,
 };
@@ -70,17 +70,19 @@ pub(super) fn progress(view: &View) -> Option<String> {
     let run = view.live()?;
     let far = match run.present() {
         Some(PlannedStep { progress: Some(progress), .. }) => format!("{progress} of the way"),
-        Some(PlannedStep { trial: Some(trial @ Trial::Matched(_)), .. }) => format!("requests with {trial}"),
-        Some(PlannedStep { trial: Some(trial @ Trial::Mirrored(_)), .. }) => trial.to_string(),
-        Some(PlannedStep { trial: None, .. }) => "no weight moves".to_owned(),
+        Some(PlannedStep { steering: Some(steering @ Steering::Matched(_)), .. }) => {
+            format!("requests with {steering}")
+        }
+        Some(PlannedStep { steering: Some(steering @ Steering::Mirrored(_)), .. }) => steering.to_string(),
+        Some(PlannedStep { steering: None, .. }) => "no weight moves".to_owned(),
         None => "no weight has moved yet".to_owned(),
     };
-    let asked = view.asked();
+    let desired = view.desired();
     let total = view.total();
     let canary = |member: &str| {
-        let now = asked.map_or(0, |asked| weight(asked, member));
+        let now = desired.map_or(0, |desired| weight(desired, member));
         let (now, end) = (share(now, total), share(weight(&run.target, member), total));
-        format!("{member} is asked {now} % of all traffic (end: {end} %)")
+        format!("{member} at {now} % of all traffic (end: {end} %)")
     };
     let canaries: Vec<String> = view.canaries().into_iter().map(canary).collect();
     Some(format!("{far}: {}", canaries.join(", ")))
@@ -93,8 +95,8 @@ pub(super) fn next(view: &View) -> String {
         return "nothing: spec.suspend is true".to_owned();
     }
     let Some(run) = view.live() else { return at_rest(view) };
-    if run.retreat.is_some() {
-        return format!("every route confirms {}, then the run ends", shares(&run.way_back, view.total()));
+    if run.rollback.is_some() {
+        return format!("every route confirms {}, then the run ends", shares(&run.rollback_to, view.total()));
     }
     let mut order = Vec::new();
     if run.hold.is_some() {
@@ -137,7 +139,7 @@ fn at_rest(view: &View) -> String {
             "nothing until another distribution is declared, or cutover retry".to_owned()
         }
         Phase::Initializing if view.status.since.is_none() => "the hub sees it for the first time".to_owned(),
-        Phase::Initializing if view.status.reason != Reason::FirstSight => {
+        Phase::Initializing if view.status.reason != Reason::Initializing => {
             "what is missing must be put right".to_owned()
         }
         Phase::Initializing => "the primary is read from the live routes".to_owned(),
@@ -171,7 +173,7 @@ fn step_needs(run: &Run) -> Vec<String> {
 fn step_after(view: &View, run: &Run) -> String {
     if let Some(since) = run.soaking_since {
         let keep = run.pinned.strategy.keep_previous.unwrap_or_default();
-        return format!("success when the way back has stayed open for {keep} (since {})", day_and_clock(since));
+        return format!("success when rollback has stayed possible for {keep} (since {})", day_and_clock(since));
     }
     match (run.next(), run.pinned.strategy.keep_previous) {
         (Some(next), _) => {
@@ -182,17 +184,17 @@ fn step_after(view: &View, run: &Run) -> String {
     }
 }
 
-/// Whether the way back is open, and what it gives to whom.
+/// Whether a rollback is possible, and what it gives to whom.
 pub(super) fn rollback(view: &View) -> String {
     let Some(run) = view.live() else { return "nothing to roll back: no run is going on".to_owned() };
-    if let Some(retreat) = &run.retreat {
-        return format!("UNDER WAY since {}: {}: {}", clock(retreat.at), retreat.reason, retreat.message);
+    if let Some(rollback) = &run.rollback {
+        return format!("UNDER WAY since {}: {}: {}", clock(rollback.at), rollback.reason, rollback.message);
     }
     if view.rollout.spec.suspend {
         return "OFF: spec.suspend is true, the hub writes nothing".to_owned();
     }
-    let gives = format!("back to {}", shares(&run.way_back, view.total()));
-    let needed = run.way_back.iter().filter(|(_, weight)| **weight > 0).map(|(name, _)| name.as_str());
+    let gives = format!("back to {}", shares(&run.rollback_to, view.total()));
+    let needed = run.rollback_to.iter().filter(|(_, weight)| **weight > 0).map(|(name, _)| name.as_str());
     let lost: Vec<&str> = needed.filter(|member| view.cannot_serve(member)).collect();
     match (lost.is_empty(), view.hub.is_silent()) {
         (false, _) => format!("AT RISK: {} cannot serve; {gives}", lost.join(", ")),
@@ -220,7 +222,7 @@ pub(super) fn run(view: &View) -> Option<String> {
 
 /// What still keeps the gates of the present step shut, and what has opened.
 pub(super) fn gates(view: &View) -> Option<String> {
-    let run = view.live().filter(|run| run.retreat.is_none() && run.soaking_since.is_none())?;
+    let run = view.live().filter(|run| run.rollback.is_none() && run.soaking_since.is_none())?;
     let present = run.present()?;
     let checks = present.iterations.map(|checks| format!("checks {}/{checks}", run.passes.min(checks)));
     let bakes = present.bake > Duration::ZERO || checks.is_none();
@@ -229,8 +231,8 @@ pub(super) fn gates(view: &View) -> Option<String> {
     gates.extend(present.wait.map(|wait| {
         let state = match (run.promoted.contains(&run.step), run.waiting_since) {
             (true, _) => "open".to_owned(),
-            (false, Some(since)) => format!("asked since {}", clock(since)),
-            (false, None) => "not asked yet".to_owned(),
+            (false, Some(since)) => format!("since {}", clock(since)),
+            (false, None) => "not reached yet".to_owned(),
         };
         match wait {
             Wait::Promotion => format!("promotion (step {}) {state}", run.step),

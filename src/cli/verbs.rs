@@ -38,7 +38,7 @@ pub(super) struct Ask {
     connection: Connection,
 }
 
-/// Back to the way back, now.
+/// Send traffic back to the rollback target, now.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   cutover abort shop -n shop --reason 'checkout fails'
@@ -97,7 +97,7 @@ impl Abort {
         let Ask { name, reason, connection, .. } = request;
         connection.run(async |cluster| {
             let view = cluster.view(cluster.rollout(&name).await?).await?;
-            let back = direct::WayBack::of(&view)?;
+            let back = direct::RollbackTarget::of(&view)?;
             // Who may write routes but not ask the hub must still be able to save the users.
             let asked = match ask(&cluster, &view.rollout, Verb::Abort, reason).await {
                 Ok(request) => format!("asked: rolloutrequest {}, for the hub when it is back", request.name_any()),
@@ -165,7 +165,7 @@ async fn answer(
     let asked = Instant::now();
     let name = request.name_any();
     let Ok(answered) = tokio::time::timeout(timeout.to_std(), answered(cluster, &name)).await else {
-        let hub = cluster.hub_life().await;
+        let hub = cluster.hub_liveness().await;
         out.line(format!("no answer within {timeout} ({hub}); the request stays: rolloutrequest {name}"))?;
         return Ok(Exit::Progressing);
     };
@@ -184,7 +184,7 @@ async fn answered(cluster: &Cluster, name: &str) -> Result<RolloutRequest, CliEr
     loop {
         let next = match changes.try_next().await {
             Ok(next) => next.flatten(),
-            Err(error) => return Err(cluster.lost_sight(access::ASK, error).await),
+            Err(error) => return Err(cluster.watch_failed(access::ASK, error).await),
         };
         let Some(request) = next else {
             return Err(CliError::Said(format!("rolloutrequest {name} was deleted before it was answered")));

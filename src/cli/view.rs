@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use kube::ResourceExt;
 
-use super::{Exit, hub_life::HubLife};
+use super::{Exit, hub_liveness::HubLiveness};
 use crate::api::{
     Distribution, Duration, FleetRollout, FleetRolloutStatus, MemberCluster, Reason,
-    status::{Asked, Check, Condition, ConditionStatus, Phase, Run, Verdict},
+    status::{Check, Condition, ConditionStatus, Desired, Phase, Run, Verdict},
 };
 
 /// All that is shown of one rollout.
@@ -16,7 +16,7 @@ use crate::api::{
 pub(super) struct View {
     pub(super) rollout: FleetRollout,
     pub(super) status: FleetRolloutStatus,
-    pub(super) hub: HubLife,
+    pub(super) hub: HubLiveness,
     pub(super) now: Timestamp,
     members: Vec<MemberCluster>,
 }
@@ -34,7 +34,7 @@ pub(super) enum Part {
 
 impl Part {
     pub(super) fn of(run: &Run, member: &str) -> Self {
-        match weight(&run.target, member).cmp(&weight(&run.way_back, member)) {
+        match weight(&run.target, member).cmp(&weight(&run.rollback_to, member)) {
             std::cmp::Ordering::Greater => Self::Canary,
             std::cmp::Ordering::Less => Self::Leaving,
             std::cmp::Ordering::Equal => Self::Stays,
@@ -51,7 +51,7 @@ impl Part {
 }
 
 impl View {
-    pub(super) fn new(rollout: FleetRollout, members: Vec<MemberCluster>, hub: HubLife, now: Timestamp) -> Self {
+    pub(super) fn new(rollout: FleetRollout, members: Vec<MemberCluster>, hub: HubLiveness, now: Timestamp) -> Self {
         let status = rollout.status.clone().unwrap_or_default();
         Self { rollout, status, hub, now, members }
     }
@@ -89,13 +89,13 @@ impl View {
     }
 
     /// What is asked now; before the first write, the primary.
-    pub(super) fn asked(&self) -> Option<&Distribution> {
-        self.status.asked.as_ref().map(|asked| &asked.weights).or(self.status.primary.as_ref())
+    pub(super) fn desired(&self) -> Option<&Distribution> {
+        self.status.desired.as_ref().map(|desired| &desired.weights).or(self.status.primary.as_ref())
     }
 
     /// A write that no route or not every route has confirmed.
-    pub(super) fn unconfirmed(&self) -> Option<&Asked> {
-        self.status.asked.as_ref().filter(|asked| asked.confirmed_at.is_none())
+    pub(super) fn unconfirmed(&self) -> Option<&Desired> {
+        self.status.desired.as_ref().filter(|desired| desired.confirmed_at.is_none())
     }
 
     /// The hub has not seen the newest declaration yet.
@@ -106,9 +106,9 @@ impl View {
     /// Members with weight now, before or at the end, by name.
     pub(super) fn shown_members(&self) -> Vec<&str> {
         let run = self.live();
-        let of_run = run.into_iter().flat_map(|run| [&run.way_back, &run.start, &run.target]);
+        let of_run = run.into_iter().flat_map(|run| [&run.rollback_to, &run.start, &run.target]);
         let of_routes = self.status.routes.iter().map(|route| &route.applied);
-        let all = self.asked().into_iter().chain(of_run).chain(of_routes);
+        let all = self.desired().into_iter().chain(of_run).chain(of_routes);
         let carrying = all.flat_map(|weights| weights.iter().filter(|(_, weight)| **weight > 0));
         carrying.map(|(name, _)| name.as_str()).collect::<BTreeSet<_>>().into_iter().collect()
     }
@@ -146,7 +146,7 @@ impl View {
         if self.is_behind() {
             return Exit::Progressing;
         }
-        let first_look = self.status.since.is_none() || self.status.reason == Reason::FirstSight;
+        let first_look = self.status.since.is_none() || self.status.reason == Reason::Initializing;
         match self.status.phase {
             Phase::Initialized | Phase::Succeeded => Exit::Done,
             Phase::Failed | Phase::RolledBack => Exit::Failed,

@@ -8,7 +8,7 @@ use kube::runtime::watcher;
 use super::{
     CliError, Exit, Output, access,
     cluster::{Cluster, Connection},
-    hub_life::HubLife,
+    hub_liveness::HubLiveness,
     text::escape,
     view::View,
 };
@@ -78,7 +78,7 @@ async fn follow(cluster: &Cluster, name: &str, goal: &Goal, last: &mut View) -> 
     while goal.standing(last) == Standing::NotYet {
         let next = match changes.try_next().await {
             Ok(next) => next.flatten(),
-            Err(error) => return Err(cluster.lost_sight(access::READ, error).await),
+            Err(error) => return Err(cluster.watch_failed(access::READ, error).await),
         };
         let Some(rollout) = next else {
             return Err(CliError::Said(format!("fleetrollout {name} was deleted while it was waited for")));
@@ -90,7 +90,7 @@ async fn follow(cluster: &Cluster, name: &str, goal: &Goal, last: &mut View) -> 
 
 /// Members and hub are of no account here.
 fn view(rollout: FleetRollout) -> View {
-    View::new(rollout, Vec::new(), HubLife::Absent, jiff::Timestamp::now())
+    View::new(rollout, Vec::new(), HubLiveness::Absent, jiff::Timestamp::now())
 }
 
 fn exit(view: &View, goal: &Goal) -> Exit {
@@ -114,7 +114,7 @@ impl Goal {
                 status.conditions.iter().any(|known| known.type_ == *type_ && known.status == *wanted)
             }
             Self::Step(number) => view.run().is_some_and(|run| match run.outcome {
-                None => run.step >= *number && run.retreat.is_none(),
+                None => run.step >= *number && run.rollback.is_none(),
                 Some(Outcome::Succeeded) => true,
                 Some(Outcome::Failed | Outcome::RolledBack | Outcome::Superseded) => false,
             }),

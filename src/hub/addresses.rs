@@ -12,7 +12,7 @@ use tokio::{sync::Notify, time::Instant};
 
 use super::{
     Hub,
-    errand::Errand,
+    background_task::BackgroundTask,
     subject::{Placed, Subject},
 };
 use crate::{api::Backend, http};
@@ -23,7 +23,7 @@ const REFRESH_EVERY: Duration = Duration::from_secs(30);
 /// The addresses of one rollout's endpoints, by host.
 #[derive(Default)]
 pub(super) struct Addresses {
-    errand: Errand<BTreeMap<String, Vec<IpAddr>>>,
+    task: BackgroundTask<BTreeMap<String, Vec<IpAddr>>>,
     next: Option<Instant>,
     asked: BTreeSet<String>,
     known: BTreeMap<String, Vec<IpAddr>>,
@@ -38,7 +38,7 @@ impl Addresses {
 
     /// Takes answers that have come back. A host without an answer keeps the addresses that it had.
     pub(super) fn collect(&mut self) {
-        self.known.extend(self.errand.returned().unwrap_or_default());
+        self.known.extend(self.task.returned().unwrap_or_default());
     }
 
     /// Asks again if it is time, or for hosts that are new. Says when it is time; `None` where no address is needed.
@@ -50,13 +50,13 @@ impl Addresses {
         }
         let now = Instant::now();
         let next = self.next.filter(|next| *next > now && hosts.is_subset(&self.asked));
-        if self.errand.is_out() || next.is_some() {
+        if self.task.is_out() || next.is_some() {
             return next;
         }
         self.next = Some(now + REFRESH_EVERY);
         self.asked.clone_from(&hosts);
         let network = hub.network.clone();
-        self.errand.send("addresses", &hub.metrics, wake, async move {
+        self.task.send("addresses", &hub.metrics, wake, async move {
             let asked = hosts.into_iter().map(async |host| {
                 let answer = tokio::time::timeout(http::DEADLINE, network.resolve(&host)).await;
                 Some((host, answer.ok()?.ok()?))

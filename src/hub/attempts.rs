@@ -77,7 +77,7 @@ impl Attempts {
     }
 
     /// A member's backend of a service as it was seen, with what went wrong at the last write.
-    pub(super) fn told_of(&self, (service, member): &(String, String), seen: BackendSeen) -> BackendSeen {
+    pub(super) fn with_backend_failure(&self, (service, member): &(String, String), seen: BackendSeen) -> BackendSeen {
         match seen {
             BackendSeen::Outdated(_) => {
                 BackendSeen::Outdated(self.failure(&About::Backend(service.clone(), member.clone())))
@@ -122,7 +122,7 @@ mod tests {
         Action::WriteRoute {
             route,
             weights: crate::api::Distribution::new(),
-            trial: None,
+            steering: None,
             affinity: None,
             run: 1,
             sequence: 1,
@@ -170,10 +170,10 @@ mod tests {
         let (mut attempts, now) = (Attempts::default(), Instant::now());
         let key = ("shop".to_owned(), "eu-3".to_owned());
         let action = Action::WriteBackend { service: key.0.clone(), member: key.1.clone() };
-        assert_eq!(attempts.told_of(&key, BackendSeen::Outdated(None)), BackendSeen::Outdated(None));
+        assert_eq!(attempts.with_backend_failure(&key, BackendSeen::Outdated(None)), BackendSeen::Outdated(None));
         attempts.ended(&action, &Err(CallError::Refused("services is forbidden".to_owned())), now);
         let why = Some("services is forbidden".to_owned());
-        assert_eq!(attempts.told_of(&key, BackendSeen::Outdated(None)), BackendSeen::Outdated(why));
-        assert_eq!(attempts.told_of(&key, BackendSeen::Ready), BackendSeen::Ready);
+        assert_eq!(attempts.with_backend_failure(&key, BackendSeen::Outdated(None)), BackendSeen::Outdated(why));
+        assert_eq!(attempts.with_backend_failure(&key, BackendSeen::Ready), BackendSeen::Ready);
     }
 }

@@ -51,7 +51,7 @@ pub(super) enum CallError {
 
 /// Whether a write is only tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Earnest {
+pub(super) enum WriteMode {
     /// The API server does all but store it.
     DryRun,
     /// It is stored.
@@ -90,11 +90,11 @@ impl Calls {
     pub(super) async fn record(&self, rollout: &FleetRollout) -> Result<FleetRollout, CallError> {
         let key = Key::of(rollout);
         let call = self.api(&key);
-        let mut written = self.within_deadline(call.replace_status(&key.name, &params(Earnest::Real), rollout)).await;
+        let mut written = self.within_deadline(call.replace_status(&key.name, &params(WriteMode::Real), rollout)).await;
         if matches!(written, Err(CallError::Conflict)) && made(Mistake::OverwriteStatus) {
             let mut again = rollout.clone();
             again.metadata.resource_version = call.get(&key.name).await.ok().and_then(|newer| newer.resource_version());
-            written = self.within_deadline(call.replace_status(&key.name, &params(Earnest::Real), &again)).await;
+            written = self.within_deadline(call.replace_status(&key.name, &params(WriteMode::Real), &again)).await;
         }
         let written = written?;
         self.rollouts.wrote(DeserializeGuard(Ok(written.clone())));
@@ -124,7 +124,7 @@ impl Calls {
     pub(super) async fn answer(&self, request: &RolloutRequest) -> Result<(), CallError> {
         let key = Key::of(request);
         let call = self.api(&key);
-        let written = self.within_deadline(call.replace_status(&key.name, &params(Earnest::Real), request)).await?;
+        let written = self.within_deadline(call.replace_status(&key.name, &params(WriteMode::Real), request)).await?;
         self.requests.wrote(DeserializeGuard(Ok(written)));
         Ok(())
     }
@@ -163,20 +163,20 @@ impl Calls {
             + DeserializeOwned,
     {
         let call = self.api::<K>(&Key::of(object));
-        self.within_deadline(call.create(&params(Earnest::Real), object)).await.map(|_| ())
+        self.within_deadline(call.create(&params(WriteMode::Real), object)).await.map(|_| ())
     }
 
     /// Makes one change of a route or a backend.
-    pub(super) async fn write(&self, write: &Write, earnest: Earnest) -> Result<(), CallError> {
+    pub(super) async fn write(&self, write: &Write, mode: WriteMode) -> Result<(), CallError> {
         match write {
             Write::Create(object) => {
                 let (resource, api) = self.dynamic(object);
-                let made = self.within_deadline(api.create(&params(earnest), object)).await?;
-                self.keep(&resource, made, earnest);
+                let made = self.within_deadline(api.create(&params(mode), object)).await?;
+                self.keep(&resource, made, mode);
             }
             Write::Replace(object) => {
                 let (resource, api) = self.dynamic(object);
-                let (key, params) = (Key::of(object), params(earnest));
+                let (key, params) = (Key::of(object), params(mode));
                 let mut written = self.within_deadline(api.replace(&key.name, &params, object)).await;
                 let over = made(Mistake::IgnoreConflict) || made(Mistake::StaleLeader);
                 if matches!(written, Err(CallError::Conflict)) && over {
@@ -188,16 +188,16 @@ impl Calls {
                 if written == Err(CallError::Gone) {
                     self.objects.gone(&resource, &key);
                 }
-                self.keep(&resource, written?, earnest);
+                self.keep(&resource, written?, mode);
             }
             Write::Delete { target, uid, resource_version } => {
                 let which = Preconditions { uid: Some(uid.clone()), resource_version: Some(resource_version.clone()) };
                 let mut params = DeleteParams::default().preconditions(which);
-                params.dry_run = earnest == Earnest::DryRun;
+                params.dry_run = mode == WriteMode::DryRun;
                 let api: Api<DynamicObject> =
                     Api::namespaced_with(self.client.clone(), &target.namespace, &target.resource);
                 self.within_deadline(api.delete(&target.name, &params)).await?;
-                if earnest == Earnest::Real {
+                if mode == WriteMode::Real {
                     self.objects.gone(&target.resource, &Key::new(&target.namespace, &target.name));
                 }
             }
@@ -205,10 +205,10 @@ impl Calls {
         Ok(())
     }
 
-    fn keep(&self, resource: &ApiResource, object: DynamicObject, earnest: Earnest) {
-        match earnest {
-            Earnest::Real => self.objects.wrote(resource, object),
-            Earnest::DryRun => {}
+    fn keep(&self, resource: &ApiResource, object: DynamicObject, mode: WriteMode) {
+        match mode {
+            WriteMode::Real => self.objects.wrote(resource, object),
+            WriteMode::DryRun => {}
         }
     }
 
@@ -242,8 +242,8 @@ impl Calls {
     }
 }
 
-fn params(earnest: Earnest) -> PostParams {
-    PostParams { dry_run: earnest == Earnest::DryRun, field_manager: Some(FIELD_MANAGER.to_owned()) }
+fn params(mode: WriteMode) -> PostParams {
+    PostParams { dry_run: mode == WriteMode::DryRun, field_manager: Some(FIELD_MANAGER.to_owned()) }
 }
 
 fn patching() -> PatchParams {

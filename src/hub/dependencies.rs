@@ -70,14 +70,14 @@ mod tests {
     use crate::{
         clock::Clock,
         http::{AddressRules, Network},
-        hub::{Life, lease::Leadership},
+        hub::{Instance, lease::Leadership},
         web::Metrics,
     };
 
     /// A hub that calls nobody.
     fn hub() -> Hub {
         let nobody = |_: http::Request<Body>| async { Err::<http::Response<Body>, _>(std::io::Error::other("a call")) };
-        let life = Life {
+        let instance = Instance {
             client: Client::new(service_fn(nobody), "default"),
             network: Network::new(AddressRules::default()),
             clock: Clock::default(),
@@ -86,7 +86,7 @@ mod tests {
             leader_election: false,
             listener: None,
         };
-        Hub::new(life, "hub".to_owned(), Leadership::alone(), Metrics::default())
+        Hub::new(instance, "hub".to_owned(), Leadership::alone(), Metrics::default())
     }
 
     fn rollout(name: &str, depends_on: &[&str], ready: bool) -> FleetRollout {

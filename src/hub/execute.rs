@@ -6,9 +6,9 @@ use tokio::time::Instant;
 use super::{
     Hub,
     cache::Key,
-    calls::{CallError, Earnest},
+    calls::{CallError, WriteMode},
     memory::Memory,
-    observe::Sight,
+    observe::Observed,
     subject::{Placed, Subject},
 };
 use crate::{
@@ -28,7 +28,7 @@ use crate::{
 pub(super) struct Execution<'a> {
     pub(super) hub: &'a Hub,
     pub(super) subject: &'a Subject,
-    pub(super) sight: &'a Sight,
+    pub(super) observed: &'a Observed,
     /// The rollout as it was stored last.
     pub(super) rollout: FleetRollout,
 }
@@ -60,14 +60,14 @@ impl Execution<'_> {
             Action::AddFinalizer => self.finalizer(true).await,
             Action::RemoveFinalizer => self.finalizer(false).await,
             Action::WriteBackend { service, member } => self.write_backend(service, member).await,
-            Action::Rehearse { route, weights, trial, affinity } => {
+            Action::Rehearse { route, weights, steering, affinity } => {
                 let (run, sequence) = (self.run(), self.subject.status.sequence + 1);
-                let wanted = Wanted { weights, trial: trial.as_ref(), affinity: affinity.as_ref() };
-                self.write_route(route, wanted, run, sequence, Earnest::DryRun).await
+                let wanted = Wanted { weights, steering: steering.as_ref(), affinity: affinity.as_ref() };
+                self.write_route(route, wanted, run, sequence, WriteMode::DryRun).await
             }
-            Action::WriteRoute { route, weights, trial, affinity, run, sequence } => {
-                let wanted = Wanted { weights, trial: trial.as_ref(), affinity: affinity.as_ref() };
-                self.write_route(route, wanted, *run, *sequence, Earnest::Real).await
+            Action::WriteRoute { route, weights, steering, affinity, run, sequence } => {
+                let wanted = Wanted { weights, steering: steering.as_ref(), affinity: affinity.as_ref() };
+                self.write_route(route, wanted, *run, *sequence, WriteMode::Real).await
             }
             Action::ReleaseRoute { route, policy } => self.release_route(route, *policy).await,
             Action::ReleaseBackends { policy } => self.release_backends(*policy).await,
@@ -87,12 +87,12 @@ impl Execution<'_> {
 
     async fn write_backend(&self, service: &str, member: &str) -> Result<(), CallError> {
         let key = (service.to_owned(), member.to_owned());
-        let (Some(placed), Some(found)) = (self.placed(service), self.sight.backends.get(&key)) else {
+        let (Some(placed), Some(found)) = (self.placed(service), self.observed.backends.get(&key)) else {
             return Err(CallError::Conflict);
         };
-        let addresses = self.sight.addresses.get(&key).map_or(&[][..], Vec::as_slice);
+        let addresses = self.observed.addresses.get(&key).map_or(&[][..], Vec::as_slice);
         let writes = backend::render(&self.subject.context(placed), member, found, addresses).map_err(refused)?;
-        self.write(&writes, Earnest::Real).await
+        self.write(&writes, WriteMode::Real).await
     }
 
     async fn write_route(
@@ -101,27 +101,28 @@ impl Execution<'_> {
         wanted: Wanted<'_>,
         run: u64,
         sequence: u64,
-        earnest: Earnest,
+        mode: WriteMode,
     ) -> Result<(), CallError> {
         let (placed, route) = self.route(key)?;
-        let found = self.sight.routes.get(key).ok_or(CallError::Conflict)?;
+        let found = self.observed.routes.get(key).ok_or(CallError::Conflict)?;
         let mark = Mark { hub: self.subject.hub.clone(), rollout: self.subject.uid.clone(), run, sequence };
         let context = self.subject.context(placed);
-        if matches!(earnest, Earnest::Real) && !self.goes_back() {
+        if matches!(mode, WriteMode::Real) && !self.goes_back() {
             match route::entry(&context, route, found, wanted, &mark).map_err(|error| unable(&error))? {
                 Entry::Done => {}
                 Entry::Pending => return Ok(()),
-                Entry::Missing(writes) => return self.write(&writes, earnest).await,
+                Entry::Missing(writes) => return self.write(&writes, mode).await,
             }
         }
         let wanted = Wanted { weights: &self.stepped(key, wanted.weights), ..wanted };
         let writes = route::render(&context, route, found, wanted, &mark).map_err(|error| unable(&error))?;
-        self.write(&writes, earnest).await
+        self.write(&writes, mode).await
     }
 
     /// The weights that were decided, and nothing that is read and added to.
     fn stepped(&self, key: &RouteKey, weights: &Distribution) -> Distribution {
-        let (Some(RouteSeen::Live(live)), true) = (self.sight.seen.routes.get(key), made(Mistake::ReadPlusStep)) else {
+        let (Some(RouteSeen::Live(live)), true) = (self.observed.seen.routes.get(key), made(Mistake::ReadPlusStep))
+        else {
             return weights.clone();
         };
         let status = &self.subject.status;
@@ -135,26 +136,26 @@ impl Execution<'_> {
     /// A rollback waits for nothing.
     fn goes_back(&self) -> bool {
         let run = self.rollout.status.as_ref().and_then(|status| status.run.as_ref());
-        run.is_some_and(|run| run.retreat.is_some())
+        run.is_some_and(|run| run.rollback.is_some())
     }
 
     async fn release_route(&self, key: &RouteKey, policy: DeletionPolicy) -> Result<(), CallError> {
         let (placed, route) = self.route(key)?;
-        let found = self.sight.routes.get(key).ok_or(CallError::Conflict)?;
+        let found = self.observed.routes.get(key).ok_or(CallError::Conflict)?;
         let writes =
             route::release(&self.subject.context(placed), route, found, policy).map_err(|error| unable(&error))?;
-        self.write(&writes, Earnest::Real).await
+        self.write(&writes, WriteMode::Real).await
     }
 
     /// A backend that any route still names stays.
     async fn release_backends(&self, policy: DeletionPolicy) -> Result<(), CallError> {
         let mut result = Ok(());
-        for ((service, member), found) in &self.sight.backends {
+        for ((service, member), found) in &self.observed.backends {
             let Some(placed) = self.placed(service) else { continue };
             let name = backend::name(&placed.spec, member);
-            let named = self.sight.routes.values().any(|route| route::names(route, &name));
+            let named = self.observed.routes.values().any(|route| route::names(route, &name));
             let writes = backend::release(&self.subject.context(placed), member, found, policy, named);
-            result = result.and(self.write(&writes, Earnest::Real).await);
+            result = result.and(self.write(&writes, WriteMode::Real).await);
         }
         result
     }
@@ -169,16 +170,16 @@ impl Execution<'_> {
         self.hub.calls.answer(&request).await
     }
 
-    async fn write(&self, writes: &[Write], earnest: Earnest) -> Result<(), CallError> {
+    async fn write(&self, writes: &[Write], mode: WriteMode) -> Result<(), CallError> {
         for write in writes {
-            self.hub.calls.write(write, earnest).await?;
+            self.hub.calls.write(write, mode).await?;
         }
         Ok(())
     }
 
     /// The route was not there before: nobody fights about it, and the next write need not wait.
     fn made(&self, action: &Action) -> bool {
-        matches!(action, Action::WriteRoute { route, .. } if self.sight.seen.routes.get(route) == Some(&RouteSeen::ToCreate))
+        matches!(action, Action::WriteRoute { route, .. } if self.observed.seen.routes.get(route) == Some(&RouteSeen::ToCreate))
     }
 
     fn run(&self) -> u64 {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
-use super::{Hub, errand::Errand, subject::Subject};
+use super::{Hub, background_task::BackgroundTask, subject::Subject};
 use crate::{
     metric::{self, resolve::Resolved},
     rollout::input::{Measured, Sample, Sampled, Wanted},
@@ -14,7 +14,7 @@ use crate::{
 /// The measurements of one rollout.
 #[derive(Default)]
 pub(super) struct Measuring {
-    errand: Errand<Measured>,
+    task: BackgroundTask<Measured>,
     arrived: Option<Measured>,
     asked_at: Option<Timestamp>,
 }
@@ -22,7 +22,7 @@ pub(super) struct Measuring {
 impl Measuring {
     /// Takes a round that has come back.
     pub(super) fn collect(&mut self) {
-        if let Some(measured) = self.errand.returned() {
+        if let Some(measured) = self.task.returned() {
             self.arrived = Some(measured);
         }
     }
@@ -44,7 +44,7 @@ impl Measuring {
 
     /// Another round may begin: none is under way, and none waits to be decided on.
     pub(super) fn is_free(&self) -> bool {
-        !self.errand.is_out() && self.arrived.is_none()
+        !self.task.is_out() && self.arrived.is_none()
     }
 
     /// Begins a round.
@@ -60,7 +60,7 @@ impl Measuring {
         let (registry, metrics) = (hub.registry.clone(), hub.metrics.clone());
         let (analysis, namespace) = (analysis.clone(), subject.namespace.clone());
         let places = subject.clusters();
-        self.errand.send("measurements", &hub.metrics, wake, async move {
+        self.task.send("measurements", &hub.metrics, wake, async move {
             let samples = metric::measure(&wanted, &analysis, &namespace, &places, &registry).await;
             let missing = samples.iter().filter(|sampled| is_missing(sampled)).count();
             metrics.measured("missing", missing);

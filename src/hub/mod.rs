@@ -3,34 +3,34 @@
 //! [`run`] is the whole process, and [`live`] what it does once it has a client. One task a rollout (`task`) makes passes (`pass`), whose phases are the files
 //! `observe`, `persist`, `execute` and `publish`. Everything is read from watches (`cache`, `objects`, `watch`); every
 //! change goes through `calls`, which asks the lease (`lease`) first. What is slow is done in the background
-//! (`errand`): measurements, probes, addresses. Members that a rollout uses are kept from going (`custody`).
+//! (`task`): measurements, probes, addresses. Members that a rollout uses are kept from going (`member_finalizer`).
 //!
 //! Guarantee: nothing is done that is not recorded in the rollout's status before, and every write is about the very
 //! version on which was decided.
 
 mod addresses;
 mod attempts;
+mod background_task;
 mod backoff;
 mod cache;
 mod calls;
 mod cleanup;
 mod controller;
-mod custody;
 mod dependencies;
-mod errand;
 mod execute;
+mod instance;
 mod lease;
-mod life;
 mod measuring;
+mod member_finalizer;
 mod memory;
 mod objects;
 mod observe;
-mod pass;
 mod persist;
 mod probes;
 mod process;
 mod public_host;
 mod publish;
+mod reconcile;
 mod slots;
 mod subject;
 mod supervise;
@@ -44,7 +44,7 @@ use std::sync::Arc;
 use kube::{ResourceExt, core::DeserializeGuard};
 use tokio::sync::Notify;
 
-pub use life::{Life, live};
+pub use instance::{Instance, live};
 pub use process::{HubError, Options, run};
 
 use crate::{
@@ -68,7 +68,7 @@ type Guarded<K> = DeserializeGuard<K>;
 struct Hub {
     /// UID of the hub cluster's namespace kube-system.
     id: String,
-    /// This life of this process.
+    /// This instance of this process.
     leader: String,
     leadership: Leadership,
     calls: Calls,
@@ -86,8 +86,8 @@ struct Hub {
 }
 
 impl Hub {
-    fn new(life: Life, id: String, leadership: Leadership, metrics: Metrics) -> Self {
-        let Life { client, network, clock, name: leader, .. } = life;
+    fn new(instance: Instance, id: String, leadership: Leadership, metrics: Metrics) -> Self {
+        let Instance { client, network, clock, name: leader, .. } = instance;
         let wakers: Arc<Wakers> = Arc::default();
         let objects = Arc::new(Objects::new(client.clone(), wakers.clone(), metrics.clone()));
         let (rollouts, requests) = (Arc::default(), Arc::default());

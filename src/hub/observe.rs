@@ -35,7 +35,7 @@ pub(super) type Found = Vec<Option<DynamicObject>>;
 /// What was seen, and the very objects: what is written later is made of them and of nothing newer, so that a write
 /// meets a conflict where somebody else was faster.
 #[derive(Default)]
-pub(super) struct Sight {
+pub(super) struct Observed {
     pub(super) seen: Observation,
     pub(super) routes: BTreeMap<RouteKey, Found>,
     pub(super) backends: BTreeMap<(String, String), Found>,
@@ -49,29 +49,29 @@ pub(super) fn observe(
     unusable: &BTreeMap<String, Problem>,
     subject: &Subject,
     memory: &mut Memory,
-) -> Sight {
-    let mut sight = Sight::default();
+) -> Observed {
+    let mut observed = Observed::default();
     for placed in subject.declared.iter().filter(|_| rollout.spec.mode() == Mode::Service) {
-        see_source(hub, subject, placed, &mut sight);
+        see_source(hub, subject, placed, &mut observed);
     }
     for placed in &subject.services {
         for route in &placed.spec.routes {
-            see_route(hub, subject, placed, route, memory, &mut sight);
+            see_route(hub, subject, placed, route, memory, &mut observed);
         }
         for member in placed.endpoints.keys() {
-            see_backend(hub, subject, placed, member, memory, &mut sight);
+            see_backend(hub, subject, placed, member, memory, &mut observed);
             if !placed.is_probed(member) {
-                sight.seen.unprobed.insert((placed.spec.name.clone(), member.clone()));
+                observed.seen.unprobed.insert((placed.spec.name.clone(), member.clone()));
             }
         }
     }
-    sight.seen.refused = refused(rollout, subject, memory).or_else(|| templates::refused(unusable));
-    sight.seen.members.clone_from(&subject.members);
-    sight.seen.endpoints = memory.probes.endpoints(subject);
-    sight.seen.rehearsals = memory.rehearsals(&subject.status);
-    sight.seen.measured = memory.measuring.arrived();
-    sight.seen.dependencies = dependencies::look(hub, rollout);
-    sight
+    observed.seen.refused = refused(rollout, subject, memory).or_else(|| templates::refused(unusable));
+    observed.seen.members.clone_from(&subject.members);
+    observed.seen.endpoints = memory.probes.endpoints(subject);
+    observed.seen.rehearsals = memory.rehearsals(&subject.status);
+    observed.seen.measured = memory.measuring.arrived();
+    observed.seen.dependencies = dependencies::look(hub, rollout);
+    observed
 }
 
 /// Looks at every object that the subject names, so that their kinds are watched.
@@ -115,7 +115,7 @@ fn refused(rollout: &FleetRollout, subject: &Subject, memory: &mut Memory) -> Op
 /// A step from where the routes stand now that one of them cannot hold.
 fn beyond(rollout: &FleetRollout, subject: &Subject) -> Option<Problem> {
     let (spec, status) = (&rollout.spec, &subject.status);
-    let start = status.asked.as_ref().map(|asked| &asked.weights).or(status.primary.as_ref())?;
+    let start = status.desired.as_ref().map(|desired| &desired.weights).or(status.primary.as_ref())?;
     let steps = match spec.mode() {
         Mode::Member => plan(start, &rollout::declared(spec), &spec.strategy, spec.weight_total),
         Mode::Service => ramp(spec),
@@ -139,7 +139,7 @@ fn combinations(subject: &Subject) -> Option<Problem> {
 }
 
 /// The user's own Service, which says what the canary shall be.
-fn see_source(hub: &Hub, subject: &Subject, placed: &Placed, sight: &mut Sight) {
+fn see_source(hub: &Hub, subject: &Subject, placed: &Placed, observed: &mut Observed) {
     let name = placed.spec.name.clone();
     let seen = match find(hub, vec![source(subject, placed)]) {
         Err(Missing::Pending(_)) => return,
@@ -149,7 +149,7 @@ fn see_source(hub: &Hub, subject: &Subject, placed: &Placed, sight: &mut Sight) 
         }),
         Ok(found) => backend::source(&placed.spec, found.first().and_then(Option::as_ref)),
     };
-    sight.seen.sources.insert(name, seen);
+    observed.seen.sources.insert(name, seen);
 }
 
 fn source(subject: &Subject, placed: &Placed) -> route::Target {
@@ -157,7 +157,14 @@ fn source(subject: &Subject, placed: &Placed) -> route::Target {
     route::Target { resource, namespace: subject.namespace.clone(), name: placed.spec.name.clone() }
 }
 
-fn see_route(hub: &Hub, subject: &Subject, placed: &Placed, route: &Route, memory: &mut Memory, sight: &mut Sight) {
+fn see_route(
+    hub: &Hub,
+    subject: &Subject,
+    placed: &Placed,
+    route: &Route,
+    memory: &mut Memory,
+    observed: &mut Observed,
+) {
     let (context, key) = (subject.context(placed), route::key(&placed.spec, route));
     let seen = match find(hub, route::targets(&context, route)) {
         Err(missing) => missing.into_route(),
@@ -165,11 +172,11 @@ fn see_route(hub: &Hub, subject: &Subject, placed: &Placed, route: &Route, memor
             let seen = memory
                 .attempts
                 .told(&key, claimed(subject, &key, route::read(&context, route, &found), |uid| hub.rollout_of(uid)));
-            sight.routes.insert(key.clone(), found);
+            observed.routes.insert(key.clone(), found);
             seen
         }
     };
-    sight.seen.routes.insert(key, seen);
+    observed.seen.routes.insert(key, seen);
 }
 
 /// A route that carries the mark of another rollout that lives belongs to that one.
@@ -181,19 +188,26 @@ fn claimed(subject: &Subject, key: &RouteKey, seen: RouteSeen, rollout_of: impl 
     RouteSeen::Unusable(Problem::new(Reason::Conflict, message))
 }
 
-fn see_backend(hub: &Hub, subject: &Subject, placed: &Placed, member: &str, memory: &mut Memory, sight: &mut Sight) {
+fn see_backend(
+    hub: &Hub,
+    subject: &Subject,
+    placed: &Placed,
+    member: &str,
+    memory: &mut Memory,
+    observed: &mut Observed,
+) {
     let (context, key) = (subject.context(placed), (placed.spec.name.clone(), member.to_owned()));
     let seen = match find(hub, backend::targets(&context, member)) {
         Err(missing) => missing.into_backend(),
         Ok(found) => {
             let addresses = memory.addresses.of(placed, member);
-            let seen = memory.attempts.told_of(&key, backend::assess(&context, member, &found, addresses));
-            sight.addresses.insert(key.clone(), addresses.to_vec());
-            sight.backends.insert(key.clone(), found);
+            let seen = memory.attempts.with_backend_failure(&key, backend::assess(&context, member, &found, addresses));
+            observed.addresses.insert(key.clone(), addresses.to_vec());
+            observed.backends.insert(key.clone(), found);
             seen
         }
     };
-    sight.seen.backends.insert(key, seen);
+    observed.seen.backends.insert(key, seen);
 }
 
 /// Why objects cannot be looked at.
@@ -271,7 +285,7 @@ mod tests {
                 uneven: false,
                 mark: Some(mark),
                 accepted,
-                trial: None,
+                steering: None,
                 affinity: None,
                 failed: None,
                 editor: None,

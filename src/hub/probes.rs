@@ -6,8 +6,8 @@ use tokio::{sync::Notify, time::Instant};
 
 use super::{
     Hub,
-    errand::Errand,
-    observe::Sight,
+    background_task::BackgroundTask,
+    observe::Observed,
     public_host,
     subject::{Placed, Subject},
 };
@@ -29,7 +29,7 @@ type Unable = BTreeMap<(String, String), Result<(), String>>;
 /// The probes of one rollout's endpoints.
 #[derive(Default)]
 pub(super) struct Probes {
-    errand: Errand<Round>,
+    task: BackgroundTask<Round>,
     next: Option<Instant>,
     streaks: BTreeMap<(String, String), (String, EndpointSeen)>,
 }
@@ -46,7 +46,7 @@ impl Probes {
 
     /// Takes a round that has come back.
     pub(super) fn collect(&mut self) {
-        if let Some(round) = self.errand.returned() {
+        if let Some(round) = self.task.returned() {
             self.count(&round);
         }
     }
@@ -56,7 +56,7 @@ impl Probes {
         &mut self,
         hub: &Hub,
         subject: &Subject,
-        sight: &Sight,
+        observed: &Observed,
         analysis: &Analysis,
         wake: &Arc<Notify>,
     ) -> Option<Instant> {
@@ -65,17 +65,17 @@ impl Probes {
             return None;
         }
         let now = Instant::now();
-        if self.errand.is_out() {
+        if self.task.is_out() {
             return None;
         }
         if let Some(next) = self.next.filter(|next| *next > now) {
             return Some(next);
         }
-        let (probes, unable) = probes(hub, subject, sight);
+        let (probes, unable) = probes(hub, subject, observed);
         let places = places(subject);
         let network = hub.network.clone();
         self.next = Some(now + AT_LEAST_EVERY.min(Duration::from_millis(analysis.interval.as_millis())));
-        self.errand.send("probes", &hub.metrics, wake, async move {
+        self.task.send("probes", &hub.metrics, wake, async move {
             let mut round = probe::round(probes, &network).await;
             round.extend(unable);
             let place = |key: &(String, String)| places.get(key).cloned().unwrap_or_default();
@@ -117,12 +117,12 @@ fn places(subject: &Subject) -> BTreeMap<(String, String), String> {
 }
 
 /// Every endpoint of every service, and those that cannot even be asked.
-fn probes(hub: &Hub, subject: &Subject, sight: &Sight) -> (Vec<(String, String, Probe)>, Unable) {
+fn probes(hub: &Hub, subject: &Subject, observed: &Observed) -> (Vec<(String, String, Probe)>, Unable) {
     let (mut probes, mut unable) = (Vec::new(), Unable::new());
     for placed in &subject.services {
         let service = &placed.spec;
         let public = service.routes.iter().find_map(|route| {
-            let found = sight.routes.get(&route::key(service, route));
+            let found = observed.routes.get(&route::key(service, route));
             public_host::of(route, found.map_or(&[], Vec::as_slice))
         });
         for (name, reach) in &placed.endpoints {

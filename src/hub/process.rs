@@ -13,7 +13,7 @@ use kube::{
 };
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::life::{Life, live};
+use super::instance::{Instance, live};
 use crate::{
     clock::Clock,
     http::{self, AddressRules, Aliases, Network},
@@ -93,7 +93,7 @@ pub async fn run(options: Options) -> Result<(), HubError> {
         }
     };
     let clock = Clock::default();
-    let life = Life {
+    let instance = Instance {
         client,
         network: Network::new(rules).with_names(names),
         name: name_of_life(&clock),
@@ -102,7 +102,7 @@ pub async fn run(options: Options) -> Result<(), HubError> {
         leader_election: options.leader_election,
         listener: Some(listener),
     };
-    live(life, stop).await
+    live(instance, stop).await
 }
 
 /// How the hub cluster is reached.
@@ -134,7 +134,7 @@ async fn own_addresses(config: &Config) -> Vec<IpAddr> {
     }
 }
 
-/// A name for this life of this process: another one never has it.
+/// A name for this instance of this process: another one never has it.
 fn name_of_life(clock: &Clock) -> String {
     let host = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "hub".to_owned());
     format!("{host}-{}-{}", std::process::id(), clock.now().as_millisecond())

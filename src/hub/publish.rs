@@ -26,7 +26,7 @@ pub(super) async fn publish(hub: &Hub, rollout: &FleetRollout, memory: &mut Memo
         let event = event(rollout, &hub.leader, transition);
         match hub.calls.create(&event).await {
             Ok(()) => tell(hub, rollout, transition),
-            // A former life of the hub announced it.
+            // A former instance of the hub announced it.
             Err(CallError::Conflict) => {}
             Err(error @ (CallError::Refused(_) | CallError::Gone)) => {
                 tracing::warn!(rollout = rollout.name_any(), %error, "an event was refused");
@@ -112,8 +112,8 @@ fn regarding(namespace: &str, name: &str, uid: &str) -> ObjectReference {
 }
 
 fn event_name(rollout: &str, uid: &str, number: &str) -> String {
-    let life: String = uid.chars().take(8).collect();
-    format!("{rollout}.{life}.{number}")
+    let instance: String = uid.chars().take(8).collect();
+    format!("{rollout}.{instance}.{number}")
 }
 
 fn cut(text: &str) -> String {

@@ -146,8 +146,9 @@ impl Placed {
 fn members(spec: &FleetRolloutSpec, status: &FleetRolloutStatus, deleting: bool) -> BTreeSet<String> {
     let declared = spec.members.iter().map(|member| &member.name);
     let run = status.run.as_ref().filter(|run| run.outcome.is_none());
-    let running =
-        run.into_iter().flat_map(|run| run.way_back.keys().chain(run.plan.iter().flat_map(|step| step.weights.keys())));
+    let running = run
+        .into_iter()
+        .flat_map(|run| run.rollback_to.keys().chain(run.plan.iter().flat_map(|step| step.weights.keys())));
     let leaving = status.primary.iter().filter(|_| deleting).flat_map(|primary| primary.keys());
     declared.chain(running).chain(leaving).cloned().collect()
 }
@@ -155,7 +156,7 @@ fn members(spec: &FleetRolloutSpec, status: &FleetRolloutStatus, deleting: bool)
 /// The members of the write before, on every route that has not confirmed the last one: it may still send requests to one
 /// that is named nowhere any more, and only who knows its objects can remove them.
 fn left_behind(status: &FleetRolloutStatus) -> impl Iterator<Item = &String> {
-    let last = status.asked.as_ref().map(|asked| asked.sequence);
+    let last = status.desired.as_ref().map(|desired| desired.sequence);
     status.routes.iter().filter(move |route| Some(route.sequence) != last).flat_map(|route| route.applied.keys())
 }
 
@@ -201,7 +202,7 @@ mod tests {
         let of = |confirmed: u64| {
             let weights = json!({"eu-1": 100});
             let status = json!({
-                "asked": {"weights": weights, "sequence": 7, "at": "2026-01-01T00:00:00Z"},
+                "desired": {"weights": weights, "sequence": 7, "at": "2026-01-01T00:00:00Z"},
                 "routes": [{"service": "shop", "route": "Ingress/public-*", "applied": {"eu-1": 100, "eu-3": 0},
                             "sequence": confirmed, "at": "2026-01-01T00:00:00Z"}]});
             let status: FleetRolloutStatus = serde_json::from_value(status).unwrap();

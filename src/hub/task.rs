@@ -10,8 +10,9 @@ use super::{
     backoff::{LEAST, wait_after},
     cache::Key,
     memory::Memory,
-    pass::{Ended, pass},
-    publish, supervise,
+    publish,
+    reconcile::{Ended, pass},
+    supervise,
 };
 use crate::api::FleetRollout;
 

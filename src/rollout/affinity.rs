@@ -32,12 +32,12 @@ pub fn at(session: &SessionAffinity, run: &str, plan: &[PlannedStep], place: usi
     plan.get(place).filter(|step| step.weights.values().filter(|weight| **weight > 0).count() > 1)?;
     let bin = |way: Way<'_>| Some(Bin { member: (*way.members.get(place)?).to_owned(), weight: way.units });
     let bins = ways(plan).into_iter().filter_map(bin).collect();
-    Some(Affinity { run: run.to_owned(), bins, ..nowhere(session) })
+    Some(Affinity { run: run.to_owned(), bins, ..without_bins(session) })
 }
 
 /// What every step of every run asks, with no bins.
 #[must_use]
-pub fn nowhere(session: &SessionAffinity) -> Affinity {
+pub fn without_bins(session: &SessionAffinity) -> Affinity {
     let (cookie_name, max_age) = (session.cookie_name.clone(), session.max_age);
     Affinity { cookie_name, max_age, run: String::new(), bins: Vec::new() }
 }
@@ -67,10 +67,10 @@ fn moved<'p>(ways: Vec<Way<'p>>, before: &Distribution, after: &'p Distribution)
         let mut leaving = lost.get(member).copied().unwrap_or(0).min(way.units);
         lost.entry(member.to_owned()).and_modify(|lost| *lost -= leaving);
         next.extend(way.on(way.units - leaving, member));
-        for (heir, gain) in &mut gained {
+        for (recipient, gain) in &mut gained {
             let taken = leaving.min(*gain);
             (leaving, *gain) = (leaving - taken, *gain - taken);
-            next.extend(way.on(taken, heir));
+            next.extend(way.on(taken, recipient));
         }
     }
     next

@@ -6,17 +6,17 @@ use jiff::Timestamp;
 
 use super::{
     distribution::weight,
+    draft::{Draft, between, canaries, later},
     input::{Input, Measured, Wanted, WantedMetric},
     judge,
-    pass::{Pass, between, canaries, later},
     plan::longest_window,
     revision::fingerprint,
     schedule,
 };
 use crate::api::{
-    Duration, Reason, Trial,
+    Duration, Reason, Steering,
     analysis::UnknownAction,
-    status::{Asked, Check, Run, Verdict},
+    status::{Check, Desired, Run, Verdict},
     strategy::OnFailure,
 };
 
@@ -29,25 +29,25 @@ const RECORD_UNCHANGED_EVERY: Duration = Duration::from_secs(600);
 #[must_use]
 pub fn due(input: &Input<'_>) -> Option<Wanted> {
     let run = live(input)?;
-    let asked = input.status.asked.as_ref()?;
-    if next_check(input, run, asked)? > input.now {
+    let desired = input.status.desired.as_ref()?;
+    if next_check(input, run, desired)? > input.now {
         return None;
     }
     let analysis = &input.spec.analysis;
-    let settled = later(asked.confirmed_at?, analysis.settle);
+    let settled = later(desired.confirmed_at?, analysis.settle);
     let evaluate_at = earlier(input.now, analysis.lag);
     let fresh = between(settled, evaluate_at);
     let windows = analysis.metrics.iter().map(|metric| {
         let full = metric.window.unwrap_or(analysis.interval);
         WantedMetric { metric: metric.name.clone(), window: full.min(fresh), whole: full <= fresh }
     });
-    let carrying = |name: &String| receives(asked, name) || weight(&run.way_back, name) > 0;
-    let tried = asked.trial.iter().flat_map(Trial::members).map(str::to_owned);
-    let weighted = run.way_back.keys().chain(asked.weights.keys()).filter(|name| carrying(name)).cloned();
+    let carrying = |name: &String| receives(desired, name) || weight(&run.rollback_to, name) > 0;
+    let tried = desired.steering.iter().flat_map(Steering::members).map(str::to_owned);
+    let weighted = run.rollback_to.keys().chain(desired.weights.keys()).filter(|name| carrying(name)).cloned();
     let members: BTreeSet<String> = weighted.chain(tried).collect();
     Some(Wanted {
         at: input.now,
-        sequence: asked.sequence,
+        sequence: desired.sequence,
         evaluate_at,
         windows: windows.collect(),
         services: run.pinned.services.iter().map(|service| service.name.clone()).collect(),
@@ -62,16 +62,16 @@ fn live<'a>(input: &Input<'a>) -> Option<&'a Run> {
     input.status.run.as_ref().filter(judged).filter(|_| ours && !input.deleting && !input.spec.suspend)
 }
 
-/// Something is being proven: not before the first step, not on the way back, and not once it was promoted.
+/// Something is being proven: not before the first step, not during a rollback, and not once it was promoted.
 const fn is_judged(run: &Run) -> bool {
-    run.retreat.is_none() && run.step > 0 && run.promoting_since.is_none()
+    run.rollback.is_none() && run.step > 0 && run.promoting_since.is_none()
 }
 
 /// When the next round is due; `None` while the weights are not confirmed. A round of the future is none: the clock was
 /// set back, and nothing would be measured until that time has come.
-fn next_check(input: &Input<'_>, run: &Run, asked: &Asked) -> Option<Timestamp> {
+fn next_check(input: &Input<'_>, run: &Run, desired: &Desired) -> Option<Timestamp> {
     let analysis = &input.spec.analysis;
-    let settled = later(asked.confirmed_at?, analysis.settle);
+    let settled = later(desired.confirmed_at?, analysis.settle);
     let first = later(later(settled, analysis.lag), SHORTEST);
     let past = |at: &Timestamp| *at <= input.now;
     let last = run.check.as_ref().map(|check| check.at).filter(past).max(input.measured_at.filter(past));
@@ -84,58 +84,58 @@ fn earlier(at: Timestamp, time: Duration) -> Timestamp {
 }
 
 /// Judges measurements that have arrived, and draws the consequences: bake, deadline, hold or rollback.
-pub(super) fn consume(pass: &mut Pass<'_>) {
-    wake_for_next(pass);
-    let input = pass.input;
-    let Some(measured) = input.seen.measured.as_ref().filter(|measured| is_about_present_weights(pass, measured))
+pub(super) fn consume(draft: &mut Draft<'_>) {
+    wake_for_next(draft);
+    let input = draft.input;
+    let Some(measured) = input.seen.measured.as_ref().filter(|measured| is_about_present_weights(draft, measured))
     else {
         return;
     };
-    let (Some(run), Some(asked)) = (pass.run().cloned(), pass.status.asked.clone()) else { return };
-    let judged = judge::judge(&run, &asked, &input.spec.analysis, measured);
-    pass.passes_now = judged.verdict == Verdict::Pass;
-    note_analysis(pass);
-    account(pass, &judged);
-    record(pass, &run, judged.clone());
-    wake_for_next(pass);
-    draw_consequences(pass, &judged);
+    let (Some(run), Some(desired)) = (draft.run().cloned(), draft.status.desired.clone()) else { return };
+    let judged = judge::judge(&run, &desired, &input.spec.analysis, measured);
+    draft.passes_now = judged.verdict == Verdict::Pass;
+    note_analysis(draft);
+    account(draft, &judged);
+    record(draft, &run, judged.clone());
+    wake_for_next(draft);
+    draw_consequences(draft, &judged);
 }
 
 /// The analysis is live, so that a broken query can be repaired in mid-run; that is told.
-fn note_analysis(pass: &mut Pass<'_>) {
-    let now = fingerprint(&pass.input.spec.analysis);
-    let Some(run) = pass.run_mut() else { return };
+fn note_analysis(draft: &mut Draft<'_>) {
+    let now = fingerprint(&draft.input.spec.analysis);
+    let Some(run) = draft.run_mut() else { return };
     let changed = run.analysis.replace(now.clone()).is_some_and(|before| before != now);
     if changed {
-        pass.tell(false, Reason::AnalysisChanged, "the analysis was changed; checks go by the new one from now on");
+        draft.tell(false, Reason::AnalysisChanged, "the analysis was changed; checks go by the new one from now on");
     }
 }
 
-fn is_about_present_weights(pass: &Pass<'_>, measured: &Measured) -> bool {
-    let asked = pass.status.asked.as_ref().filter(|asked| asked.confirmed_at.is_some());
+fn is_about_present_weights(draft: &Draft<'_>, measured: &Measured) -> bool {
+    let desired = draft.status.desired.as_ref().filter(|desired| desired.confirmed_at.is_some());
     let newer =
-        pass.run().is_some_and(|run| is_judged(run) && run.check.as_ref().is_none_or(|check| check.at < measured.at));
-    newer && asked.is_some_and(|asked| asked.sequence == measured.sequence)
+        draft.run().is_some_and(|run| is_judged(run) && run.check.as_ref().is_none_or(|check| check.at < measured.at));
+    newer && desired.is_some_and(|desired| desired.sequence == measured.sequence)
 }
 
-pub(super) fn wake_for_next(pass: &mut Pass<'_>) {
-    let input = pass.input;
-    let (Some(run), Some(asked)) = (pass.run(), &pass.status.asked) else { return };
+pub(super) fn wake_for_next(draft: &mut Draft<'_>) {
+    let input = draft.input;
+    let (Some(run), Some(desired)) = (draft.run(), &draft.status.desired) else { return };
     let judged = is_judged(run);
-    let next = next_check(input, run, asked).filter(|_| judged);
+    let next = next_check(input, run, desired).filter(|_| judged);
     if let Some(at) = next {
-        pass.wake_at(at);
+        draft.wake_at(at);
     }
 }
 
 /// Bake grows with passing checks, stands still while Unknown, and starts at zero after a Fail. The deadline's clock
 /// counts only checks that were known while nothing else stood in the way.
-fn account(pass: &mut Pass<'_>, judged: &Check) {
-    let analysis = &pass.input.spec.analysis;
-    let stopped = pass.input.spec.paused || schedule::stood_in_the_way(&pass.status);
+fn account(draft: &mut Draft<'_>, judged: &Check) {
+    let analysis = &draft.input.spec.analysis;
+    let stopped = draft.input.spec.paused || schedule::stood_in_the_way(&draft.status);
     // A gap without checks, such as a hub that was down, is no evidence: a check vouches for its windows only.
     let vouched = longest_window(analysis).saturating_add(analysis.lag).saturating_add(analysis.interval);
-    let Some(run) = pass.run_mut() else { return };
+    let Some(run) = draft.run_mut() else { return };
     let since = run.baked_until.unwrap_or(judged.at);
     let elapsed = between(since, judged.at).min(vouched);
     let waited = run.waiting_since.is_some() || run.pause.is_some() || run.hold.is_some() || stopped;
@@ -154,8 +154,8 @@ fn account(pass: &mut Pass<'_>, judged: &Check) {
 }
 
 /// Keeps the judgement, unless a person or the schedule is waited for and it says nothing new.
-fn record(pass: &mut Pass<'_>, before: &Run, judged: Check) {
-    let scheduled = schedule::stood_in_the_way(&pass.status);
+fn record(draft: &mut Draft<'_>, before: &Run, judged: Check) {
+    let scheduled = schedule::stood_in_the_way(&draft.status);
     let resting = before.waiting_since.is_some() || before.soaking_since.is_some() || scheduled;
     let old =
         before.check.as_ref().filter(|old| resting && old.verdict == judged.verdict && old.reason == judged.reason);
@@ -163,7 +163,7 @@ fn record(pass: &mut Pass<'_>, before: &Run, judged: Check) {
         between(old.at, judged.at) < RECORD_UNCHANGED_EVERY
             && judged.metrics.iter().zip(&old.metrics).all(|(new, old)| says_the_same(new, old))
     });
-    let Some(run) = pass.run_mut() else { return };
+    let Some(run) = draft.run_mut() else { return };
     if unchanged {
         (run.baked, run.passes) = (before.baked, before.passes);
         (run.baked_until, run.deadline_used) = (before.baked_until, before.deadline_used);
@@ -177,12 +177,12 @@ fn says_the_same(new: &crate::api::status::MetricCheck, old: &crate::api::status
     new.verdict == old.verdict && (new.recent == old.recent || !new.recent.contains('F'))
 }
 
-fn draw_consequences(pass: &mut Pass<'_>, judged: &Check) {
-    let spec = pass.input.spec;
+fn draw_consequences(draft: &mut Draft<'_>, judged: &Check) {
+    let spec = draft.input.spec;
     let analysis = &spec.analysis;
     let guard = judged.metrics.iter().find(|metric| metric.reason == Reason::GuardBreached);
     if let Some(metric) = guard {
-        pass.retreat(Reason::GuardBreached, metric.message.clone(), false);
+        draft.roll_back(Reason::GuardBreached, metric.message.clone(), false);
         return;
     }
     let failures = |recent: &str| recent.bytes().filter(|mark| *mark == b'F').count();
@@ -195,23 +195,23 @@ fn draw_consequences(pass: &mut Pass<'_>, judged: &Check) {
             metric.recent.len(),
             metric.message
         );
-        fail(pass, Reason::ChecksFailed, message);
+        fail(draft, Reason::ChecksFailed, message);
         return;
     }
     if judged.unknown_in_a_row >= analysis.unknown.limit && analysis.unknown.action == UnknownAction::Rollback {
         fail(
-            pass,
+            draft,
             Reason::UnknownLimit,
             format!("{} checks in a row were Unknown; {}", judged.unknown_in_a_row, judged.message),
         );
         return;
     }
-    let used = pass.run().map(|run| (run.deadline_used, run.pinned.strategy.progress_deadline));
+    let used = draft.run().map(|run| (run.deadline_used, run.pinned.strategy.progress_deadline));
     if let Some((used, Some(deadline))) =
         used.filter(|(used, deadline)| deadline.is_some_and(|deadline| *used > deadline))
     {
         fail(
-            pass,
+            draft,
             Reason::ProgressDeadlineExceeded,
             format!("the run took {used} of {deadline} in which nothing but checks stood in the way"),
         );
@@ -219,24 +219,24 @@ fn draw_consequences(pass: &mut Pass<'_>, judged: &Check) {
 }
 
 /// What a failure does is the strategy's choice.
-fn fail(pass: &mut Pass<'_>, reason: Reason, message: String) {
-    let Some(run) = pass.run() else { return };
+fn fail(draft: &mut Draft<'_>, reason: Reason, message: String) {
+    let Some(run) = draft.run() else { return };
     match (run.pinned.strategy.on_failure, &run.hold) {
-        (OnFailure::Rollback, _) => pass.retreat(reason, message, false),
+        (OnFailure::Rollback, _) => draft.roll_back(reason, message, false),
         (OnFailure::Hold, None) => {
-            pass.hold(Reason::FailureHeld, format!("{message}; onFailure is Hold: cutover retry or abort"));
+            draft.hold(Reason::FailureHeld, format!("{message}; onFailure is Hold: cutover retry or abort"));
         }
         (OnFailure::Hold, Some(_)) => {}
     }
 }
 
 /// The members that are judged now.
-pub(super) fn judged_members(run: &Run, asked: &Asked) -> Vec<String> {
-    canaries(run).into_iter().filter(|name| receives(asked, name)).collect()
+pub(super) fn judged_members(run: &Run, desired: &Desired) -> Vec<String> {
+    canaries(run).into_iter().filter(|name| receives(desired, name)).collect()
 }
 
 /// Requests reach this member, by weight or beside it.
-fn receives(asked: &Asked, name: &str) -> bool {
-    let tried = asked.trial.iter().flat_map(Trial::members).any(|member| member == name);
-    tried || weight(&asked.weights, name) > 0
+fn receives(desired: &Desired, name: &str) -> bool {
+    let tried = desired.steering.iter().flat_map(Steering::members).any(|member| member == name);
+    tried || weight(&desired.weights, name) > 0
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::input::RouteKey;
-use crate::api::{Affinity, DeletionPolicy, Distribution, FleetRolloutStatus, Trial, status::Answer};
+use crate::api::{Affinity, DeletionPolicy, Distribution, FleetRolloutStatus, Steering, status::Answer};
 
 /// The answer of [`super::decide`].
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +35,7 @@ pub enum Action {
         /// The weights to try.
         weights: Distribution,
         /// The requests that reach canaries whatever the weights.
-        trial: Option<Trial>,
+        steering: Option<Steering>,
         /// Where users are kept.
         affinity: Option<Affinity>,
     },
@@ -46,7 +46,7 @@ pub enum Action {
         /// The weights.
         weights: Distribution,
         /// The requests that reach canaries whatever the weights.
-        trial: Option<Trial>,
+        steering: Option<Steering>,
         /// Where users are kept.
         affinity: Option<Affinity>,
         /// The run, for the mark.

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
+    draft::Draft,
     input::{DependencySeen, Problem},
-    pass::Pass,
 };
 use crate::api::{FleetRollout, Phase, Reason, status::ConditionStatus};
 
@@ -56,10 +56,10 @@ pub fn cycle(name: &str, first: &str, of: &dyn Fn(&str) -> Vec<String>) -> Optio
 }
 
 /// The first rollout that is waited for, or waited for in vain.
-pub(super) fn unmet(pass: &Pass<'_>) -> Option<Problem> {
-    pass.input.spec.depends_on.iter().find_map(|dependency| {
+pub(super) fn unmet(draft: &Draft<'_>) -> Option<Problem> {
+    draft.input.spec.depends_on.iter().find_map(|dependency| {
         let name = &dependency.name;
-        let (reason, message) = match pass.input.seen.dependencies.get(name) {
+        let (reason, message) = match draft.input.seen.dependencies.get(name) {
             Some(DependencySeen::AtRest) => return None,
             None => (Reason::WaitingForDependency, format!("FleetRollout {name} has not been looked at yet")),
             Some(DependencySeen::NotYet(stands)) => (

@@ -90,14 +90,14 @@ pub fn project(
     let living = |name: &str| !dead.contains(name);
     let taken = sum(&filtered(intended, |name| !living(name)));
     let primaries = filtered(primary, living);
-    let heirs =
+    let recipients =
         if sum(&primaries) > 0 { primaries } else { filtered(intended, |name| living(name) && proven.contains(name)) };
-    if taken > 0 && sum(&heirs) == 0 {
+    if taken > 0 && sum(&recipients) == 0 {
         return None;
     }
     let mut projected: Distribution =
         intended.iter().map(|(name, weight)| (name.clone(), if living(name) { *weight } else { 0 })).collect();
-    for (name, extra) in apportion(taken, &heirs) {
+    for (name, extra) in apportion(taken, &recipients) {
         *projected.entry(name).or_default() += extra;
     }
     Some(projected)

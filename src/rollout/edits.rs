@@ -1,12 +1,12 @@
 //! Edits of live routes by somebody else, judged against the last confirmed weights.
 
 use super::{
+    draft::{Draft, above, between, canaries, in_words},
     input::{LiveRoute, RouteKey},
-    pass::{Pass, above, between, canaries, in_words},
     revision::same,
 };
 use crate::api::{
-    Distribution, Duration, Reason, Trial,
+    Distribution, Duration, Reason, Steering,
     status::{RouteStatus, Stop},
 };
 
@@ -24,76 +24,80 @@ struct Edit<'a> {
 }
 
 /// Obeys an edit that only lowers canaries; puts back one that raises any. Outside a run edits are only told.
-pub(super) fn obey_or_put_back(pass: &mut Pass<'_>) {
-    if pass.run().is_some_and(|run| run.retreat.is_none() && run.pause.as_ref().is_some_and(Stop::is_by_foreign_edit)) {
-        pass.hands_off = true;
+pub(super) fn obey_or_put_back(draft: &mut Draft<'_>) {
+    if draft.run().is_some_and(|run| run.rollback.is_none() && run.pause.as_ref().is_some_and(Stop::is_by_foreign_edit))
+    {
+        draft.hands_off = true;
     }
-    let Some(edit) = first_edit(pass) else { return };
-    let Some(run) = pass.run() else { return };
-    if run.retreat.is_some() {
-        put_back_in_retreat(pass, &edit);
+    let Some(edit) = first_edit(draft) else { return };
+    let Some(run) = draft.run() else { return };
+    if run.rollback.is_some() {
+        put_back_in_rollback(draft, &edit);
         return;
     }
     let canaries = canaries(run);
-    let tried = tried_unasked(pass, edit.live);
+    let tried = tried_unasked(draft, edit.live);
     let raised =
         above(&edit.live.weights, &edit.expected).into_iter().chain(tried).find(|name| canaries.contains(name));
-    let deed = raised.map(|member| format!("raised {member}")).or_else(|| users_moved(pass, &edit));
+    let deed = raised.map(|member| format!("raised {member}")).or_else(|| users_moved(draft, &edit));
     match deed {
         // The write that puts it back is on its way, and the edit was counted when that was decided.
-        Some(_) if is_being_written(pass, edit.key) => {}
-        Some(deed) => put_back(pass, &edit, &deed),
-        None => obey(pass, &edit),
+        Some(_) if is_being_written(draft, edit.key) => {}
+        Some(deed) => put_back(draft, &edit, &deed),
+        None => obey(draft, &edit),
     }
 }
 
 /// The weights are as they were, but users are not kept where they were asked to be: that may raise anybody.
-fn users_moved(pass: &Pass<'_>, edit: &Edit<'_>) -> Option<String> {
-    let asked = pass.status.asked.as_ref().filter(|asked| pass.written(edit.live, asked))?;
-    let moved = same(&edit.live.weights, &edit.expected) && edit.live.affinity != asked.affinity;
+fn users_moved(draft: &Draft<'_>, edit: &Edit<'_>) -> Option<String> {
+    let desired = draft.status.desired.as_ref().filter(|desired| draft.written(edit.live, desired))?;
+    let moved = same(&edit.live.weights, &edit.expected) && edit.live.affinity != desired.affinity;
     moved.then(|| "changed the rules that keep users where they are".to_owned())
 }
 
 /// The members that a route tries with requests, where what is asked does not say so.
-fn tried_unasked(pass: &Pass<'_>, live: &LiveRoute) -> Vec<String> {
-    let asked = pass.status.asked.as_ref().filter(|asked| pass.written(live, asked));
-    let trial = live.trial.iter().filter(|_| asked.is_some_and(|asked| live.trial != asked.trial));
-    trial.flat_map(Trial::members).map(str::to_owned).collect()
+fn tried_unasked(draft: &Draft<'_>, live: &LiveRoute) -> Vec<String> {
+    let desired = draft.status.desired.as_ref().filter(|desired| draft.written(live, desired));
+    let steering = live.steering.iter().filter(|_| desired.is_some_and(|desired| live.steering != desired.steering));
+    steering.flat_map(Steering::members).map(str::to_owned).collect()
 }
 
 /// A later decision than the one that the route was confirmed to show is still to be written.
-fn is_being_written(pass: &Pass<'_>, key: &RouteKey) -> bool {
-    let confirmed = known(pass, key).map_or(0, |route| route.sequence);
-    pass.status.asked.as_ref().is_some_and(|asked| asked.sequence > confirmed)
+fn is_being_written(draft: &Draft<'_>, key: &RouteKey) -> bool {
+    let confirmed = known(draft, key).map_or(0, |route| route.sequence);
+    draft.status.desired.as_ref().is_some_and(|desired| desired.sequence > confirmed)
 }
 
-fn known<'a>(pass: &'a Pass<'_>, key: &RouteKey) -> Option<&'a RouteStatus> {
-    pass.status.routes.iter().find(|route| route.service == key.service && route.route == key.route)
+fn known<'a>(draft: &'a Draft<'_>, key: &RouteKey) -> Option<&'a RouteStatus> {
+    draft.status.routes.iter().find(|route| route.service == key.service && route.route == key.route)
 }
 
 /// The first route that does not show what the write that it carries the mark of had set.
-fn first_edit<'a>(pass: &Pass<'a>) -> Option<Edit<'a>> {
-    pass.live_routes().find_map(|(key, live)| {
-        let expected = expected(pass, key, live)?;
-        let asked =
-            pass.status.asked.as_ref().filter(|asked| asked.confirmed_at.is_some() && pass.written(live, asked));
+fn first_edit<'a>(draft: &Draft<'a>) -> Option<Edit<'a>> {
+    draft.live_routes().find_map(|(key, live)| {
+        let expected = expected(draft, key, live)?;
+        let desired = draft
+            .status
+            .desired
+            .as_ref()
+            .filter(|desired| desired.confirmed_at.is_some() && draft.written(live, desired));
         let edited = !same(&live.weights, &expected)
-            || asked.is_some_and(|asked| live.trial != asked.trial || live.affinity != asked.affinity);
+            || desired.is_some_and(|desired| live.steering != desired.steering || live.affinity != desired.affinity);
         edited.then_some(Edit { key, live, expected })
     })
 }
 
 /// What the last write to a route that is known to have arrived had set.
-fn expected(pass: &Pass<'_>, key: &RouteKey, live: &LiveRoute) -> Option<Distribution> {
-    let asked = pass.status.asked.as_ref().filter(|asked| pass.written(live, asked));
+fn expected(draft: &Draft<'_>, key: &RouteKey, live: &LiveRoute) -> Option<Distribution> {
+    let desired = draft.status.desired.as_ref().filter(|desired| draft.written(live, desired));
     let confirmed =
-        known(pass, key).filter(|route| live.mark.as_ref().is_none_or(|mark| mark.sequence == route.sequence));
-    asked.map(|asked| &asked.weights).or(confirmed.map(|route| &route.applied)).cloned()
+        known(draft, key).filter(|route| live.mark.as_ref().is_none_or(|mark| mark.sequence == route.sequence));
+    desired.map(|desired| &desired.weights).or(confirmed.map(|route| &route.applied)).cloned()
 }
 
 /// The message about a route that was edited outside a run.
-pub(super) fn drift(pass: &Pass<'_>) -> Option<String> {
-    let edit = first_edit(pass)?;
+pub(super) fn drift(draft: &Draft<'_>) -> Option<String> {
+    let edit = first_edit(draft)?;
     Some(format!(
         "{} shows {} (changed by {}), not {}; put it back, or take it as the primary: cutover adopt",
         edit.key,
@@ -107,55 +111,55 @@ fn editor<'a>(edit: &Edit<'a>) -> &'a str {
     edit.live.editor.as_deref().unwrap_or("an unknown field manager")
 }
 
-fn obey(pass: &mut Pass<'_>, edit: &Edit<'_>) {
-    pass.hands_off = true;
+fn obey(draft: &mut Draft<'_>, edit: &Edit<'_>) {
+    draft.hands_off = true;
     let message = format!(
         "{} set {} to {}; cutover resume writes the step's weights again",
         editor(edit),
         edit.key,
         in_words(&edit.live.weights)
     );
-    let at = pass.now();
-    let Some(run) = pass.run_mut() else { return };
+    let at = draft.now();
+    let Some(run) = draft.run_mut() else { return };
     if run.pause.as_ref().is_some_and(Stop::is_by_foreign_edit) {
         return;
     }
     run.pause = Some(Stop { reason: Reason::PausedByForeignEdit, message: message.clone(), at });
-    pass.tell(true, Reason::PausedByForeignEdit, message);
+    draft.tell(true, Reason::PausedByForeignEdit, message);
 }
 
-fn put_back(pass: &mut Pass<'_>, edit: &Edit<'_>, deed: &str) {
-    let now = pass.now();
-    let Some(run) = pass.run_mut() else { return };
+fn put_back(draft: &mut Draft<'_>, edit: &Edit<'_>, deed: &str) {
+    let now = draft.now();
+    let Some(run) = draft.run_mut() else { return };
     if run.hold.as_ref().is_some_and(|hold| hold.reason == Reason::ForeignEditsRepeat) {
-        pass.hands_off = true;
+        draft.hands_off = true;
         return;
     }
     run.put_back.retain(|at| between(*at, now) < REMEMBERED);
     let repeats = run.put_back.len() >= PUT_BACK_MOST;
     let message = format!("{} {deed} on {} ({})", editor(edit), edit.key, in_words(&edit.live.weights));
     if repeats {
-        pass.hands_off = true;
-        pass.hold(
+        draft.hands_off = true;
+        draft.hold(
             Reason::ForeignEditsRepeat,
             format!("{message} for the third time within an hour; end that, then cutover retry or abort"),
         );
         return;
     }
     run.put_back.push(now);
-    pass.tell(true, Reason::ForeignEditPutBack, format!("{message}; put back"));
-    pass.hands_off = false;
-    pass.ask_anew();
+    draft.tell(true, Reason::ForeignEditPutBack, format!("{message}; put back"));
+    draft.hands_off = false;
+    draft.renew_desired();
 }
 
-fn put_back_in_retreat(pass: &mut Pass<'_>, edit: &Edit<'_>) {
-    let Some(asked) = &pass.status.asked else { return };
+fn put_back_in_rollback(draft: &mut Draft<'_>, edit: &Edit<'_>) {
+    let Some(desired) = &draft.status.desired else { return };
     // Where our write has not arrived yet it will overwrite the edit anyway.
-    let arrived = pass.written(edit.live, asked) || edit.live.mark.is_none();
-    if arrived && between(asked.at, pass.now()) >= PUT_BACK_EVERY {
-        pass.ask_anew();
+    let arrived = draft.written(edit.live, desired) || edit.live.mark.is_none();
+    if arrived && between(desired.at, draft.now()) >= PUT_BACK_EVERY {
+        draft.renew_desired();
     } else if arrived {
-        let again = super::pass::later(asked.at, PUT_BACK_EVERY);
-        pass.wake_at(again);
+        let again = super::draft::later(desired.at, PUT_BACK_EVERY);
+        draft.wake_at(again);
     }
 }

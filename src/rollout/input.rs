@@ -6,13 +6,13 @@ use jiff::Timestamp;
 
 use crate::api::{
     Affinity, Distribution, Duration, FleetRolloutSpec, FleetRolloutStatus, Reason, RolloutRequestSpec, ServiceCopy,
-    Trial,
+    Steering,
 };
 
 /// All that [`super::decide`] may know.
 #[derive(Clone, Debug)]
 pub struct Input<'a> {
-    /// The time of this pass, in whole milliseconds.
+    /// The time of this draft, in whole milliseconds.
     pub now: Timestamp,
     /// UID of the hub cluster's namespace kube-system.
     pub hub: &'a str,
@@ -117,7 +117,7 @@ pub struct LiveRoute {
     /// It shows them only nearly: somebody wrote weights that are no whole units of the total.
     pub uneven: bool,
     /// The requests that reach canaries whatever the weights.
-    pub trial: Option<Trial>,
+    pub steering: Option<Steering>,
     /// Where users are kept.
     pub affinity: Option<Affinity>,
     /// The mark of the last write to this rollout's rules.
@@ -259,7 +259,7 @@ pub enum Sample {
 /// A round of measurements that [`super::due`] wants.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
-    /// The `now` of the pass.
+    /// The `now` of the draft.
     pub at: Timestamp,
     /// The sequence of the weights that are asked now.
     pub sequence: u64,

@@ -8,22 +8,22 @@ pub mod decision;
 mod deletion;
 pub mod dependencies;
 pub mod distribution;
+mod draft;
 mod edits;
 mod gates;
 mod health;
 pub mod input;
 mod judge;
 pub mod merge;
-mod pass;
 pub mod plan;
 mod promotion;
 pub mod ramp;
 mod report;
 mod requests;
 mod revision;
+mod routes;
 mod run;
 mod schedule;
-mod sight;
 mod start;
 mod target;
 pub mod windows;
@@ -36,7 +36,7 @@ pub use revision::{declared, revision, same};
 use std::collections::BTreeMap;
 
 use crate::api::{CANARY, FleetRolloutSpec, FleetRolloutStatus, PRIMARY, Phase, Reason, ServiceCopy, ServiceSpec};
-use pass::{Pass, Standing};
+use draft::{Draft, Standing};
 
 /// Decides what to do next. Total and deterministic: the same input gives the same decision, byte for byte.
 ///
@@ -45,45 +45,45 @@ use pass::{Pass, Standing};
 /// weight before it (or, for the first step, on good probes).
 #[must_use]
 pub fn decide(input: &Input<'_>) -> Decision {
-    let mut pass = Pass::new(input);
-    pass.hands_off = sight::unread(&pass);
-    if !pass.hands_off {
-        let standing = flow(&mut pass);
-        report::write(&mut pass, &standing);
+    let mut draft = Draft::new(input);
+    draft.hands_off = routes::unread(&draft);
+    if !draft.hands_off {
+        let standing = flow(&mut draft);
+        report::write(&mut draft, &standing);
     }
-    pass.finish()
+    draft.finish()
 }
 
 /// All control flow of a decision: the first thing that stands in the way decides where the rollout stands.
-fn flow(pass: &mut Pass<'_>) -> Standing {
-    if pass.input.deleting {
-        return deletion::proceed(pass);
+fn flow(draft: &mut Draft<'_>) -> Standing {
+    if draft.input.deleting {
+        return deletion::proceed(draft);
     }
-    if pass.input.spec.suspend {
-        pass.hands_off = true;
+    if draft.input.spec.suspend {
+        draft.hands_off = true;
         return Standing::new(
             Phase::Paused,
             Reason::Suspended,
             "spec.suspend is true: nothing is written, rollback included",
         );
     }
-    pass.want_finalizer();
-    requests::adopt(pass);
-    if let Some(problem) = sight::ownership(pass) {
-        return requests::refuse_all(pass, Standing::held(problem));
+    draft.want_finalizer();
+    requests::adopt(draft);
+    if let Some(problem) = routes::ownership(draft) {
+        return requests::refuse_all(draft, Standing::held(problem));
     }
-    sight::forget_the_future(pass);
-    sight::take_over(pass);
-    if let Some(problem) = sight::first_sight(pass) {
-        return requests::refuse_all(pass, Standing::initializing(problem));
+    routes::forget_the_future(draft);
+    routes::take_over(draft);
+    if let Some(problem) = routes::initialize(draft) {
+        return requests::refuse_all(draft, Standing::initializing(problem));
     }
-    sight::confirm(pass);
-    edits::obey_or_put_back(pass);
-    requests::apply(pass);
-    health::watch(pass);
-    checks::consume(pass);
-    let standing = run::advance(pass);
-    pass.ask_for_intended();
+    routes::confirm(draft);
+    edits::obey_or_put_back(draft);
+    requests::apply(draft);
+    health::watch(draft);
+    checks::consume(draft);
+    let standing = run::advance(draft);
+    draft.update_desired();
     standing
 }
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt};
 
 use super::distribution::{apportion, between, differences, sum, weight};
 use crate::api::{
-    Analysis, Distribution, Duration, Matched, Mirrored, Progress, Strategy, Trial,
+    Analysis, Distribution, Duration, Matched, Mirrored, Progress, Steering, Strategy,
     status::PlannedStep,
     strategy::{Step, Wait},
 };
@@ -124,8 +124,8 @@ pub fn plan(
                 let others = target.keys().filter(|name| !before.contains_key(*name)).cloned().collect::<Vec<_>>();
                 before.extend(others.into_iter().map(|name| (name, 0)));
                 let ends = group.members.iter().map(|name| ((*name).to_owned(), weight(target, name)));
-                let trial = Some(trial(step, &ends.collect(), total));
-                steps.push(PlannedStep { trial, ..planned(group.name, step, strategy.bake, before) });
+                let steering = Some(steering(step, &ends.collect(), total));
+                steps.push(PlannedStep { steering, ..planned(group.name, step, strategy.bake, before) });
                 continue;
             };
             let weights = between(start, target, &finished, &group.members, progress);
@@ -205,13 +205,13 @@ pub fn least_time(steps: &[PlannedStep], analysis: &Analysis) -> Duration {
     })
 }
 
-/// A step with these weights and no trial.
+/// A step with these weights and no steering.
 pub(super) fn planned(stage: &str, step: &Step, bake: Duration, weights: Distribution) -> PlannedStep {
     PlannedStep {
         stage: stage.to_owned(),
         progress: step.progress,
         weights,
-        trial: None,
+        steering: None,
         iterations: step.iterations,
         bake: step.bake.unwrap_or(if step.iterations.is_some() { Duration::ZERO } else { bake }),
         wait: step.wait,
@@ -222,10 +222,12 @@ pub(super) fn planned(stage: &str, step: &Step, bake: Duration, weights: Distrib
 /// What a step tries the members with that end at these weights. Matching requests are divided among them as all requests
 /// will be in the end; of copies each has its own.
 #[must_use]
-pub fn trial(step: &Step, ends: &Distribution, total: u32) -> Trial {
+pub fn steering(step: &Step, ends: &Distribution, total: u32) -> Steering {
     match step.mirror {
-        Some(mirror) => Trial::Mirrored(Mirrored { members: ends.keys().cloned().collect(), percent: mirror.percent }),
-        None => Trial::Matched(Matched { matches: step.matches.clone(), weights: apportion(total, ends) }),
+        Some(mirror) => {
+            Steering::Mirrored(Mirrored { members: ends.keys().cloned().collect(), percent: mirror.percent })
+        }
+        None => Steering::Matched(Matched { matches: step.matches.clone(), weights: apportion(total, ends) }),
     }
 }
 

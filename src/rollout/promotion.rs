@@ -1,12 +1,12 @@
-//! Service mode: first sight of the Services, a revision that changes in mid-run, and the copy of what passed.
+//! Service mode: initialization of the Services, a revision that changes in mid-run, and the copy of what passed.
 
 use super::{
     distribution::weight,
+    draft::{Draft, Standing, in_words, later},
     gates, health,
     input::Problem,
-    pass::{Pass, Standing, in_words, later},
     ramp::split,
-    sight,
+    routes,
     target::{Target, target},
 };
 use jiff::Timestamp;
@@ -17,64 +17,64 @@ use crate::api::{
 };
 
 /// The Services as they are count as what passed last: the copies are made, and nothing is moved.
-pub(super) fn first_sight(pass: &mut Pass<'_>) -> Option<Problem> {
-    if pass.status.promoted.is_none() {
-        let Target { revision, services, .. } = match target(pass) {
+pub(super) fn initialize(draft: &mut Draft<'_>) -> Option<Problem> {
+    if draft.status.promoted.is_none() {
+        let Target { revision, services, .. } = match target(draft) {
             Ok(target) => target,
             Err(problem) => return Some(problem),
         };
-        if let Some(problem) = sight::unusable_members(pass) {
+        if let Some(problem) = routes::unusable_members(draft) {
             return Some(problem);
         }
-        pass.status.promoted = Some(Promoted { revision, services, made_at: None });
-        let now = pass.now();
-        pass.wake_at(now);
+        draft.status.promoted = Some(Promoted { revision, services, made_at: None });
+        let now = draft.now();
+        draft.wake_at(now);
         return Some(Problem::new(Reason::BackendNotReady, "the Services of primary and canary are made"));
     }
-    let primary = split(0, pass.input.spec.weight_total);
-    if let Some(problem) = pass.input.seen.refused.clone() {
+    let primary = split(0, draft.input.spec.weight_total);
+    if let Some(problem) = draft.input.seen.refused.clone() {
         return Some(problem);
     }
-    if let Some(problem) = health::backends_not_ready(pass, &both()).or_else(|| not_known_yet(pass)) {
+    if let Some(problem) = health::backends_not_ready(draft, &both()).or_else(|| not_known_yet(draft)) {
         return Some(problem);
     }
-    match sight::seen_distribution(pass) {
+    match routes::seen_distribution(draft) {
         Err(problem) => return Some(problem),
         Ok(Some(live)) if !super::same(&live, &primary) => {
             let message = format!(
                 "the routes show {}; bring them to Service {} or to its primary before the first run",
                 in_words(&live),
-                pass.input.spec.services.first().map_or("", |service| service.name.as_str())
+                draft.input.spec.services.first().map_or("", |service| service.name.as_str())
             );
             return Some(Problem::new(Reason::PrimaryDiffers, message));
         }
         Ok(_) => {}
     }
-    pass.status.primary = Some(primary);
+    draft.status.primary = Some(primary);
     // A route that names the user's own Service would send everybody after it when that changes.
-    pass.ask_anew();
+    draft.renew_desired();
     None
 }
 
 /// A Service that was just made has no addresses yet where its selector finds them, and the data plane must learn of it.
-fn not_known_yet(pass: &mut Pass<'_>) -> Option<Problem> {
-    let now = pass.now();
-    let made_at = *pass.status.promoted.as_mut()?.made_at.get_or_insert(now);
-    let known_at = later(made_at, pass.input.spec.analysis.settle);
+fn not_known_yet(draft: &mut Draft<'_>) -> Option<Problem> {
+    let now = draft.now();
+    let made_at = *draft.status.promoted.as_mut()?.made_at.get_or_insert(now);
+    let known_at = later(made_at, draft.input.spec.analysis.settle);
     if now >= known_at {
         return None;
     }
-    pass.wake_at(known_at);
+    draft.wake_at(known_at);
     let message = format!("the data plane learns of the Services of primary and canary, until {known_at:.0}");
     Some(Problem::new(Reason::Settling, message))
 }
 
 /// The routes must be led to the primary before a Service may change.
-pub(super) fn not_led_yet(pass: &Pass<'_>) -> Option<Standing> {
-    if pass.status.asked.is_some() && pass.confirmed_everywhere() {
+pub(super) fn not_led_yet(draft: &Draft<'_>) -> Option<Standing> {
+    if draft.status.desired.is_some() && draft.confirmed_everywhere() {
         return None;
     }
-    let late = if pass.is_late() { format!(":{}", gates::unconfirmed_in_words(pass)) } else { String::new() };
+    let late = if draft.is_late() { format!(":{}", gates::unconfirmed_in_words(draft)) } else { String::new() };
     let message =
         "the routes are led to the primary, which leads where the Service does; change no Service before that";
     Some(Standing::new(Phase::Initializing, Reason::Confirming, format!("{message}{late}")))
@@ -85,20 +85,20 @@ fn both() -> Vec<String> {
 }
 
 /// At rest the copies are kept as they were made.
-pub(super) fn keep_copies(pass: &mut Pass<'_>) -> Option<Problem> {
-    health::backends_not_ready(pass, &both())
+pub(super) fn keep_copies(draft: &mut Draft<'_>) -> Option<Problem> {
+    health::backends_not_ready(draft, &both())
 }
 
 /// The next pass looks at what the run is about now.
-pub(super) fn wait_for_sight(pass: &mut Pass<'_>) -> Standing {
-    let now = pass.now();
-    pass.wake_at(now);
+pub(super) fn observe_canary_first(draft: &mut Draft<'_>) -> Standing {
+    let now = draft.now();
+    draft.wake_at(now);
     Standing::new(Phase::Progressing, Reason::Rehearsing, "the canary becomes what was declared")
 }
 
 /// Another revision in mid-run starts again from the primary: a Service that routes send to is not changed under them.
-pub(super) fn new_revision(pass: &mut Pass<'_>) {
-    pass.retreat(Reason::NewTarget, "the Services changed; the new ones start from the primary", true);
+pub(super) fn new_revision(draft: &mut Draft<'_>) {
+    draft.roll_back(Reason::NewTarget, "the Services changed; the new ones start from the primary", true);
 }
 
 /// The step that comes next gives traffic back to a primary that must become what passed first.
@@ -112,26 +112,26 @@ pub(super) fn goes_on(run: &Run) -> bool {
 }
 
 /// When the primary became what passed; before that, when it had given its traffic away.
-pub(super) fn changed_at(pass: &Pass<'_>) -> Option<Timestamp> {
-    pass.run()?.promoting_since.or(pass.status.asked.as_ref()?.confirmed_at)
+pub(super) fn changed_at(draft: &Draft<'_>) -> Option<Timestamp> {
+    draft.run()?.promoting_since.or(draft.status.desired.as_ref()?.confirmed_at)
 }
 
 /// Traffic goes to a Service only after the data plane had time to learn where it leads, and a Service is changed only
 /// after it had time to learn that nothing goes there.
-pub(super) fn is_learnt(pass: &mut Pass<'_>, since: Timestamp) -> Option<Standing> {
-    let settled = later(since, pass.input.spec.analysis.settle);
-    if pass.now() >= settled {
+pub(super) fn is_learnt(draft: &mut Draft<'_>, since: Timestamp) -> Option<Standing> {
+    let settled = later(since, draft.input.spec.analysis.settle);
+    if draft.now() >= settled {
         return None;
     }
-    pass.wake_at(settled);
+    draft.wake_at(settled);
     let message = format!("the data plane learns of the change, until {settled:.0}");
     Some(Standing::new(Phase::Progressing, Reason::Settling, message))
 }
 
-/// Records what passed as what the primary shall be, never a later version of it. The copies are made in the next pass.
-pub(super) fn begin(pass: &mut Pass<'_>) -> Option<Standing> {
-    let now = pass.now();
-    let run = pass.run_mut().filter(|run| run.promoting_since.is_none())?;
+/// Records what passed as what the primary shall be, never a later version of it. The copies are made in the next draft.
+pub(super) fn begin(draft: &mut Draft<'_>) -> Option<Standing> {
+    let now = draft.now();
+    let run = draft.run_mut().filter(|run| run.promoting_since.is_none())?;
     run.promoting_since = Some(now);
     // The primary becomes another cluster now, and means to.
     run.identities.clear();
@@ -139,9 +139,9 @@ pub(super) fn begin(pass: &mut Pass<'_>) -> Option<Standing> {
     run.deadline_used = Duration::ZERO;
     let (revision, services) = (run.revision.clone(), run.services.clone());
     let promoted = Promoted { revision, services, made_at: None };
-    pass.status.promoted = Some(promoted);
+    draft.status.promoted = Some(promoted);
     let message = "the Services that passed are copied to the primary";
-    pass.tell(false, Reason::PromotingServices, message);
-    pass.wake_at(now);
+    draft.tell(false, Reason::PromotingServices, message);
+    draft.wake_at(now);
     Some(Standing::new(Phase::Promoting, Reason::PromotingServices, message))
 }

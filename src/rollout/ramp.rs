@@ -1,6 +1,6 @@
-//! The steps of a run in service mode: the canary's shares, and then the way back to a primary that became what passed.
+//! The steps of a run in service mode: the canary's shares, and then traffic goes back to a primary that became what passed.
 
-use super::plan::{LARGEST_TOTAL, PlanProblem, planned, trial};
+use super::plan::{LARGEST_TOTAL, PlanProblem, planned, steering};
 use crate::api::{
     CANARY, Distribution, Duration, FleetRolloutSpec, PRIMARY, Progress,
     status::PlannedStep,
@@ -33,8 +33,8 @@ fn forward(spec: &FleetRolloutSpec) -> Result<Vec<PlannedStep>, PlanProblem> {
             canary = units(progress, total)?;
         }
         let ends = [(CANARY.to_owned(), total)].into();
-        let trial = step.progress.is_none().then(|| trial(step, &ends, total));
-        steps.push(PlannedStep { trial, ..planned("", step, strategy.bake, split(canary, total)) });
+        let steering = step.progress.is_none().then(|| steering(step, &ends, total));
+        steps.push(PlannedStep { steering, ..planned("", step, strategy.bake, split(canary, total)) });
     }
     Ok(steps)
 }
@@ -45,7 +45,7 @@ fn units(progress: Progress, total: u32) -> Result<u32, PlanProblem> {
     if canary == 0 { Err(PlanProblem::TooSmall { progress, member, total, needed }) } else { Ok(canary) }
 }
 
-/// Nothing is left to prove on the way back: it waits for the routes alone. A primary that has traffic gives it away
+/// Nothing is left to prove during a rollback: it waits for the routes alone. A primary that has traffic gives it away
 /// first, to what it is about to become: a data plane may refuse requests while a Service changes under them.
 fn back(spec: &FleetRolloutSpec, reached: u32) -> Vec<PlannedStep> {
     let (ramp, total) = (spec.strategy.ramp.as_ref(), spec.weight_total);

@@ -1,6 +1,6 @@
 //! What people read: phase, reason, one sentence, the columns and the conditions.
 
-use super::pass::{Pass, Standing, in_words};
+use super::draft::{Draft, Standing, in_words};
 use crate::api::{
     Phase, Reason,
     status::{Condition, ConditionStatus, Summary},
@@ -8,29 +8,29 @@ use crate::api::{
 use crate::mistakes::{Mistake, made};
 
 /// Writes where the rollout stands into the status; a new hold is told.
-pub(super) fn write(pass: &mut Pass<'_>, standing: &Standing) {
-    let changed = (pass.status.phase, pass.status.reason) != (standing.phase, standing.reason);
-    if changed || pass.status.since.is_none() || made(Mistake::RestlessStatus) {
-        pass.status.since = Some(pass.now());
-        if standing.phase == Phase::Held && !told(pass, standing) {
-            pass.tell(true, standing.reason, standing.message.clone());
+pub(super) fn write(draft: &mut Draft<'_>, standing: &Standing) {
+    let changed = (draft.status.phase, draft.status.reason) != (standing.phase, standing.reason);
+    if changed || draft.status.since.is_none() || made(Mistake::RestlessStatus) {
+        draft.status.since = Some(draft.now());
+        if standing.phase == Phase::Held && !told(draft, standing) {
+            draft.tell(true, standing.reason, standing.message.clone());
         }
     }
-    pass.status.phase = standing.phase;
-    pass.status.reason = standing.reason;
-    pass.status.message.clone_from(&standing.message);
-    pass.status.observed_generation = Some(pass.input.generation);
-    pass.status.summary = summary(pass);
-    conditions(pass, standing);
+    draft.status.phase = standing.phase;
+    draft.status.reason = standing.reason;
+    draft.status.message.clone_from(&standing.message);
+    draft.status.observed_generation = Some(draft.input.generation);
+    draft.status.summary = summary(draft);
+    conditions(draft, standing);
 }
 
-fn told(pass: &Pass<'_>, standing: &Standing) -> bool {
-    pass.status.transitions.last().is_some_and(|last| last.at == pass.now() && last.reason == standing.reason)
+fn told(draft: &Draft<'_>, standing: &Standing) -> bool {
+    draft.status.transitions.last().is_some_and(|last| last.at == draft.now() && last.reason == standing.reason)
 }
 
-fn summary(pass: &Pass<'_>) -> Summary {
-    let shown = pass.status.asked.as_ref().map(|asked| &asked.weights).or(pass.status.primary.as_ref());
-    let run = pass.status.run.as_ref();
+fn summary(draft: &Draft<'_>) -> Summary {
+    let shown = draft.status.desired.as_ref().map(|desired| &desired.weights).or(draft.status.primary.as_ref());
+    let run = draft.status.run.as_ref();
     Summary {
         step: run.map(|run| format!("{}/{}", run.step, run.plan.len())).unwrap_or_default(),
         weights: shown.map(in_words).unwrap_or_default(),
@@ -39,17 +39,17 @@ fn summary(pass: &Pass<'_>) -> Summary {
 }
 
 /// What `kubectl wait` and kstatus ask for.
-fn conditions(pass: &mut Pass<'_>, standing: &Standing) {
-    let refused = pass.input.seen.refused.clone();
+fn conditions(draft: &mut Draft<'_>, standing: &Standing) {
+    let refused = draft.input.seen.refused.clone();
     let (accepted, why, words) = match refused {
         Some(problem) => (false, problem.reason, problem.message),
         None => (true, standing.reason, "the declaration is valid".to_owned()),
     };
-    set(pass, "Accepted", accepted, why, &words);
-    let confirmed =
-        pass.status.asked.as_ref().is_none_or(|asked| asked.confirmed_at.is_some()) && pass.confirmed_everywhere();
+    set(draft, "Accepted", accepted, why, &words);
+    let confirmed = draft.status.desired.as_ref().is_none_or(|desired| desired.confirmed_at.is_some())
+        && draft.confirmed_everywhere();
     set(
-        pass,
+        draft,
         "Applied",
         confirmed,
         standing.reason,
@@ -66,19 +66,19 @@ fn conditions(pass: &mut Pass<'_>, standing: &Standing) {
             false
         }
     };
-    set(pass, "Progressing", moving, standing.reason, &standing.message);
+    set(draft, "Progressing", moving, standing.reason, &standing.message);
     let stalled = matches!(standing.phase, Phase::Held | Phase::Failed)
-        || standing.phase == Phase::Initializing && standing.reason != Reason::FirstSight;
-    set(pass, "Stalled", stalled, standing.reason, &standing.message);
+        || standing.phase == Phase::Initializing && standing.reason != Reason::Initializing;
+    set(draft, "Stalled", stalled, standing.reason, &standing.message);
     let ready = matches!(standing.phase, Phase::Initialized | Phase::Succeeded) && confirmed;
-    set(pass, "Ready", ready, standing.reason, &standing.message);
+    set(draft, "Ready", ready, standing.reason, &standing.message);
 }
 
-fn set(pass: &mut Pass<'_>, type_: &str, holds: bool, reason: Reason, message: &str) {
+fn set(draft: &mut Draft<'_>, type_: &str, holds: bool, reason: Reason, message: &str) {
     let status = if holds { ConditionStatus::True } else { ConditionStatus::False };
-    let generation = Some(pass.input.generation);
-    let now = pass.now();
-    let old = pass.status.conditions.iter_mut().find(|condition| condition.type_ == type_);
+    let generation = Some(draft.input.generation);
+    let now = draft.now();
+    let old = draft.status.conditions.iter_mut().find(|condition| condition.type_ == type_);
     let fresh = |since| Condition {
         type_: type_.to_owned(),
         status,
@@ -89,6 +89,6 @@ fn set(pass: &mut Pass<'_>, type_: &str, holds: bool, reason: Reason, message: &
     };
     match old {
         Some(old) => *old = fresh(if old.status == status { old.last_transition_time } else { now }),
-        None => pass.status.conditions.push(fresh(now)),
+        None => draft.status.conditions.push(fresh(now)),
     }
 }

@@ -4,8 +4,8 @@
 
 use super::{
     dependencies,
+    draft::{Draft, Standing, above, intended},
     input::Problem,
-    pass::{Pass, Standing, above, intended},
     plan::bake,
     windows,
 };
@@ -16,21 +16,21 @@ use crate::api::{
 
 /// Whether a run may begin: its first step that raises a canary could be taken now.
 pub(super) fn allows(
-    pass: &mut Pass<'_>,
+    draft: &mut Draft<'_>,
     steps: &[PlannedStep],
     start: &Distribution,
-    way_back: &Distribution,
+    rollback_to: &Distribution,
 ) -> Result<(), Problem> {
-    let first = steps.iter().find(|step| raises_a_canary(step, start, way_back));
-    let strategy = &pass.input.spec.strategy;
-    first.and_then(|first| forbids(pass, strategy, first)).map_or(Ok(()), Err)
+    let first = steps.iter().find(|step| raises_a_canary(step, start, rollback_to));
+    let strategy = &draft.input.spec.strategy;
+    first.and_then(|first| forbids(draft, strategy, first)).map_or(Ok(()), Err)
 }
 
 /// The next step of the run may not be taken yet.
-pub(super) fn closed(pass: &mut Pass<'_>) -> Option<Standing> {
-    let run = pass.run()?.clone();
+pub(super) fn closed(draft: &mut Draft<'_>) -> Option<Standing> {
+    let run = draft.run()?.clone();
     let next = next_step(&run)?;
-    forbids(pass, &run.pinned.strategy, next).map(Standing::not_ready)
+    forbids(draft, &run.pinned.strategy, next).map(Standing::not_ready)
 }
 
 /// Whether nothing but the schedule stood in the way when the last pass ended.
@@ -47,31 +47,31 @@ pub(super) fn stood_in_the_way(status: &FleetRolloutStatus) -> bool {
 
 /// The next step, if it raises a canary.
 fn next_step(run: &Run) -> Option<&PlannedStep> {
-    run.next().filter(|next| raises_a_canary(next, intended(run), &run.way_back))
+    run.next().filter(|next| raises_a_canary(next, intended(run), &run.rollback_to))
 }
 
 /// By weight, or by requests beside it.
-fn raises_a_canary(step: &PlannedStep, from: &Distribution, way_back: &Distribution) -> bool {
-    let canaries = above(&step.weights, way_back);
-    step.trial.is_some() || above(&step.weights, from).iter().any(|member| canaries.contains(member))
+fn raises_a_canary(step: &PlannedStep, from: &Distribution, rollback_to: &Distribution) -> bool {
+    let canaries = above(&step.weights, rollback_to);
+    step.steering.is_some() || above(&step.weights, from).iter().any(|member| canaries.contains(member))
 }
 
-fn forbids(pass: &mut Pass<'_>, strategy: &Strategy, step: &PlannedStep) -> Option<Problem> {
-    dependencies::unmet(pass).or_else(|| outside_windows(pass, strategy, step))
+fn forbids(draft: &mut Draft<'_>, strategy: &Strategy, step: &PlannedStep) -> Option<Problem> {
+    dependencies::unmet(draft).or_else(|| outside_windows(draft, strategy, step))
 }
 
-fn outside_windows(pass: &mut Pass<'_>, strategy: &Strategy, step: &PlannedStep) -> Option<Problem> {
+fn outside_windows(draft: &mut Draft<'_>, strategy: &Strategy, step: &PlannedStep) -> Option<Problem> {
     if strategy.windows.is_empty() {
         return None;
     }
-    let (now, analysis) = (pass.now(), &pass.input.spec.analysis);
+    let (now, analysis) = (draft.now(), &draft.input.spec.analysis);
     let time = analysis.settle.saturating_add(bake(step, analysis));
     let opens = match windows::next(&strategy.windows, now, time) {
         Some(stretch) if stretch.opens <= now => return None,
         Some(stretch) => stretch,
         None => return Some(Problem::new(Reason::WindowClosed, too_short(time))),
     };
-    pass.wake_at(opens.opens);
+    draft.wake_at(opens.opens);
     let message = format!(
         "{} takes {time} (settle and bake) and waits for a window; the next opens {}; checks and rollback go on",
         step.progress.map_or_else(|| "the next step".to_owned(), |progress| format!("the step to {progress}")),

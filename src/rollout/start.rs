@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use super::{
     affinity,
     distribution::weight,
+    draft::{Draft, above, in_words},
     input::{Problem, RouteSeen},
-    pass::{Pass, above, in_words},
     plan::{PlanProblem, plan, planned},
     ramp::ramp,
     revision::same,
-    schedule, sight,
+    routes, schedule,
     target::Target,
 };
 use crate::{
@@ -24,34 +24,34 @@ use crate::{
 
 /// Begins a run, unless something that is declared or seen forbids it.
 pub(super) fn begin(
-    pass: &mut Pass<'_>,
+    draft: &mut Draft<'_>,
     start: Distribution,
-    way_back: Distribution,
+    rollback_to: Distribution,
     target: Target,
 ) -> Result<(), Problem> {
-    let spec = pass.input.spec;
-    if let Some(problem) = pass.input.seen.refused.clone().or_else(|| sight::unusable_members(pass)) {
+    let spec = draft.input.spec;
+    if let Some(problem) = draft.input.seen.refused.clone().or_else(|| routes::unusable_members(draft)) {
         return Err(problem);
     }
-    routes_show(pass, &start)?;
+    routes_show(draft, &start)?;
     let Target { revision, weights: target, services } = target;
-    let plan = whole_plan(pass, &start, &way_back, &target)
+    let plan = whole_plan(draft, &start, &rollback_to, &target)
         .map_err(|problem| Problem::new(Reason::InvalidSpec, problem.to_string()))?;
-    schedule::allows(pass, &plan, &start, &way_back)?;
-    let number = pass.status.run.as_ref().map_or(1, |run| run.number + 1);
-    pass.status.leader = Some(pass.input.leader.to_owned());
+    schedule::allows(draft, &plan, &start, &rollback_to)?;
+    let number = draft.status.run.as_ref().map_or(1, |run| run.number + 1);
+    draft.status.leader = Some(draft.input.leader.to_owned());
     let way = match spec.mode() {
         Mode::Member => format!("{} -> {}", in_words(&start), in_words(&target)),
         Mode::Service => format!("revision {revision} of the Services"),
     };
     let message = format!("run {number} begins: {way}");
-    pass.status.run = Some(Run {
+    draft.status.run = Some(Run {
         number,
         revision,
-        generation: pass.input.generation,
-        started_at: pass.now(),
+        generation: draft.input.generation,
+        started_at: draft.now(),
         start,
-        way_back,
+        rollback_to,
         target,
         pinned: Pinned {
             services: spec.services.clone(),
@@ -70,7 +70,7 @@ pub(super) fn begin(
         promoted: Vec::new(),
         pause: None,
         hold: None,
-        retreat: None,
+        rollback: None,
         soaking_since: None,
         deadline_used: Duration::ZERO,
         dead: Vec::new(),
@@ -79,22 +79,22 @@ pub(super) fn begin(
         put_back: Vec::new(),
         outcome: None,
     });
-    pass.tell(false, Reason::Rehearsing, message);
+    draft.tell(false, Reason::Rehearsing, message);
     Ok(())
 }
 
 /// Every step of the run, by the mode of the rollout.
 fn whole_plan(
-    pass: &Pass<'_>,
+    draft: &Draft<'_>,
     start: &Distribution,
-    way_back: &Distribution,
+    rollback_to: &Distribution,
     target: &Distribution,
 ) -> Result<Vec<PlannedStep>, PlanProblem> {
-    let spec = pass.input.spec;
+    let spec = draft.input.spec;
     match spec.mode() {
         Mode::Member => {
-            let mut steps = steps(pass, start, target)?;
-            prove_first(&mut steps, start, way_back, spec.strategy.bake);
+            let mut steps = steps(draft, start, target)?;
+            prove_first(&mut steps, start, rollback_to, spec.strategy.bake);
             Ok(steps)
         }
         Mode::Service => ramp(spec),
@@ -102,8 +102,8 @@ fn whole_plan(
 }
 
 /// The plan; where the weights stay and only have to be proven, the strategy's last step.
-fn steps(pass: &Pass<'_>, start: &Distribution, target: &Distribution) -> Result<Vec<PlannedStep>, PlanProblem> {
-    let spec = pass.input.spec;
+fn steps(draft: &Draft<'_>, start: &Distribution, target: &Distribution) -> Result<Vec<PlannedStep>, PlanProblem> {
+    let spec = draft.input.spec;
     let steps = plan(start, target, &spec.strategy, spec.weight_total)?;
     if !steps.is_empty() {
         return Ok(steps);
@@ -115,10 +115,10 @@ fn steps(pass: &Pass<'_>, start: &Distribution, target: &Distribution) -> Result
 }
 
 /// A canary that carries weight already, for an earlier target, is proven where it stands before it gets more.
-fn prove_first(steps: &mut Vec<PlannedStep>, start: &Distribution, way_back: &Distribution, bake: Duration) {
+fn prove_first(steps: &mut Vec<PlannedStep>, start: &Distribution, rollback_to: &Distribution, bake: Duration) {
     let Some(first) = steps.first() else { return };
     let raised = |name: &String| weight(&first.weights, name) > weight(start, name);
-    if above(start, way_back).iter().any(raised) {
+    if above(start, rollback_to).iter().any(raised) {
         let step = Step { progress: first.progress, ..Step::default() };
         let proof = planned(&first.stage, &step, bake, start.clone());
         steps.insert(0, proof);
@@ -126,10 +126,12 @@ fn prove_first(steps: &mut Vec<PlannedStep>, start: &Distribution, way_back: &Di
 }
 
 /// Every live route must show where the run begins.
-pub(super) fn routes_show(pass: &Pass<'_>, start: &Distribution) -> Result<(), Problem> {
-    for (key, seen) in &pass.input.seen.routes {
+pub(super) fn routes_show(draft: &Draft<'_>, start: &Distribution) -> Result<(), Problem> {
+    for (key, seen) in &draft.input.seen.routes {
         match seen {
-            RouteSeen::Unseen => return Err(Problem::new(Reason::FirstSight, format!("{key} has not been read yet"))),
+            RouteSeen::Unseen => {
+                return Err(Problem::new(Reason::Initializing, format!("{key} has not been read yet")));
+            }
             RouteSeen::Unusable(problem) => return Err(problem.clone()),
             RouteSeen::ToCreate => {}
             RouteSeen::Live(live) if same(&live.weights, start) => {}
@@ -147,16 +149,16 @@ pub(super) fn routes_show(pass: &Pass<'_>, start: &Distribution) -> Result<(), P
 }
 
 /// Tries the first write of every route, as long as one has no good answer.
-pub(super) fn rehearse(pass: &mut Pass<'_>) -> Option<Problem> {
-    let run = pass.run()?;
+pub(super) fn rehearse(draft: &mut Draft<'_>) -> Option<Problem> {
+    let run = draft.run()?;
     let first = run.plan.first()?.clone();
-    let affinity = affinity::at_step(run, 1, pass.input.uid);
+    let affinity = affinity::at_step(run, 1, draft.input.uid);
     let mut problem = None;
-    for (key, seen) in &pass.input.seen.routes {
+    for (key, seen) in &draft.input.seen.routes {
         if matches!(seen, RouteSeen::ToCreate) {
             continue;
         }
-        match pass.input.seen.rehearsals.get(key) {
+        match draft.input.seen.rehearsals.get(key) {
             Some(Ok(())) => continue,
             Some(Err(why)) => {
                 problem = Some(Problem::new(
@@ -170,9 +172,9 @@ pub(super) fn rehearse(pass: &mut Pass<'_>) -> Option<Problem> {
                 });
             }
         }
-        let (weights, trial) = (first.weights.clone(), first.trial.clone());
+        let (weights, steering) = (first.weights.clone(), first.steering.clone());
         let affinity = affinity.clone();
-        pass.actions.push(Action::Rehearse { route: key.clone(), weights, trial, affinity });
+        draft.actions.push(Action::Rehearse { route: key.clone(), weights, steering, affinity });
     }
     problem
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
+    draft::Draft,
     input::{Problem, SourceSeen},
-    pass::Pass,
     ramp::split,
     revision::{declared, fingerprint, revision, same},
 };
@@ -22,12 +22,12 @@ pub(super) struct Target {
 }
 
 /// What is declared now, unless a Service that declares it cannot be read.
-pub(super) fn target(pass: &Pass<'_>) -> Result<Target, Problem> {
-    let spec = pass.input.spec;
+pub(super) fn target(draft: &Draft<'_>) -> Result<Target, Problem> {
+    let spec = draft.input.spec;
     match spec.mode() {
         Mode::Member => Ok(Target { revision: revision(spec), weights: declared(spec), services: BTreeMap::new() }),
         Mode::Service => {
-            let services = sources(pass)?;
+            let services = sources(draft)?;
             let revision = fingerprint(&(&services, &spec.services));
             Ok(Target { revision, weights: split(0, spec.weight_total), services })
         }
@@ -35,27 +35,27 @@ pub(super) fn target(pass: &Pass<'_>) -> Result<Target, Problem> {
 }
 
 /// Nothing is left to do: what is declared is what passed last.
-pub(super) fn is_reached(pass: &Pass<'_>, target: &Target) -> bool {
-    match pass.input.spec.mode() {
-        Mode::Member => pass.status.primary.as_ref().is_some_and(|primary| same(&target.weights, primary)),
-        Mode::Service => pass.status.promoted.as_ref().is_some_and(|promoted| promoted.revision == target.revision),
+pub(super) fn is_reached(draft: &Draft<'_>, target: &Target) -> bool {
+    match draft.input.spec.mode() {
+        Mode::Member => draft.status.primary.as_ref().is_some_and(|primary| same(&target.weights, primary)),
+        Mode::Service => draft.status.promoted.as_ref().is_some_and(|promoted| promoted.revision == target.revision),
     }
 }
 
 /// What is declared is what the run goes back to anyway.
-pub(super) fn is_way_back(pass: &Pass<'_>, run: &Run, target: &Target) -> bool {
-    match pass.input.spec.mode() {
-        Mode::Member => same(&target.weights, &run.way_back),
-        Mode::Service => is_reached(pass, target),
+pub(super) fn is_rollback_target(draft: &Draft<'_>, run: &Run, target: &Target) -> bool {
+    match draft.input.spec.mode() {
+        Mode::Member => same(&target.weights, &run.rollback_to),
+        Mode::Service => is_reached(draft, target),
     }
 }
 
 /// The Services as their users declare them.
-fn sources(pass: &Pass<'_>) -> Result<BTreeMap<String, ServiceCopy>, Problem> {
-    let one = |name: &String| match pass.input.seen.sources.get(name) {
+fn sources(draft: &Draft<'_>) -> Result<BTreeMap<String, ServiceCopy>, Problem> {
+    let one = |name: &String| match draft.input.seen.sources.get(name) {
         Some(SourceSeen::Found(copy)) => Ok((name.clone(), copy.clone())),
         Some(SourceSeen::Unusable(problem)) => Err(problem.clone()),
-        None => Err(Problem::new(Reason::FirstSight, format!("Service {name} has not been read yet"))),
+        None => Err(Problem::new(Reason::Initializing, format!("Service {name} has not been read yet"))),
     };
-    pass.input.spec.services.iter().map(|service| one(&service.name)).collect()
+    draft.input.spec.services.iter().map(|service| one(&service.name)).collect()
 }

@@ -10,7 +10,7 @@ use jiff::{
     tz::{AmbiguousOffset, TimeZone},
 };
 
-use super::pass::between;
+use super::draft::between;
 use crate::api::{Duration, Window};
 
 /// Days before and after an instant that are looked at: a weekly window may miss a day to its clocks, twice.
@@ -171,9 +171,9 @@ mod tests {
             let mut soonest = None;
             for (now, open) in all.iter().rev() {
                 soonest = if *open { Some(*now) } else { soonest };
-                let asked = (at("2026-01-01T00:00:00Z")..at("2026-12-31T00:00:00Z")).contains(now);
+                let desired = (at("2026-01-01T00:00:00Z")..at("2026-12-31T00:00:00Z")).contains(now);
                 // Every instant near a change of clocks would be too slow to ask for; a stride of eleven hits them all.
-                if asked && now.as_second() / 900 % 11 == 0 {
+                if desired && now.as_second() / 900 % 11 == 0 {
                     let found = next(&windows, *now, Duration::ZERO).map(|stretch| stretch.opens.max(*now));
                     assert_eq!(found, soonest, "{text} at {now}");
                 }

@@ -10,14 +10,14 @@ use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
 use super::capability::{Capability, Extent, Matching, Values};
+use super::desired::Wanted;
 use super::ingress::{self, has_own, is_of_service, lead, paths, paths_mut, service_of, taken_over};
 use super::json::items;
 use super::provider::{Objects, Provider};
-use super::wanted::Wanted;
 use super::weights::{self, Raw};
 use super::{Context, RouteError, describe};
 use crate::api::matches::{FieldMatch, Value as Chosen};
-use crate::api::{Distribution, Matched, PRIMARY, Trial};
+use crate::api::{Distribution, Matched, PRIMARY, Steering};
 use crate::backend;
 use crate::rollout::input::Problem;
 
@@ -135,7 +135,7 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
             Some((member, weight)) => {
                 let mut canary = self.canary(context, &stable, at(objects, CANARY), &member);
                 self.0.put_share(&mut canary, weight, context.total);
-                put_matches(&mut canary, K::PREFIX, wanted.trial.and_then(Trial::matched));
+                put_matches(&mut canary, K::PREFIX, wanted.steering.and_then(Steering::matched));
                 self.0.place(context, &stable, &mut canary)?;
                 Some(canary)
             }
@@ -152,7 +152,7 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
         objects: Objects<'_>,
         members: &[String],
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
-        let enters = members.iter().any(|member| self.stands_for(context, objects) == Some(member.as_str()));
+        let enters = members.iter().any(|member| self.named_member(context, objects) == Some(member.as_str()));
         let (Some(stable), None, true) = (at(objects, STABLE), at(objects, CANARY), enters) else {
             return Ok(objects.to_vec());
         };
@@ -162,7 +162,7 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
         Ok(vec![Some(stable.clone()), Some(canary)])
     }
 
-    fn stands_for(&self, context: &Context<'_>, objects: Objects<'_>) -> Option<&'static str> {
+    fn named_member(&self, context: &Context<'_>, objects: Objects<'_>) -> Option<&'static str> {
         at(objects, STABLE).filter(|stable| has_own(context, stable)).map(|_| PRIMARY)
     }
 
@@ -182,13 +182,13 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
         if rises { vec![CANARY, STABLE] } else { vec![STABLE, CANARY] }
     }
 
-    fn shows(&self, _context: &Context<'_>, objects: Objects<'_>, trial: &Trial) -> bool {
+    fn shows(&self, _context: &Context<'_>, objects: Objects<'_>, steering: &Steering) -> bool {
         let shows = |canary: &DynamicObject, matched| {
             let mut expected = canary.clone();
             put_matches(&mut expected, K::PREFIX, Some(matched));
             expected.metadata.annotations == canary.metadata.annotations
         };
-        at(objects, CANARY).zip(trial.matched()).is_some_and(|(canary, matched)| shows(canary, matched))
+        at(objects, CANARY).zip(steering.matched()).is_some_and(|(canary, matched)| shows(canary, matched))
     }
 
     fn is_placed(&self, context: &Context<'_>, objects: Objects<'_>) -> bool {
@@ -268,7 +268,7 @@ impl Parts {
 fn check_tried(stable: &DynamicObject, parts: &Parts, wanted: Wanted<'_>) -> Result<(), RouteError> {
     let title = describe(stable);
     let canary = parts.canary.as_ref().map(|(member, _)| member.as_str());
-    match wanted.trial.and_then(|trial| trial.members().find(|member| Some(*member) != canary)) {
+    match wanted.steering.and_then(|steering| steering.members().find(|member| Some(*member) != canary)) {
         Some(member) => Err(RouteError::CannotCarry(format!(
             "{title}: requests can be chosen for the canary Ingress only, and {member} stands in the stable one: leave matches out for it"
         ))),

@@ -1,9 +1,9 @@
 //! What each kind of route can do, as data. Whoever refuses a combination, and the page docs/routes.md, read it here.
 
-use super::wanted::Wanted;
+use super::desired::Wanted;
 use crate::api::matches::{FieldMatch, Value};
-use crate::api::trial::{ALL_REQUESTS, Mirrored};
-use crate::api::{Affinity, Backend, Distribution, RequestMatch, Trial};
+use crate::api::steering::{ALL_REQUESTS, Mirrored};
+use crate::api::{Affinity, Backend, Distribution, RequestMatch, Steering};
 
 /// What one kind of route can do.
 #[derive(Debug)]
@@ -288,7 +288,7 @@ impl Capability {
         let wanted = wanted.into();
         let carrying = wanted.receiving().len();
         let keeping = wanted.affinity.and_then(|affinity| self.keeps.refusal(self.route, affinity));
-        if let Some(refusal) = keeping.or_else(|| wanted.trial.and_then(|trial| self.refuses(trial))) {
+        if let Some(refusal) = keeping.or_else(|| wanted.steering.and_then(|steering| self.refuses(steering))) {
             return Some(refusal);
         }
         if wanted.affinity.is_some() && wanted.matched().is_some() {
@@ -317,13 +317,13 @@ impl Capability {
         }
     }
 
-    fn refuses(&self, trial: &Trial) -> Option<(String, String)> {
-        match trial {
-            Trial::Matched(matched) => self.matches.refusal(&matched.matches).map(|found| {
+    fn refuses(&self, steering: &Steering) -> Option<(String, String)> {
+        match steering {
+            Steering::Matched(matched) => self.matches.refusal(&matched.matches).map(|found| {
                 let remedy = "cannot choose requests so; docs/routes.md says what each route can";
                 (format!("a step chooses requests by {found}"), format!("{} {remedy}", self.route))
             }),
-            Trial::Mirrored(mirrored) => {
+            Steering::Mirrored(mirrored) => {
                 self.mirrors.refusal(mirrored).map(|found| (found, self.mirrors.remedy(self.route)))
             }
         }

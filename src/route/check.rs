@@ -2,9 +2,9 @@
 
 use kube::core::DynamicObject;
 
+use super::desired::Wanted;
 use super::owner::Owner;
 use super::provider::{Objects, Provider};
-use super::wanted::Wanted;
 use super::{Context, RouteError, describe, editor, weights};
 use crate::api::Distribution;
 

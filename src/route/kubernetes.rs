@@ -8,10 +8,10 @@ use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
 use super::capability::{Applied, Capability, Keeping, Leads, Matching, Mirroring, Shape, Split, Verified};
+use super::desired::Wanted;
 use super::json::put;
 use super::provider::{Objects, Provider, only};
 use super::refusal::{no_host, no_tls, refuse};
-use super::wanted::Wanted;
 use super::{Context, RouteError, describe, weights};
 use crate::api::Distribution;
 use crate::api::service::KubernetesRoute;

@@ -4,11 +4,11 @@ use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
 use super::capability::Capability;
+use super::desired::{Kept, Wanted};
 use super::lists::Lists;
 use super::provider::{Objects, Provider, only};
-use super::wanted::{Kept, Wanted};
 use super::{Context, RouteError};
-use crate::api::{Affinity, Distribution, PRIMARY, Trial};
+use crate::api::{Affinity, Distribution, PRIMARY, Steering};
 use crate::rollout::input::{Accepted, Problem};
 
 /// What one such kind must say of itself.
@@ -47,15 +47,15 @@ impl<K: ListKind> Listed<'_, K> {
     }
 
     /// What is asked beside the weights, for an object that has nothing of it.
-    fn dress(
+    fn apply_steering(
         &self,
         context: &Context<'_>,
         object: &mut DynamicObject,
-        trial: Option<&Trial>,
+        steering: Option<&Steering>,
         affinity: Option<&Affinity>,
     ) -> Result<(), RouteError> {
-        if let Some(trial) = trial {
-            K::LISTS.add(context, object, self.0.rules(), trial)?;
+        if let Some(steering) = steering {
+            K::LISTS.add(context, object, self.0.rules(), steering)?;
         }
         affinity.map_or(Ok(()), |affinity| K::LISTS.keep_users(context, object, self.0.rules(), affinity))
     }
@@ -121,7 +121,7 @@ impl<K: ListKind> Provider for Listed<'_, K> {
         let mut object = live.or_else(|| self.0.draft().map(new));
         if let Some(object) = &mut object {
             K::LISTS.set(context, object, self.0.rules(), wanted.weights)?;
-            self.dress(context, object, wanted.trial, wanted.affinity)?;
+            self.apply_steering(context, object, wanted.steering, wanted.affinity)?;
         }
         Ok(vec![object])
     }
@@ -140,19 +140,19 @@ impl<K: ListKind> Provider for Listed<'_, K> {
         if object == plain {
             return Ok(objects.to_vec());
         }
-        let trial = Trial::kept(live, context.uid).filter(|trial| self.shows(context, objects, trial));
+        let steering = Steering::kept(live, context.uid).filter(|steering| self.shows(context, objects, steering));
         let affinity = Affinity::kept(live, context.uid).filter(|affinity| self.keeps(context, objects, affinity));
-        self.dress(context, &mut object, trial.as_ref(), affinity.as_ref())?;
+        self.apply_steering(context, &mut object, steering.as_ref(), affinity.as_ref())?;
         Ok(vec![Some(object)])
     }
 
-    fn stands_for(&self, context: &Context<'_>, objects: Objects<'_>) -> Option<&'static str> {
+    fn named_member(&self, context: &Context<'_>, objects: Objects<'_>) -> Option<&'static str> {
         let live = self.plain(context, only(objects)?);
         K::LISTS.has_apex(context, &live, self.0.rules()).then_some(PRIMARY)
     }
 
-    fn shows(&self, context: &Context<'_>, objects: Objects<'_>, trial: &Trial) -> bool {
-        only(objects).is_some_and(|object| K::LISTS.shows(context, object, self.0.rules(), trial))
+    fn shows(&self, context: &Context<'_>, objects: Objects<'_>, steering: &Steering) -> bool {
+        only(objects).is_some_and(|object| K::LISTS.shows(context, object, self.0.rules(), steering))
     }
 
     fn keeps(&self, context: &Context<'_>, objects: Objects<'_>, affinity: &Affinity) -> bool {

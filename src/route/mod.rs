@@ -12,6 +12,7 @@ mod check;
 mod conformance;
 mod context;
 mod contour;
+mod desired;
 pub mod editor;
 mod error;
 mod gateway_api;
@@ -31,7 +32,6 @@ mod refusal;
 mod release;
 mod render;
 mod skipper;
-mod wanted;
 mod weights;
 
 use aliyun_alb::AliyunAlb;
@@ -53,11 +53,11 @@ use crate::rollout::RouteKey;
 use crate::rollout::input::Problem;
 
 pub use context::{Context, NO_COPIES, Target, Write};
+pub use desired::Wanted;
 pub use error::RouteError;
 pub use read::{names, read};
 pub use release::release;
 pub use render::{Entry, entry, render};
-pub use wanted::Wanted;
 
 fn provider(route: &Route) -> Box<dyn Provider + '_> {
     match route {

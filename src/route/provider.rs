@@ -4,9 +4,9 @@ use kube::core::{ApiResource, DynamicObject};
 use serde_json::Value;
 
 use super::capability::Capability;
-use super::wanted::Wanted;
+use super::desired::Wanted;
 use super::{Context, RouteError};
-use crate::api::{Affinity, Distribution, Trial};
+use crate::api::{Affinity, Distribution, Steering};
 use crate::rollout::input::{Accepted, Problem};
 
 /// Objects in the order of [`Provider::names`]; `None` where there is none.
@@ -52,7 +52,7 @@ pub(super) trait Provider {
     ) -> Result<Vec<Option<DynamicObject>>, RouteError>;
 
     /// The objects send these requests where they shall go.
-    fn shows(&self, _context: &Context<'_>, _objects: Objects<'_>, _trial: &Trial) -> bool {
+    fn shows(&self, _context: &Context<'_>, _objects: Objects<'_>, _trial: &Steering) -> bool {
         false
     }
 
@@ -72,7 +72,7 @@ pub(super) trait Provider {
     }
 
     /// The member for which the user's own Service still stands, so that it has weight and is not named.
-    fn stands_for(&self, _context: &Context<'_>, _objects: Objects<'_>) -> Option<&'static str> {
+    fn named_member(&self, _context: &Context<'_>, _objects: Objects<'_>) -> Option<&'static str> {
         None
     }
 

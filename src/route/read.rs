@@ -4,10 +4,10 @@ use kube::core::DynamicObject;
 use serde_json::Value;
 
 use super::check;
+use super::desired::Kept;
 use super::provider::{Objects, Provider};
-use super::wanted::Kept;
 use super::{Context, RouteError, accepted, editor, mark, provider};
-use crate::api::{Affinity, Route, Trial};
+use crate::api::{Affinity, Route, Steering};
 use crate::rollout::input::{Accepted, LiveRoute, Mark, RouteSeen};
 
 /// What live objects show.
@@ -53,12 +53,12 @@ fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) ->
         weights => (weights?, false),
     };
     let accepted = present.iter().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::together);
-    let trial = present.iter().find_map(|object| Trial::kept(object, context.uid));
-    let trial = trial.filter(|trial| provider.shows(context, objects, trial));
+    let steering = present.iter().find_map(|object| Steering::kept(object, context.uid));
+    let steering = steering.filter(|steering| provider.shows(context, objects, steering));
     let affinity = present.iter().find_map(|object| Affinity::kept(object, context.uid));
     let affinity = affinity.filter(|affinity| provider.keeps(context, objects, affinity));
     let editor = editor::last(&present);
-    let live = LiveRoute { weights, uneven, trial, affinity, mark, accepted, editor, failed: None };
+    let live = LiveRoute { weights, uneven, steering, affinity, mark, accepted, editor, failed: None };
     Ok(RouteSeen::Live(Box::new(live)))
 }
 

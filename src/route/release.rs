@@ -2,12 +2,12 @@
 
 use kube::core::DynamicObject;
 
+use super::desired::Kept;
 use super::owner::Owner;
 use super::provider::Provider;
 use super::render::writes;
-use super::wanted::Kept;
 use super::{Context, RouteError, Write, mark, original, owner, provider};
-use crate::api::{Affinity, DeletionPolicy, Route, Trial};
+use crate::api::{Affinity, DeletionPolicy, Route, Steering};
 
 /// Gives the route back. `Retain` leaves the weights; `Revert` puts adopted rules back and removes what the hub made.
 /// An object whose rules another hub or rollout wrote last is left alone.
@@ -46,7 +46,7 @@ fn released(
         DeletionPolicy::Retain => owner::give_back(&mut object),
     }
     original::forget(&mut object, context.uid)?;
-    Trial::keep(&mut object, context.uid, None);
+    Steering::keep(&mut object, context.uid, None);
     Affinity::keep(&mut object, context.uid, None);
     mark::remove(&mut object, context.uid)?;
     Ok(Some(object))

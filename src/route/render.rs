@@ -3,10 +3,10 @@
 use kube::core::DynamicObject;
 
 use super::check;
+use super::desired::{Kept, Wanted};
 use super::provider::{Objects, Provider};
-use super::wanted::{Kept, Wanted};
 use super::{Context, RouteError, Write, accepted, mark, original, owner, provider, targets};
-use crate::api::{Affinity, Route, Trial};
+use crate::api::{Affinity, Route, Steering};
 use crate::rollout::input::{Accepted, Mark};
 
 /// The writes that bring the route to these weights and leave the mark, in an order that never uncovers traffic.
@@ -23,7 +23,7 @@ pub fn render<'w>(
     check::able(provider.as_ref(), wanted)?;
     let mut after = provider.set(context, objects, wanted)?;
     for object in after.iter_mut().flatten() {
-        Trial::keep(object, context.uid, wanted.trial);
+        Steering::keep(object, context.uid, wanted.steering);
         Affinity::keep(object, context.uid, wanted.affinity);
     }
     sign(context, provider.as_ref(), objects, &mut after, mark)?;
@@ -59,8 +59,8 @@ pub fn entry<'w>(
         Err(RouteError::Uneven { nearly, .. }) => nearly,
         shown => shown?,
     };
-    let stood_for = provider.stands_for(context, objects);
-    let has = |member: &String| shown.get(member).is_some_and(|weight| *weight > 0) && stood_for != Some(member);
+    let named_member = provider.named_member(context, objects);
+    let has = |member: &String| shown.get(member).is_some_and(|weight| *weight > 0) && named_member != Some(member);
     let entering: Vec<String> = wanted.receiving().into_keys().filter(|member| !has(member)).collect();
     let mut after = provider.name(context, objects, &entering)?;
     if after != objects {

@@ -33,7 +33,7 @@ fn service_mode(spec: &FleetRolloutSpec) -> Vec<Problem> {
         refuse(!spec.strategy.stages.is_empty(), "spec.strategy.stages", "stages order members, and there are none");
     let keeps = spec.strategy.keep_previous.is_some();
     let kept =
-        refuse(keeps, "spec.strategy.keepPrevious", "the primary becomes what passed, so no way back stays open");
+        refuse(keeps, "spec.strategy.keepPrevious", "the primary becomes what passed, so no rollback stays possible");
     let mut problems: Vec<Problem> = stages.into_iter().chain(kept).collect();
     problems.extend(spec.services.iter().enumerate().flat_map(|(place, service)| of_service(place, service)));
     problems.extend(spec.strategy.ramp.iter().flat_map(shape));

@@ -10,14 +10,14 @@ use super::{
 };
 use crate::{
     api::{
-        Affinity, Backend, Distribution, FleetRolloutSpec, Mode, Route, ServiceSpec, Trial,
+        Affinity, Backend, Distribution, FleetRolloutSpec, Mode, Route, ServiceSpec, Steering,
         service::{Named, SkipperForm},
         status::PlannedStep,
         strategy::{Ramp, Step},
     },
     rollout::{
         affinity,
-        plan::{plan, trial},
+        plan::{plan, steering},
         ramp::ramp,
     },
     route::{
@@ -101,15 +101,15 @@ pub(super) fn beyond(spec: &FleetRolloutSpec) -> Vec<Problem> {
     let steps = start.as_ref().and_then(|start| plan(start, &end, &spec.strategy, spec.weight_total).ok());
     let steps = steps.unwrap_or_default();
     let ramp: Vec<Step> = spec.strategy.ramp.iter().flat_map(Ramp::steps).collect();
-    let trials = spec.strategy.steps.iter().chain(&ramp).filter(|step| step.progress.is_none());
-    let trials: Vec<Trial> = trials.map(|step| trial(step, &Distribution::new(), spec.weight_total)).collect();
+    let steered = spec.strategy.steps.iter().chain(&ramp).filter(|step| step.progress.is_none());
+    let steering: Vec<Steering> = steered.map(|step| steering(step, &Distribution::new(), spec.weight_total)).collect();
     let kept = kept(spec, &steps);
     let wanted: Vec<Wanted<'_>> = steps
         .iter()
         .map(Wanted::of)
         .chain(start.as_ref().map(Wanted::from))
         .chain([Wanted::from(&end)])
-        .chain(trials.iter().map(|trial| Wanted { trial: Some(trial), ..Wanted::from(&end) }))
+        .chain(steering.iter().map(|steering| Wanted { steering: Some(steering), ..Wanted::from(&end) }))
         .chain(kept.iter().map(|affinity| Wanted { affinity: Some(affinity), ..Wanted::from(&end) }))
         .collect();
     each(spec).filter_map(|(path, _, route)| refused(&path, route, spec, &wanted)).collect()
@@ -123,7 +123,7 @@ fn kept(spec: &FleetRolloutSpec, steps: &[PlannedStep]) -> Vec<Affinity> {
         Mode::Service => ramp(spec).unwrap_or_default(),
     };
     let at = |place| affinity::at(session, "", &steps, place);
-    [affinity::nowhere(session)].into_iter().chain((0..steps.len()).filter_map(at)).collect()
+    [affinity::without_bins(session)].into_iter().chain((0..steps.len()).filter_map(at)).collect()
 }
 
 fn refused(path: &str, route: &Route, spec: &FleetRolloutSpec, wanted: &[Wanted<'_>]) -> Option<Problem> {

@@ -97,7 +97,7 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         "  strategy:\n    stages: [{name: first, members: [eu-3]}]\n    keepPrevious: 1h\n",
         &[
             "12: spec.strategy.stages: stages order members, and there are none; leave it out, or declare spec.members",
-            "13: spec.strategy.keepPrevious: the primary becomes what passed, so no way back stays open; leave it out, or declare spec.members",
+            "13: spec.strategy.keepPrevious: the primary becomes what passed, so no rollback stays possible; leave it out, or declare spec.members",
         ],
     ),
     (

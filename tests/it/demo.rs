@@ -99,14 +99,18 @@ impl Played {
             for service in event["services"].as_array().unwrap() {
                 assert!(service["requests"].as_u64().unwrap() >= 2000, "{event}");
                 let members = service["members"].as_array().unwrap();
-                assert_eq!(members.iter().map(|member| member["asked"].as_u64().unwrap()).sum::<u64>(), 100, "{event}");
+                assert_eq!(
+                    members.iter().map(|member| member["desired"].as_u64().unwrap()).sum::<u64>(),
+                    100,
+                    "{event}"
+                );
                 for member in members {
-                    assert_eq!(member["asked"], member["applied"], "{event}");
-                    let off = member["received"].as_f64().unwrap() - member["asked"].as_f64().unwrap();
+                    assert_eq!(member["desired"], member["applied"], "{event}");
+                    let off = member["observed"].as_f64().unwrap() - member["desired"].as_f64().unwrap();
                     assert!(off.abs() <= POINTS, "{event}");
                     if member["member"] == event["canary"] {
                         let name = format!("{} {}", event["canary"].as_str().unwrap(), event["when"].as_str().unwrap());
-                        canary.push((name, member["asked"].as_u64().unwrap()));
+                        canary.push((name, member["desired"].as_u64().unwrap()));
                     }
                 }
             }
@@ -189,7 +193,7 @@ fn a_share_that_is_wrong_is_told() {
     }
     assert_eq!(demo.wait().unwrap().code(), Some(1), "{last}");
     assert_eq!(last["right"], false, "{last}");
-    assert!(last["wrong"].as_str().unwrap().contains("but received"), "{last}");
+    assert!(last["wrong"].as_str().unwrap().contains("but observed"), "{last}");
 }
 
 /// Writes other weights to the route, by way of the API server that the demo's kubeconfig names.

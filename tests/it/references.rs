@@ -43,7 +43,7 @@ async fn hub_cluster() -> Client {
             "apiVersion": "cutover.dev/v1alpha1", "kind": "MemberCluster", "metadata": {"name": name}, "spec": spec});
         create(&client, "/apis/cutover.dev/v1alpha1/memberclusters", &member).await;
     }
-    let life = hub::Life {
+    let instance = hub::Instance {
         client: client.clone(),
         network: Network::new(AddressRules::default()),
         clock: Clock::default(),
@@ -52,7 +52,7 @@ async fn hub_cluster() -> Client {
         leader_election: false,
         listener: None,
     };
-    tokio::spawn(hub::live(life, std::future::pending()));
+    tokio::spawn(hub::live(instance, std::future::pending()));
     client
 }
 

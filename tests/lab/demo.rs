@@ -57,7 +57,7 @@ impl Demo<'_> {
     async fn promotion(&self, load: &Load) -> Result<Rollout<'_>> {
         self.say("\n2  We declare where it shall go: eu-3, in four steps. It is examples/first-rollout with seconds for minutes.");
         let rollout = Rollout::declare(self.lab, self.namespace, &self.declaration()?).await?;
-        self.say("   weight of eu-3        asked  applied  received  (applied: the live route; received: the members' counters)");
+        self.say("   weight of eu-3      desired  applied  observed  (applied: the live route; observed: the members' counters)");
         for (step, weight) in (1..).zip(STEPS) {
             self.step(&rollout, load, step, ("eu-1", "eu-3"), weight).await?;
             if step == 1 {
@@ -78,7 +78,7 @@ impl Demo<'_> {
         let members =
             json!([{"name": "eu-3", "weight": 0}, {"name": "eu-2", "weight": 100}, {"name": "eu-1", "weight": 0}]);
         rollout.edit(json!({"members": members})).await?;
-        self.say("   weight of eu-2        asked  applied  received");
+        self.say("   weight of eu-2      desired  applied  observed");
         self.step(rollout, load, 1, ("eu-3", "eu-2"), 5).await?;
         rollout.phase(Phase::WaitingPromotion).await?;
         rollout.ask(Verb::Promote).await?;
@@ -102,14 +102,14 @@ impl Demo<'_> {
         let status = rollout.phase(Phase::Failed).await?;
         self.say(&format!("   Failed: {}", status.message));
         behave(Behaviour::default());
-        let before = self.lab.received(self.service);
+        let before = self.lab.observed(self.service);
         load.sends(REQUESTS).await?;
-        assert_shares(&before, &self.lab.received(self.service), &[("eu-3", 100)], POINTS)?;
+        assert_shares(&before, &self.lab.observed(self.service), &[("eu-3", 100)], POINTS)?;
         self.say(&format!("   The route says {}; all requests go to eu-3 again.", self.applied().await?));
         Ok(())
     }
 
-    /// Shows and judges one step: asked by the status, applied by the route, received by the members; each read now.
+    /// Shows and judges one step: asked by the status, applied by the route, observed by the members; each read now.
     async fn step(
         &self,
         rollout: &Rollout<'_>,
@@ -119,22 +119,22 @@ impl Demo<'_> {
         weight: u32,
     ) -> Result<()> {
         let status = rollout.applied(step).await?;
-        let asked = status.asked.context("nothing is asked")?.weights.get(new).copied().unwrap_or_default();
+        let desired = status.desired.context("nothing is desired")?.weights.get(new).copied().unwrap_or_default();
         let route =
             self.lab.hub.api("gateway.networking.k8s.io/v1", "HTTPRoute", self.namespace).await?.get("public").await?;
         let applied = shown(&route, self.service).get(new).copied().unwrap_or_default();
-        let before = self.lab.received(self.service);
+        let before = self.lab.observed(self.service);
         load.sends(REQUESTS).await?;
-        let after = self.lab.received(self.service);
+        let after = self.lab.observed(self.service);
         let arrived = |member: &str| after[member] - before[member];
         let total: u64 = after.keys().map(|member| arrived(member)).sum();
-        let received = percent(arrived(new), total);
+        let observed = percent(arrived(new), total);
         self.say(&format!(
-            "   step {step}/4              {asked:>4} %   {applied:>4} %    {received:>4.1} %  of {total} requests"
+            "   step {step}/4              {desired:>4} %   {applied:>4} %    {observed:>4.1} %  of {total} requests"
         ));
         ensure!(
-            (asked, applied) == (weight, weight),
-            "{new} is asked {asked} % and the route says {applied} %, not {weight} %"
+            (desired, applied) == (weight, weight),
+            "{new} is desired at {desired} % and the route says {applied} %, not {weight} %"
         );
         assert_shares(&before, &after, &[(old, 100 - weight), (new, weight)], POINTS)
     }

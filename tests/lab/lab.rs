@@ -100,8 +100,8 @@ impl Lab {
     }
 
     /// Requests of a service that each member has counted so far.
-    pub fn received(&self, service: &str) -> Received {
-        self.members.iter().map(|(name, member)| (*name, member.gateway.tally().received(service))).collect()
+    pub fn observed(&self, service: &str) -> Received {
+        self.members.iter().map(|(name, member)| (*name, member.gateway.tally().observed(service))).collect()
     }
 
     /// For one who wants to look around.

@@ -147,7 +147,7 @@ impl<'l> Rollout<'l> {
     /// Every route has confirmed the weights of this step, at least a second ago.
     pub async fn applied(&self, step: u32) -> Result<FleetRolloutStatus> {
         self.until(&format!("step {step} applied"), |status| {
-            let confirmed = status.asked.as_ref().and_then(|asked| asked.confirmed_at);
+            let confirmed = status.desired.as_ref().and_then(|desired| desired.confirmed_at);
             let settled = confirmed.is_some_and(|at| at + jiff::SignedDuration::from_secs(1) <= jiff::Timestamp::now());
             settled && status.run.as_ref().is_some_and(|run| run.step == step)
         })
@@ -158,7 +158,7 @@ impl<'l> Rollout<'l> {
     pub async fn at_step(&self, step: u32) -> Result<FleetRolloutStatus> {
         let settled = [Phase::WaitingPromotion, Phase::Progressing, Phase::Held, Phase::Paused];
         self.until(&format!("step {step} confirmed"), |status| {
-            let confirmed = status.asked.as_ref().is_some_and(|asked| asked.confirmed_at.is_some());
+            let confirmed = status.desired.as_ref().is_some_and(|desired| desired.confirmed_at.is_some());
             let reached = status.run.as_ref().is_some_and(|run| run.step == step);
             reached && confirmed && settled.contains(&status.phase) && status.reason != Reason::Settling
         })

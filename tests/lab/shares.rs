@@ -1,4 +1,4 @@
-//! The assertion that everything serves: what the members received is what was asked for.
+//! The assertion that everything serves: what the members counted is what was desired.
 
 use anyhow::{Result, ensure};
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub fn assert_shares(before: &Received, after: &Received, expected: &[(&str, u32
         let share = percent(*count, total);
         ensure!(
             (share - f64::from(wanted)).abs() <= within,
-            "{member} received {share:.1} %, asked {wanted} %, of {total} requests: {arrived:?}"
+            "{member} observed at {share:.1} %, desired {wanted} %, of {total} requests: {arrived:?}"
         );
     }
     Ok(())

@@ -17,10 +17,10 @@ pub mod drive;
 pub mod faults;
 #[path = "../sim/fleet.rs"]
 pub mod fleet;
+#[path = "../sim/instance.rs"]
+pub mod instance;
 #[path = "../sim/judge/mod.rs"]
 pub mod judge;
-#[path = "../sim/life.rs"]
-pub mod life;
 #[path = "../sim/plan.rs"]
 pub mod plan;
 #[path = "../sim/scenario.rs"]

@@ -86,9 +86,9 @@ pub async fn clients(lab: &Lab, service: &str) -> Result<Load> {
 /// From some moment on this member gets every request.
 pub async fn all_at(scene: &Scene, load: &Load, member: &str) -> Result<()> {
     eventually(&format!("all requests at {member}"), PATIENCE, async || {
-        let before = scene.received(&scene.namespace);
+        let before = scene.observed(&scene.namespace);
         load.sends(2_100).await?;
-        assert_shares(&before, &scene.received(&scene.namespace), &[(member, 100)], 0.0)
+        assert_shares(&before, &scene.observed(&scene.namespace), &[(member, 100)], 0.0)
     })
     .await
 }

@@ -41,18 +41,18 @@ impl Tally {
     }
 
     /// Requests of a service, whatever their answer.
-    pub fn received(&self, service: &str) -> u64 {
+    pub fn observed(&self, service: &str) -> u64 {
         let counts = self.0.lock().unwrap();
         counts.requests.iter().filter(|((name, _), _)| name == service).map(|(_, count)| count).sum()
     }
 
     /// Requests that came with exactly this Host header.
-    pub fn received_as(&self, host: &str) -> u64 {
+    pub fn observed_as(&self, host: &str) -> u64 {
         self.0.lock().unwrap().hosts.get(host).copied().unwrap_or_default()
     }
 
     /// Requests of a service that came with exactly this `user-agent`; the empty one is none.
-    pub fn received_from(&self, service: &str, agent: &str) -> u64 {
+    pub fn observed_from(&self, service: &str, agent: &str) -> u64 {
         self.0.lock().unwrap().agents.get(&(service.to_owned(), agent.to_owned())).copied().unwrap_or_default()
     }
 

@@ -64,9 +64,9 @@ pub fn assert_every_rise_is_earned(writes: &[Written], rollout: &History, dwell:
             writes.iter().filter(|write| write.weight == below.weight).map(|write| write.sequence).collect();
         let earlier = || statuses.iter().filter(|(version, _)| *version < above.version).map(|(_, status)| status);
         let confirmed = earlier()
-            .filter_map(|status| status.asked.as_ref())
-            .find(|asked| sequences.contains(&asked.sequence) && asked.confirmed_at.is_some())
-            .and_then(|asked| asked.confirmed_at)
+            .filter_map(|status| status.desired.as_ref())
+            .find(|desired| sequences.contains(&desired.sequence) && desired.confirmed_at.is_some())
+            .and_then(|desired| desired.confirmed_at)
             .with_context(|| format!("{} % was not confirmed before it rose", below.weight))?;
         let passed = |check: &Check| {
             check.verdict == Verdict::Pass

@@ -60,7 +60,7 @@ impl Users {
 
     fn counted(&self, scene: &Scene) -> Vec<BTreeMap<&'static str, u64>> {
         let by = |member: &'static str, user: &User| {
-            scene.member(member).gateway.tally().received_from(&scene.namespace, &user.agent)
+            scene.member(member).gateway.tally().observed_from(&scene.namespace, &user.agent)
         };
         self.each.iter().map(|user| scene.members.keys().map(|member| (*member, by(member, user))).collect()).collect()
     }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::{
     deeds,
+    instance::{Instance, PANICS},
     judge::nonzero,
-    life::{Life, PANICS},
     plan::{Plan, Run},
     world::{ROLLOUT, World, seconds},
 };
@@ -37,7 +37,7 @@ pub struct Outcome {
 
 struct Drive {
     world: Arc<World>,
-    lives: Vec<Life>,
+    instances: Vec<Instance>,
     next: usize,
     leader_election: bool,
     reborn_at: Option<Timestamp>,
@@ -59,7 +59,7 @@ pub fn run_in(world: Arc<World>, reference: Option<&Outcome>) -> Outcome {
         leader_election: plan.seed % 2 == 1 || matches!(plan.pattern, 6 | 7),
         helped: world.genesis,
         world,
-        lives: Vec::new(),
+        instances: Vec::new(),
         next: 0,
         reborn_at: None,
         wrong: SignedDuration::ZERO,
@@ -94,7 +94,7 @@ impl Drive {
     }
 
     fn give_birth(&mut self) {
-        self.lives.push(Life::begin(&self.world, self.next, self.leader_election, self.wrong));
+        self.instances.push(Instance::begin(&self.world, self.next, self.leader_election, self.wrong));
         self.next += 1;
     }
 
@@ -102,10 +102,10 @@ impl Drive {
     fn moment(&mut self, length: f64) {
         let world = self.world.clone();
         let now = world.genesis + seconds(((world.age() + length) / MOMENT).round() * MOMENT);
-        for life in &self.lives {
-            let stopped = world.faults().is_stopped(life.index);
+        for instance in &self.instances {
+            let stopped = world.faults().is_stopped(instance.index);
             if !stopped {
-                life.step(now);
+                instance.step(now);
             }
         }
         world.tick(now);
@@ -121,7 +121,7 @@ impl Drive {
     fn deaths(&mut self, now: Timestamp) {
         let crashed = self.world.faults().take_crash();
         if let Some(index) = crashed {
-            self.lives.retain(|life| life.index != index);
+            self.instances.retain(|instance| instance.index != index);
             let pause = self.world.faults().dice.below(4);
             self.reborn_at = Some(now + SignedDuration::from_secs(i64::try_from(pause).unwrap_or(0)));
             if self.world.plan.pattern == 5 {
@@ -144,10 +144,10 @@ impl Drive {
             let faults = world.faults();
             faults.struck.is_some_and(|at| now.duration_since(at) >= deeds::horizon(&world.plan))
         };
-        for life in self.lives.iter().filter(|_| due) {
-            let stopped = world.faults().is_stopped(life.index);
+        for instance in self.instances.iter().filter(|_| due) {
+            let stopped = world.faults().is_stopped(instance.index);
             if stopped {
-                life.wake(world, now);
+                instance.wake(world, now);
             }
         }
     }
@@ -155,7 +155,7 @@ impl Drive {
     /// P15: the clock of the machine jumps, stands or slews. P7: one that was wrong from the start is corrected.
     fn clocks(&mut self, now: Timestamp) {
         if self.world.plan.pattern == 7 && self.world.faults().relieved == Some(now) {
-            self.lives.iter().for_each(|life| life.clock.set_wrong(SignedDuration::ZERO));
+            self.instances.iter().for_each(|instance| instance.clock.set_wrong(SignedDuration::ZERO));
         }
         if self.world.plan.pattern != 15 {
             return;
@@ -176,14 +176,14 @@ impl Drive {
             "frozen" => -passed,
             _ => passed / 10,
         };
-        for life in &self.lives {
-            life.clock.set_wrong(self.wrong);
+        for instance in &self.instances {
+            instance.clock.set_wrong(self.wrong);
         }
         if self.world.plan.variant() == "across" && before.is_zero() && active {
-            let index = self.lives.last().map(|life| life.index);
+            let index = self.instances.last().map(|instance| instance.index);
             if let Some(index) = index {
                 self.world.faults().kill(index);
-                self.lives.clear();
+                self.instances.clear();
                 self.reborn_at = Some(now);
             }
         }
@@ -204,7 +204,7 @@ impl Drive {
         if panics > 0 {
             self.broken.push(format!("I13: {panics} panics in the hub"));
         }
-        if self.lives.iter().any(Life::has_ended) {
+        if self.instances.iter().any(Instance::has_ended) {
             self.broken.push("I13: the process ended".to_owned());
         }
         let mut faults = self.world.faults();
@@ -232,7 +232,7 @@ impl Drive {
                 self.broken.push(format!("I5: not at rest after {age:.0} s: {said}"));
                 return false;
             }
-            let quiet = !self.world.faults().active() && self.reborn_at.is_none() && !self.lives.is_empty();
+            let quiet = !self.world.faults().active() && self.reborn_at.is_none() && !self.instances.is_empty();
             if !quiet || !super::scenario::is_over(&self.world) {
                 over_since = None;
                 self.help();
@@ -373,7 +373,7 @@ fn end_state(world: &World) -> BTreeMap<String, Value> {
     for key in ["phase", "primary", "failedRevision", "observedGeneration"] {
         end.insert(format!("status.{key}"), status[key].clone());
     }
-    end.insert("status.asked.weights".to_owned(), status["asked"]["weights"].clone());
+    end.insert("status.desired.weights".to_owned(), status["desired"]["weights"].clone());
     end.insert("status.run.outcome".to_owned(), status["run"]["outcome"].clone());
     end.insert("finalizers".to_owned(), rollout["metadata"]["finalizers"].clone());
     end

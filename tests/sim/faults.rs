@@ -91,8 +91,8 @@ pub struct Faults {
     pub calls: usize,
     pub writes: usize,
     pub events: usize,
-    /// Writes since the last life began.
-    writes_of_life: usize,
+    /// Writes since the last instance began.
+    writes_of_instance: usize,
     dead: BTreeSet<usize>,
     stopped: BTreeMap<usize, Arc<Notify>>,
     crashed: Option<usize>,
@@ -104,7 +104,7 @@ pub struct Faults {
     pub frozen: Option<u64>,
     pub thaw: Arc<Notify>,
     born: Timestamp,
-    pub lives: usize,
+    pub instances: usize,
     pub trace: Vec<String>,
     /// Calls by target in the present ten seconds.
     rate: BTreeMap<String, (i64, usize)>,
@@ -120,7 +120,7 @@ impl Faults {
             calls: 0,
             writes: 0,
             events: 0,
-            writes_of_life: 0,
+            writes_of_instance: 0,
             dead: BTreeSet::new(),
             stopped: BTreeMap::new(),
             crashed: None,
@@ -130,7 +130,7 @@ impl Faults {
             frozen: None,
             thaw: Arc::default(),
             born: super::world::GENESIS,
-            lives: 0,
+            instances: 0,
             trace: Vec::new(),
             rate: BTreeMap::new(),
             hot: None,
@@ -138,36 +138,36 @@ impl Faults {
         }
     }
 
-    pub fn is_dead(&self, life: usize) -> bool {
-        self.dead.contains(&life)
+    pub fn is_dead(&self, instance: usize) -> bool {
+        self.dead.contains(&instance)
     }
 
     /// A process ends: nothing that it still does reaches the world.
-    pub fn kill(&mut self, life: usize) {
-        self.dead.insert(life);
+    pub fn kill(&mut self, instance: usize) {
+        self.dead.insert(instance);
     }
 
     pub fn take_crash(&mut self) -> Option<usize> {
         self.crashed.take()
     }
 
-    pub fn is_stopped(&self, life: usize) -> bool {
-        self.stopped.contains_key(&life)
+    pub fn is_stopped(&self, instance: usize) -> bool {
+        self.stopped.contains_key(&instance)
     }
 
-    pub fn go_on(&mut self, life: usize) {
-        if let Some(notify) = self.stopped.remove(&life) {
+    pub fn go_on(&mut self, instance: usize) {
+        if let Some(notify) = self.stopped.remove(&instance) {
             notify.notify_one();
         }
     }
 
     pub fn begin_life(&mut self, now: Timestamp) {
-        self.lives += 1;
-        self.writes_of_life = 0;
+        self.instances += 1;
+        self.writes_of_instance = 0;
         self.born = now;
     }
 
-    /// Seconds since the present life began.
+    /// Seconds since the present instance began.
     pub fn awake(&self, now: Timestamp) -> f64 {
         now.duration_since(self.born).as_secs_f64()
     }
@@ -191,13 +191,13 @@ impl Faults {
     }
 
     /// Counts a call, and says what becomes of it.
-    fn fate(&mut self, call: &Call, life: usize, now: Timestamp) -> Fate {
+    fn fate(&mut self, call: &Call, instance: usize, now: Timestamp) -> Fate {
         self.count(call, now);
         if !call.is_lease() {
             self.calls += 1;
             if call.writes() {
                 self.writes += 1;
-                self.writes_of_life += 1;
+                self.writes_of_instance += 1;
             }
         }
         let (k, what) = (self.plan.k, self.plan.variant());
@@ -206,20 +206,23 @@ impl Faults {
         match self.plan.pattern {
             1 if this_write => Fate::CrashAfter,
             2 if this_write => Fate::CrashBefore,
-            3 if this_write && self.lives == 1 => Fate::CrashAfter,
-            3 if call.writes() && self.lives == 2 && self.writes_of_life == 1 + self.plan.seed as usize % 12 => {
+            3 if this_write && self.instances == 1 => Fate::CrashAfter,
+            3 if call.writes()
+                && self.instances == 2
+                && self.writes_of_instance == 1 + self.plan.seed as usize % 12 =>
+            {
                 Fate::CrashAfter
             }
             4 if what == "hide-write" && this_write => Fate::Bad(Bad::Lost),
-            5 if this_write && self.lives == 1 => Fate::CrashAfter,
-            5 if self.lives > 1 && !call.watch && call.method == Method::GET && call.name.is_empty() => {
+            5 if this_write && self.instances == 1 => Fate::CrashAfter,
+            5 if self.instances > 1 && !call.watch && call.method == Method::GET && call.name.is_empty() => {
                 self.frozen.filter(|_| self.active()).map_or(Fate::Pass, Fate::Stale)
             }
-            6 if this_write && self.struck.is_none() && life == 0 => {
+            6 if this_write && self.struck.is_none() && instance == 0 => {
                 self.struck = Some(now);
                 if what == "pause-in-call" { Fate::StopAfter } else { Fate::StopBefore }
             }
-            7 => self.lease_fate(call, life, now),
+            7 => self.lease_fate(call, instance, now),
             12 => self.bad_call(this_call, call, now),
             13 | 24 if self.active() => self.storm(),
             21 if call.plural == "httproutes" && call.method != Method::GET && self.active() => match what {
@@ -240,7 +243,7 @@ impl Faults {
         }
     }
 
-    fn lease_fate(&mut self, call: &Call, life: usize, now: Timestamp) -> Fate {
+    fn lease_fate(&mut self, call: &Call, instance: usize, now: Timestamp) -> Fate {
         if !call.is_lease() {
             if call.writes() && self.writes == self.plan.k && self.struck.is_none() {
                 self.struck = Some(now);
@@ -251,7 +254,7 @@ impl Faults {
             }
             return Fate::Pass;
         }
-        if !self.active() || life != 0 {
+        if !self.active() || instance != 0 {
             return Fate::Pass;
         }
         match self.plan.variant() {
@@ -315,7 +318,7 @@ impl Faults {
                                 "message": reason, "reason": reason, "code": code});
             Bytes::from(format!("{}\n", json!({"type": "ERROR", "object": status})))
         };
-        if self.plan.pattern == 5 && self.active() && self.lives > 1 {
+        if self.plan.pattern == 5 && self.active() && self.instances > 1 {
             return Told::Later(self.thaw.clone(), event);
         }
         if let Some(kept) = kept.take() {
@@ -353,14 +356,14 @@ impl Faults {
     }
 }
 
-/// The layer: in front of the API server, for one life of the hub.
+/// The layer: in front of the API server, for one instance of the hub.
 #[derive(Clone)]
 pub struct Layer {
     pub world: Arc<World>,
-    /// The world's time, as it goes on while this life is stepped.
+    /// The world's time, as it goes on while this instance is stepped.
     pub clock: Clock,
-    pub life: usize,
-    /// Told when this life ends.
+    pub instance: usize,
+    /// Told when this instance ends.
     pub halt: Arc<Notify>,
 }
 
@@ -388,7 +391,7 @@ impl Layer {
         let call = Call::of(&request);
         let (fate, index) = {
             let mut faults = self.world.faults();
-            let fate = faults.fate(&call, self.life, self.clock.now());
+            let fate = faults.fate(&call, self.instance, self.clock.now());
             (fate, faults.writes)
         };
         self.note(&call, &fate, index);
@@ -430,9 +433,10 @@ impl Layer {
         let marks = format!("{}{}", if *watch { " watch" } else { "" }, if *dry { " dry" } else { "" });
         let write = if call.writes() { format!(" w{index}") } else { String::new() };
         let fate = if *fate == Fate::Pass { String::new() } else { format!("  <-- {fate:?}") };
-        faults
-            .trace
-            .push(format!("{age:9.3}  hub-{} c{calls}{write} {method} {plural}/{name}/{sub}{marks}{fate}", self.life));
+        faults.trace.push(format!(
+            "{age:9.3}  hub-{} c{calls}{write} {method} {plural}/{name}/{sub}{marks}{fate}",
+            self.instance
+        ));
     }
 
     async fn prepared(
@@ -471,8 +475,8 @@ impl Layer {
             let mut faults = self.world.faults();
             let now = self.world.now();
             faults.struck.get_or_insert(now);
-            faults.kill(self.life);
-            faults.crashed = Some(self.life);
+            faults.kill(self.instance);
+            faults.crashed = Some(self.instance);
         }
         self.halt.notify_one();
         pending::<()>().await;
@@ -480,7 +484,7 @@ impl Layer {
 
     async fn stop(&self) {
         let notify: Arc<Notify> = Arc::default();
-        self.world.faults().stopped.insert(self.life, notify.clone());
+        self.world.faults().stopped.insert(self.instance, notify.clone());
         self.halt.notify_one();
         notify.notified().await;
     }
@@ -489,14 +493,14 @@ impl Layer {
     async fn alive(&self) {
         let (dead, stopped) = {
             let faults = self.world.faults();
-            (faults.is_dead(self.life), faults.stopped.contains_key(&self.life))
+            (faults.is_dead(self.instance), faults.stopped.contains_key(&self.instance))
         };
         if dead {
             pending::<()>().await;
         }
         if stopped {
             // What a stopped process would send now, it sends when it goes on.
-            while self.world.faults().is_stopped(self.life) {
+            while self.world.faults().is_stopped(self.instance) {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         }

@@ -149,8 +149,8 @@ impl Fleet {
 /// What the hub's network leads to.
 pub struct Doors {
     pub world: Arc<World>,
-    /// The life of the hub that asks, for its death cuts its calls.
-    pub life: usize,
+    /// The instance of the hub that asks, for its death cuts its calls.
+    pub instance: usize,
 }
 
 impl fmt::Debug for Doors {
@@ -167,9 +167,9 @@ impl Names for Doors {
 
 impl Peers for Doors {
     fn answer(&self, call: Request<()>) -> BoxFuture<'static, Result<Answer, HttpError>> {
-        let (world, life) = (self.world.clone(), self.life);
+        let (world, instance) = (self.world.clone(), self.instance);
         Box::pin(async move {
-            if world.faults().is_dead(life) {
+            if world.faults().is_dead(instance) {
                 return std::future::pending().await;
             }
             answer(&world, &call).await

@@ -22,8 +22,8 @@ mod drive;
 mod faults;
 mod fleet;
 mod hunt;
+mod instance;
 mod judge;
-mod life;
 mod page;
 mod plan;
 mod scenario;
@@ -55,7 +55,7 @@ const AGAIN: usize = 100;
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
-        life::PANICS.with(|panics| panics.set(panics.get() + 1));
+        instance::PANICS.with(|panics| panics.set(panics.get() + 1));
         eprintln!("{panic}");
     }));
     if let Some(line) = wish("PLAN") {

@@ -168,7 +168,7 @@ impl World {
             "apiVersion": "cutover.dev/v1alpha1", "kind": "RolloutRequest",
             "metadata": {"generateName": "ask-", "namespace": "shop"}, "spec": spec,
         });
-        self.judge().asked(verb);
+        self.judge().desired(verb);
         self.create("/apis/cutover.dev/v1alpha1/namespaces/shop/rolloutrequests", &object);
     }
 }

@@ -37,7 +37,7 @@ pub struct Check {
     pub metrics: Vec<MetricCheck>,
     /// Share that each member received in the window, in percent, by service; not known while requests are mirrored.
     #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
-    pub received: BTreeMap<String, BTreeMap<String, f64>>,
+    pub observed: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
 /// The judgement of one metric of one service.

@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use check::{Check, MemberValue, MetricCheck, Verdict};
-pub use run::{Outcome, Pinned, PlannedStep, Promoted, Retreat, Run, RunRecord, Stop};
+pub use run::{Outcome, Pinned, PlannedStep, Promoted, Rollback, Run, RunRecord, Stop};
 
-use super::{Affinity, Distribution, Trial, request::RequestState};
+use super::{Affinity, Distribution, Steering, request::RequestState};
 
 /// The status of a fleet rollout.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
@@ -36,10 +36,10 @@ pub struct FleetRolloutStatus {
     /// What the columns of `kubectl get` show.
     #[serde(default)]
     pub summary: Summary,
-    /// The last known good distribution; absent until first sight.
+    /// The last known good distribution; absent until initialization.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub primary: Option<Distribution>,
-    /// Service mode: the Services that passed last; absent until first sight.
+    /// Service mode: the Services that passed last; absent until initialization.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub promoted: Option<Promoted>,
     /// The life of a hub process that acts on this rollout.
@@ -50,7 +50,7 @@ pub struct FleetRolloutStatus {
     pub sequence: u64,
     /// What the routes should show; absent until the hub writes a route for the first time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Asked>,
+    pub desired: Option<Desired>,
     /// What each route was last seen to show.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<RouteStatus>,
@@ -94,7 +94,7 @@ pub enum Phase {
     Held,
     /// Nothing advances because a person asked for that.
     Paused,
-    /// All steps are done; the way back stays open.
+    /// All steps are done; rollback stays possible.
     Soaking,
     /// The Services that passed are copied to the primary, and traffic goes back to it.
     Promoting,
@@ -123,12 +123,12 @@ pub struct Summary {
 /// What the routes should show, and since when.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub struct Asked {
+pub struct Desired {
     /// The weights, projected on the members that can serve.
     pub weights: Distribution,
     /// The requests that reach canaries whatever the weights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trial: Option<Trial>,
+    pub steering: Option<Steering>,
     /// Where users are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub affinity: Option<Affinity>,

@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::check::Check;
-use crate::api::{Distribution, Duration, Progress, Reason, ServiceCopy, ServiceSpec, Strategy, Trial, strategy::Wait};
+use crate::api::{
+    Distribution, Duration, Progress, Reason, ServiceCopy, ServiceSpec, Steering, Strategy, strategy::Wait,
+};
 
 /// One attempt to reach a distribution.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -25,7 +27,7 @@ pub struct Run {
     /// Where it began.
     pub start: Distribution,
     /// Where a rollback goes.
-    pub way_back: Distribution,
+    pub rollback_to: Distribution,
     /// Where it ends.
     pub target: Distribution,
     /// What was declared when it began.
@@ -70,8 +72,8 @@ pub struct Run {
     pub hold: Option<Stop>,
     /// The rollback, once it is decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retreat: Option<Retreat>,
-    /// All steps are done and the way back stays open, since then.
+    pub rollback: Option<Rollback>,
+    /// All steps are done and rollback stays possible, since then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub soaking_since: Option<Timestamp>,
@@ -160,7 +162,7 @@ pub struct PlannedStep {
     pub weights: Distribution,
     /// The requests that reach the stage's gaining members whatever the weights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trial: Option<Trial>,
+    pub steering: Option<Steering>,
     /// Checks that must pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iterations: Option<u32>,
@@ -198,7 +200,7 @@ impl Stop {
 /// A rollback that was decided.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub struct Retreat {
+pub struct Rollback {
     /// Why.
     pub reason: Reason,
     /// In one sentence, with numbers or names.

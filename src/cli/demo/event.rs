@@ -89,7 +89,7 @@ impl Event {
                 vec![
                     String::new(),
                     format!("Declared: all traffic to {canary}, in steps of {steps} %."),
-                    format!("{:<28}{:>7}{:>9}{:>10}{:>10}", "", "asked", "applied", "received", "requests"),
+                    format!("{:<28}{:>7}{:>9}{:>10}{:>10}", "", "desired", "applied", "observed", "requests"),
                 ]
             }
             Self::Shares { when, canary, services, .. } => {
@@ -128,8 +128,8 @@ impl Event {
 fn share_line(when: &str, canary: &str, shares: &Shares) -> Option<String> {
     let one = shares.of(canary)?;
     let name = format!("{when:<10}{} {canary}", shares.service);
-    let MemberShare { asked, applied, received, .. } = one;
-    Some(format!("{name:<28}{asked:>5} %{applied:>7} %{received:>8.1} %{:>10}", shares.requests))
+    let MemberShare { desired, applied, observed, .. } = one;
+    Some(format!("{name:<28}{desired:>5} %{applied:>7} %{observed:>8.1} %{:>10}", shares.requests))
 }
 
 pub(super) fn tenths(time: Duration) -> f64 {
@@ -150,7 +150,7 @@ mod tests {
         let event = Event::Shares { when, canary: "eu-3".to_owned(), expected: 100, right: true, services };
         assert_eq!(event.lines(), ["meanwhile storefront eu-3     100 %    100 %   100.0 %    123456"]);
         let header = Event::declared("eu-3").lines().pop().unwrap();
-        assert_eq!(header, "                              asked  applied  received  requests");
+        assert_eq!(header, "                            desired  applied  observed  requests");
     }
 
     #[test]

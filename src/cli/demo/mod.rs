@@ -100,7 +100,7 @@ impl Demo {
 /// Until this process is asked to end, or its terminal is closed.
 async fn interrupted() {
     use tokio::signal::unix::{SignalKind, signal};
-    let asked = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(|kind| {
+    let ended = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(|kind| {
         Box::pin(async move {
             match signal(kind) {
                 Ok(mut signals) => drop(signals.recv().await),
@@ -108,5 +108,5 @@ async fn interrupted() {
             }
         })
     });
-    futures::future::select_all(asked).await;
+    futures::future::select_all(ended).await;
 }

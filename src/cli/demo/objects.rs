@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::declared::{NAMESPACE, Plan, gateway, host};
 use crate::{
     api::{Distribution, crd},
-    cli::hub_life,
+    cli::hub_liveness,
     sandbox::{
         member::{HEALTH, Member},
         proxy,
@@ -35,7 +35,7 @@ pub(super) fn kinds() -> Result<Vec<Posted>, serde_json::Error> {
 
 /// Everything else.
 pub(super) fn world(plan: &Plan, members: &[Member]) -> Vec<Posted> {
-    let mut objects: Vec<Posted> = [hub_life::NAMESPACE, NAMESPACE].map(namespace).into();
+    let mut objects: Vec<Posted> = [hub_liveness::NAMESPACE, NAMESPACE].map(namespace).into();
     objects.extend(members.iter().enumerate().flat_map(|(index, one)| [secret(one), member_cluster(one, index)]));
     let first = plan.first();
     for service in &plan.services {
@@ -55,7 +55,7 @@ fn namespace(name: &str) -> Posted {
 }
 
 fn secret(member: &Member) -> Posted {
-    let namespace = hub_life::NAMESPACE;
+    let namespace = hub_liveness::NAMESPACE;
     let data = json!({"value": ByteString(member.kubeconfig().into_bytes())});
     let metadata = json!({"name": format!("{}-kubeconfig", member.name()), "namespace": namespace});
     (

@@ -41,13 +41,14 @@ impl<'w> Screen<'w> {
         let recent = self.recent();
         let status = rollout::status(&self.world.client).await.unwrap_or_default();
         let first = self.plan.first();
-        let asked = status.asked.as_ref().map(|asked| &asked.weights).or(status.primary.as_ref()).unwrap_or(&first);
+        let desired =
+            status.desired.as_ref().map(|desired| &desired.weights).or(status.primary.as_ref()).unwrap_or(&first);
         let mut lines = vec![String::new(), header(width)];
         for service in &self.plan.services {
             let applied = rollout::applied(&self.world.client, service).await.unwrap_or_default();
             let counted = recent.get(service).cloned().unwrap_or_else(Counted::new);
             lines.push(format!("├─ {service}"));
-            let shares = Shares::new(service, asked, &applied, &counted);
+            let shares = Shares::new(service, desired, &applied, &counted);
             lines.extend(rows(&shares, &status, width, self.colour));
         }
         let totals = self.world.seen_by_clients();
@@ -63,7 +64,7 @@ impl<'w> Screen<'w> {
 
     /// What arrived lately.
     fn recent(&mut self) -> std::collections::BTreeMap<String, Counted> {
-        let (now, counts) = (Instant::now(), self.world.received());
+        let (now, counts) = (Instant::now(), self.world.observed());
         while self.counts.get(1).is_some_and(|(at, _)| now.duration_since(*at) >= RECENT) {
             self.counts.pop_front();
         }
@@ -75,20 +76,20 @@ impl<'w> Screen<'w> {
 }
 
 fn header(width: usize) -> String {
-    cut(&format!("{:<22}{:>7}{:>9}{:>10}", "", "ASKED", "APPLIED", "RECEIVED"), width)
+    cut(&format!("{:<22}{:>7}{:>9}{:>10}", "", "DESIRED", "APPLIED", "OBSERVED"), width)
 }
 
 fn rows(shares: &Shares, status: &FleetRolloutStatus, width: usize, colour: bool) -> Vec<String> {
     let last = shares.members.len().saturating_sub(1);
     let row = |(index, one): (usize, &MemberShare)| {
-        let MemberShare { member, asked, applied, received } = one;
+        let MemberShare { member, desired, applied, observed } = one;
         let run = status.run.as_ref().filter(|run| run.outcome.is_none());
         let part = run.map(|run| Part::of(run, member));
         let branch = if index == last { "└─" } else { "├─" };
         let name = cut(&format!("│  {branch} {member}  {}", part.map_or("", Part::word)), 22);
-        let bar = bar(*received, width.saturating_sub(FIXED));
+        let bar = bar(*observed, width.saturating_sub(FIXED));
         let bar = if colour && part == Some(Part::Canary) { format!("\u{1b}[36m{bar}\u{1b}[0m") } else { bar };
-        format!("{name:<22}{asked:>7}{applied:>9}{received:>10.1}  {bar}")
+        format!("{name:<22}{desired:>7}{applied:>9}{observed:>10.1}  {bar}")
     };
     shares.members.iter().enumerate().map(row).collect()
 }

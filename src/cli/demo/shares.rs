@@ -28,21 +28,21 @@ pub(super) struct Shares {
 pub(super) struct MemberShare {
     pub(super) member: String,
     /// By the rollout's status.
-    pub(super) asked: u32,
+    pub(super) desired: u32,
     /// By the live route.
     pub(super) applied: u32,
     /// By the member's own counters.
-    pub(super) received: f64,
+    pub(super) observed: f64,
 }
 
 impl Shares {
-    pub(super) fn new(service: &str, asked: &Distribution, applied: &Distribution, counted: &Counted) -> Self {
+    pub(super) fn new(service: &str, desired: &Distribution, applied: &Distribution, counted: &Counted) -> Self {
         let requests = counted.values().sum();
         let member = |(member, count): (&String, &u64)| MemberShare {
             member: member.clone(),
-            asked: weight(asked, member),
+            desired: weight(desired, member),
             applied: weight(applied, member),
-            received: percent(*count, requests),
+            observed: percent(*count, requests),
         };
         Self { service: service.to_owned(), requests, members: counted.iter().map(member).collect() }
     }
@@ -54,13 +54,13 @@ impl Shares {
             return Some(format!("{service}: {} requests are too few to judge", self.requests));
         }
         self.members.iter().find_map(|one| {
-            let MemberShare { member, asked, applied, received } = one;
-            if member == canary && *asked != expected {
-                Some(format!("{service}: {member} is asked {asked} %, not {expected} %"))
-            } else if asked != applied {
-                Some(format!("{service}: {member} is asked {asked} %, but the route says {applied} %"))
-            } else if (received - f64::from(*asked)).abs() > POINTS {
-                Some(format!("{service}: {member} is asked {asked} %, but received {received:.1} %"))
+            let MemberShare { member, desired, applied, observed } = one;
+            if member == canary && *desired != expected {
+                Some(format!("{service}: {member} is desired at {desired} %, not {expected} %"))
+            } else if desired != applied {
+                Some(format!("{service}: {member} is desired at {desired} %, but the route says {applied} %"))
+            } else if (observed - f64::from(*desired)).abs() > POINTS {
+                Some(format!("{service}: {member} is desired at {desired} %, but observed at {observed:.1} %"))
             } else {
                 None
             }
@@ -97,27 +97,27 @@ pub(super) fn percent(part: u64, whole: u64) -> f64 {
 mod tests {
     use super::*;
 
-    fn shares(asked: u32, applied: u32, counted: [u64; 2]) -> Shares {
+    fn shares(desired: u32, applied: u32, counted: [u64; 2]) -> Shares {
         let both = |canary: u32| Distribution::from([("eu-1".to_owned(), 100 - canary), ("eu-3".to_owned(), canary)]);
         let counted = Counted::from([("eu-1".to_owned(), counted[0]), ("eu-3".to_owned(), counted[1])]);
-        Shares::new("shop", &both(asked), &both(applied), &counted)
+        Shares::new("shop", &both(desired), &both(applied), &counted)
     }
 
     #[test]
     fn a_share_is_right_within_what_chance_moves() {
         assert_eq!(shares(25, 25, [1500, 500]).wrong("eu-3", 25), None);
         assert_eq!(shares(25, 25, [1580, 420]).wrong("eu-3", 25), None);
-        assert_eq!(shares(5, 5, [1900, 100]).of("eu-3").map(|one| one.received), Some(5.0));
+        assert_eq!(shares(5, 5, [1900, 100]).of("eu-3").map(|one| one.observed), Some(5.0));
     }
 
     #[test]
     fn every_wrong_share_is_seen() {
         for (shares, why) in [
             (shares(25, 25, [1400, 599]), "shop: 1999 requests are too few to judge"),
-            (shares(25, 25, [1400, 600]), "shop: eu-1 is asked 75 %, but received 70.0 %"),
-            (shares(5, 5, [2000, 0]), "shop: eu-1 is asked 95 %, but received 100.0 %"),
-            (shares(25, 20, [1500, 500]), "shop: eu-1 is asked 75 %, but the route says 80 %"),
-            (shares(50, 50, [1000, 1000]), "shop: eu-3 is asked 50 %, not 25 %"),
+            (shares(25, 25, [1400, 600]), "shop: eu-1 is desired at 75 %, but observed at 70.0 %"),
+            (shares(5, 5, [2000, 0]), "shop: eu-1 is desired at 95 %, but observed at 100.0 %"),
+            (shares(25, 20, [1500, 500]), "shop: eu-1 is desired at 75 %, but the route says 80 %"),
+            (shares(50, 50, [1000, 1000]), "shop: eu-3 is desired at 50 %, not 25 %"),
         ] {
             assert_eq!(shares.wrong("eu-3", 25).as_deref(), Some(why));
         }

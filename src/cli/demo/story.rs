@@ -77,8 +77,8 @@ impl Story<'_> {
             let held = self.until("the hold", |status| status.phase == Phase::Held).await?;
             self.say(Event::Held { reason: held.reason, message: held.message });
         }
-        let asked = self.asked().await?;
-        self.shares("meanwhile", canary, expected, &asked).await?;
+        let desired = self.desired().await?;
+        self.shares("meanwhile", canary, expected, &desired).await?;
         let what = match breaks {
             Break::Hub => {
                 self.world.hub.start().await.map_err(WorldError::Io)?;
@@ -111,8 +111,8 @@ impl Story<'_> {
         let failed = self.until("the failure", |status| status.phase == Phase::Failed).await?;
         let (canary, reason, message) = (canary.to_owned(), failed.reason, failed.message);
         self.say(Event::RolledBack { canary: canary.clone(), after_seconds, reason, message });
-        let asked = self.asked().await?;
-        self.shares("after", &canary, 0, &asked).await?;
+        let desired = self.desired().await?;
+        self.shares("after", &canary, 0, &desired).await?;
         self.repair(&canary);
         Ok(())
     }
@@ -139,32 +139,32 @@ impl Story<'_> {
     /// Waits until a step is in force, and counts there. The step goes on only when it is promoted, so the weights stand.
     async fn step(&self, canary: &str, step: u32, expected: u32) -> Result<Run, Wrong> {
         let in_force = |status: &FleetRolloutStatus| {
-            let confirmed = status.asked.as_ref().is_some_and(|asked| asked.confirmed_at.is_some());
+            let confirmed = status.desired.as_ref().is_some_and(|desired| desired.confirmed_at.is_some());
             let of_canary = |run: &Run| run.step == step && weight(&run.target, canary) == 100;
             confirmed && status.run.as_ref().is_some_and(of_canary)
         };
         let status = self.until(&format!("step {step}"), in_force).await?;
-        let asked = status.asked.map(|asked| asked.weights).unwrap_or_default();
-        self.shares(&format!("step {step}/{}", STEPS.len()), canary, expected, &asked).await?;
+        let desired = status.desired.map(|desired| desired.weights).unwrap_or_default();
+        self.shares(&format!("step {step}/{}", STEPS.len()), canary, expected, &desired).await?;
         status.run.ok_or_else(|| Wrong::Ended { what: format!("step {step}"), said: status.message })
     }
 
-    async fn asked(&self) -> Result<Distribution, Wrong> {
+    async fn desired(&self) -> Result<Distribution, Wrong> {
         let status = rollout::status(&self.world.client).await?;
-        Ok(status.asked.map(|asked| asked.weights).or(status.primary).unwrap_or_default())
+        Ok(status.desired.map(|desired| desired.weights).or(status.primary).unwrap_or_default())
     }
 
     /// Counts requests of every service, and compares.
-    async fn shares(&self, when: &str, canary: &str, expected: u32, asked: &Distribution) -> Result<(), Wrong> {
-        let before = self.world.received();
+    async fn shares(&self, when: &str, canary: &str, expected: u32, desired: &Distribution) -> Result<(), Wrong> {
+        let before = self.world.observed();
         let counted = self.wait_for("the count of the requests", async || {
-            let counted = between(&before, &self.world.received());
+            let counted = between(&before, &self.world.observed());
             Ok(counted.values().all(|members| members.values().sum::<u64>() >= REQUESTS).then_some(counted))
         });
         let (mut counted, mut services) = (counted.await?, Vec::new());
         for service in &self.plan.services {
             let applied = rollout::applied(&self.world.client, service).await?;
-            services.push(Shares::new(service, asked, &applied, &counted.remove(service).unwrap_or_default()));
+            services.push(Shares::new(service, desired, &applied, &counted.remove(service).unwrap_or_default()));
         }
         let wrong = services.iter().find_map(|shares| shares.wrong(canary, expected));
         let (when, canary) = (when.to_owned(), canary.to_owned());

@@ -99,9 +99,9 @@ impl World {
     }
 
     /// What the members counted so far.
-    pub(super) fn received(&self) -> Received {
+    pub(super) fn observed(&self) -> Received {
         let by_member = |service: &String| {
-            let counted = self.members.iter().map(|one| (one.name().to_owned(), one.received(service)));
+            let counted = self.members.iter().map(|one| (one.name().to_owned(), one.observed(service)));
             (service.clone(), counted.collect())
         };
         self.services.iter().map(by_member).collect()

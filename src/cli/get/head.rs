@@ -1,4 +1,4 @@
-//! What comes first: which state, since when; users; what is next; the way back. Pure.
+//! What comes first: which state, since when; users; what is next; rollback. Pure.
 
 use crate::cli::{
     sentences,

@@ -97,7 +97,7 @@ async fn one(
             return Ok(view.exit());
         }
     }
-    Ok(View::new(rollout, Vec::new(), super::hub_life::HubLife::Absent, jiff::Timestamp::now()).exit())
+    Ok(View::new(rollout, Vec::new(), super::hub_liveness::HubLiveness::Absent, jiff::Timestamp::now()).exit())
 }
 
 /// Shows every change; on a terminal in place of what was shown before. Ends when the rollout is gone.
@@ -106,7 +106,7 @@ async fn redraw(cluster: &Cluster, name: &str, out: &mut Output) -> Result<Exit,
     loop {
         let next = match changes.try_next().await {
             Ok(next) => next.flatten(),
-            Err(error) => return Err(cluster.lost_sight(access::READ, error).await),
+            Err(error) => return Err(cluster.watch_failed(access::READ, error).await),
         };
         let Some(rollout) = next else {
             return Err(CliError::Said(format!("fleetrollout {name} is not there (any more)")));

@@ -1,5 +1,5 @@
 use super::render;
-use crate::cli::{Exit, fixtures, hub_life::HubLife, text::WIDTH, view::View};
+use crate::cli::{Exit, fixtures, hub_liveness::HubLiveness, text::WIDTH, view::View};
 
 const HEAD_OF_RUN: &str =
     "  run       7 of rev 3f9c, began Fri 2026-01-02 23:40:00 UTC; deadline clock at 1h7m of 4h; last
@@ -7,7 +7,7 @@ const HEAD_OF_RUN: &str =
 ";
 
 #[test]
-fn a_run_in_progress_shows_asked_applied_received_and_verdicts() {
+fn a_run_in_progress_shows_asked_applied_observed_and_verdicts() {
     let view =
         fixtures::view(&fixtures::status("Progressing", "Baking", "step 2: 6m of bake 10m left", &fixtures::run()));
     let expected = format!(
@@ -15,17 +15,17 @@ fn a_run_in_progress_shows_asked_applied_received_and_verdicts() {
 Sat 2026-01-03 03:01:00 UTC, hub alive 4 s ago
 shop/shop   PROGRESSING 2h14m at step 2/4   Baking: step 2: 6m of bake 10m left
   users     endpoint of eu-3 answers; primary members at most: errors 0.07, p99 0.21
-  step      25% of the way: eu-3 is asked 12.5 % of all traffic (end: 50.0 %)
+  step      25% of the way: eu-3 at 12.5 % of all traffic (end: 50.0 %)
   next      6m of bake left, then promotion of step 2, then step 3/4: eu-1 25.0 %, eu-2 50.0 %, eu-3
             25.0 %
   rollback  READY: back to eu-1 50.0 %, eu-2 50.0 %
 {HEAD_OF_RUN}
-                      ASKED  APPLIED  RECEIVED  ERRORS<=1  P99<=0.5   SAMPLES  VERDICT
+                    DESIRED  APPLIED  OBSERVED  ERRORS<=1  P99<=0.5   SAMPLES  VERDICT
 ├─ storefront  HTTPRoute/public   confirmed 00:41:07
 │  ├─ eu-1  leaving    37.5     37.5      37.4       0.07      0.21     91204  not judged
 │  ├─ eu-2  stays      50.0     50.0      50.1          ?         ?         ?  not judged
 │  └─ eu-3  canary     12.5     12.5      12.5       0.06       0.2     29911  Pass
-└─ gates  bake 4m/10m   promotion (step 2) not asked yet
+└─ gates  bake 4m/10m   promotion (step 2) not reached yet
 more: cutover why shop -n shop
 "
     );
@@ -66,7 +66,7 @@ fn a_step_of_so_many_checks_counts_them() {
         &view,
         &[
             "  next      2 checks that pass, then promotion of step 2, then step 3/4: eu-1 25.0 %",
-            "└─ gates  checks 1/3   promotion (step 2) not asked yet\n",
+            "└─ gates  checks 1/3   promotion (step 2) not reached yet\n",
         ],
     );
 }
@@ -79,14 +79,14 @@ fn waiting_for_a_person_names_the_promotion() {
         &[
             "shop/shop   WAITING FOR PROMOTION 2h14m at step 2/4   WaitingForPromotion: step 2 passed and waits",
             "  next      promotion of step 2, then step 3/4: eu-1 25.0 %, eu-2 50.0 %, eu-3 25.0 %\n",
-            "└─ gates  bake 10m/10m   promotion (step 2) asked since 00:47:00\n",
+            "└─ gates  bake 10m/10m   promotion (step 2) since 00:47:00\n",
         ],
     );
     assert_eq!(view.exit(), Exit::Held);
 }
 
 #[test]
-fn a_failed_run_shows_no_way_back_but_what_to_do() {
+fn a_failed_run_shows_no_rollback_but_what_to_do() {
     let view = fixtures::failed();
     lines(
         &view,
@@ -101,13 +101,13 @@ fn a_failed_run_shows_no_way_back_but_what_to_do() {
 }
 
 #[test]
-fn a_soak_keeps_the_way_back_open() {
+fn a_soak_keeps_rollback_possible() {
     let view = fixtures::soaking();
     lines(
         &view,
         &[
             "shop/shop   SOAKING 2h14m at step 4/4   KeepingPrevious: ",
-            "  next      success when the way back has stayed open for 24h (since Sat 2026-01-03 00:47:00 UTC)\n",
+            "  next      success when rollback has stayed possible for 24h (since Sat 2026-01-03 00:47:00 UTC)\n",
             "  rollback  READY: back to eu-1 50.0 %, eu-2 50.0 %\n",
             "└─ gates  none\n",
         ],
@@ -116,7 +116,7 @@ fn a_soak_keeps_the_way_back_open() {
 }
 
 #[test]
-fn first_sight_that_needs_a_mapping_waits_for_a_person() {
+fn initialization_that_needs_a_mapping_waits_for_a_person() {
     let view = fixtures::needs_mapping();
     lines(
         &view,
@@ -131,7 +131,7 @@ fn first_sight_that_needs_a_mapping_waits_for_a_person() {
 #[test]
 fn a_silent_hub_and_a_lost_primary_member_are_said() {
     let mut view = fixtures::waiting();
-    view.hub = HubLife::Silent(crate::api::Duration::from_secs(720));
+    view.hub = HubLiveness::Silent(crate::api::Duration::from_secs(720));
     lines(&view, &["HUB SILENT for 12m", "  rollback  BY HAND: cutover abort shop --direct; back to eu-1 50.0 %"]);
     view.status.run.as_mut().unwrap().dead.push("eu-1".to_owned());
     lines(&view, &["  rollback  AT RISK: eu-1 cannot serve; back to eu-1 50.0 %"]);
@@ -140,11 +140,14 @@ fn a_silent_hub_and_a_lost_primary_member_are_said() {
 #[test]
 fn an_unconfirmed_write_is_not_shown_as_applied() {
     let mut view = fixtures::waiting();
-    let asked = view.status.asked.as_mut().unwrap();
-    (asked.sequence, asked.confirmed_at) = (10, None);
+    let desired = view.status.desired.as_mut().unwrap();
+    (desired.sequence, desired.confirmed_at) = (10, None);
     lines(
         &view,
-        &["├─ storefront  HTTPRoute/public   NOT CONFIRMED, asked 00:41:06\n", "every route confirms the write"],
+        &[
+            "├─ storefront  HTTPRoute/public   NOT CONFIRMED, desired since 00:41:06\n",
+            "every route confirms the write",
+        ],
     );
 }
 

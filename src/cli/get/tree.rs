@@ -76,14 +76,14 @@ fn width(metric: &Metric) -> usize {
 fn header(names: usize, metrics: &[&Metric]) -> String {
     let titles: Vec<String> = metrics.iter().map(|metric| format!("{:>1$}", title(metric), width(metric))).collect();
     let titles = titles.concat();
-    format!("{:names$}{:>7}{:>9}{:>10}{titles}{:>10}  VERDICT\n", "", "ASKED", "APPLIED", "RECEIVED", "SAMPLES")
+    format!("{:names$}{:>7}{:>9}{:>10}{titles}{:>10}  VERDICT\n", "", "DESIRED", "APPLIED", "OBSERVED", "SAMPLES")
 }
 
 /// `├─ storefront  HTTPRoute/public   confirmed 00:41:07`.
 fn route_line(view: &View, route: &RouteStatus) -> String {
-    let missing = view.unconfirmed().filter(|asked| route.sequence < asked.sequence);
+    let missing = view.unconfirmed().filter(|desired| route.sequence < desired.sequence);
     let state = match missing {
-        Some(asked) => format!("NOT CONFIRMED, asked {}", clock(asked.at)),
+        Some(desired) => format!("NOT CONFIRMED, desired since {}", clock(desired.at)),
         None => format!("confirmed {}", clock(route.at)),
     };
     format!("{}\n", cut(&escape(&format!("├─ {}  {}   {state}", route.service, route.route)), WIDTH))
@@ -92,10 +92,10 @@ fn route_line(view: &View, route: &RouteStatus) -> String {
 /// `│  ├─ eu-1  leaving    75.0     75.0`, and what was counted there where `metrics` are given.
 fn member_line(view: &View, route: &RouteStatus, member: &str, name: &str, metrics: Option<&[&Metric]>) -> String {
     let total = view.total();
-    let asked = share(view.asked().map_or(0, |asked| weight(asked, member)), total);
+    let desired = share(view.desired().map_or(0, |desired| weight(desired, member)), total);
     let applied = share(weight(&route.applied, member), total);
     let counted = metrics.map(|metrics| counted(view, &route.service, member, metrics)).unwrap_or_default();
-    format!("{name}{asked:>7}{applied:>9}{counted}\n")
+    format!("{name}{desired:>7}{applied:>9}{counted}\n")
 }
 
 fn counted(view: &View, service: &str, member: &str, metrics: &[&Metric]) -> String {
@@ -106,11 +106,11 @@ fn counted(view: &View, service: &str, member: &str, metrics: &[&Metric]) -> Str
     let values = metrics.iter().map(cell).collect::<Vec<_>>().concat();
     let samples = samples(view, service, member).map_or("?".to_owned(), number);
     let verdict = sentences::verdict(view, service, member);
-    format!("{:>10}{values}{samples:>10}  {verdict}", received(view, service, member))
+    format!("{:>10}{values}{samples:>10}  {verdict}", observed(view, service, member))
 }
 
-fn received(view: &View, service: &str, member: &str) -> String {
-    let known = view.check().and_then(|check| check.received.get(service)?.get(member).copied());
+fn observed(view: &View, service: &str, member: &str) -> String {
+    let known = view.check().and_then(|check| check.observed.get(service)?.get(member).copied());
     known.map_or("?".to_owned(), |share| format!("{share:.1}"))
 }
 

@@ -12,7 +12,7 @@ use crate::{
 
 pub(super) fn all(view: &View) -> Vec<Choice> {
     let mut choices = vec![Choice { command: "nothing".to_owned(), effect: nothing(view) }];
-    if let Some(run) = view.live().filter(|run| run.retreat.is_none()) {
+    if let Some(run) = view.live().filter(|run| run.rollback.is_none()) {
         choices.extend(forward(view, run));
         choices.extend(back(view, run));
     }
@@ -25,7 +25,7 @@ fn choice(view: &View, verb: &str, effect: impl Into<String>) -> Choice {
 }
 
 fn nothing(view: &View) -> String {
-    let stays = view.asked().map(|asked| shares(asked, view.total()));
+    let stays = view.desired().map(|desired| shares(desired, view.total()));
     match (view.exit(), stays) {
         (Exit::Progressing, _) => "it goes on as above".to_owned(),
         (Exit::Done | Exit::Error | Exit::Failed | Exit::Held, Some(stays)) => format!("stays {stays}"),
@@ -61,7 +61,7 @@ fn back(view: &View, run: &Run) -> Vec<Choice> {
     if view.rollout.spec.suspend {
         return vec![choice(view, "abort --direct", "spec.suspend is true: only your own credentials can write")];
     }
-    let goal = shares(&run.way_back, view.total());
+    let goal = shares(&run.rollback_to, view.total());
     vec![
         choice(view, "abort", format!("at once: {goal}")),
         choice(view, "abort --direct", "the same with your own credentials; for a hub that is dead"),

@@ -114,9 +114,9 @@ fn state(view: &View) -> String {
         Phase::Held => "HELD, not failing",
         phase => sentences::state(phase),
     };
-    let moved = match status.asked.as_ref().and_then(|asked| asked.confirmed_at) {
+    let moved = match status.desired.as_ref().and_then(|desired| desired.confirmed_at) {
         Some(at) => format!("Weights last moved {} UTC.", clock(at)),
-        None if status.asked.is_some() => "Weights are moving: not every route has confirmed.".to_owned(),
+        None if status.desired.is_some() => "Weights are moving: not every route has confirmed.".to_owned(),
         None => "The hub has moved no weight yet.".to_owned(),
     };
     match status.since {

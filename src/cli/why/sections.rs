@@ -24,7 +24,7 @@ pub(super) fn all(view: &View) -> Vec<Section> {
         Section { title: "Users hurt?", lines: if in_run { users(view) } else { Vec::new() } },
         Section { title: "Last pass", lines: last_pass(view).into_iter().collect() },
         Section { title: "Ends by", lines: ends_by(view) },
-        Section { title: "Way back", lines: if in_run { vec![sentences::rollback(view)] } else { Vec::new() } },
+        Section { title: "Rollback", lines: if in_run { vec![sentences::rollback(view)] } else { Vec::new() } },
         Section { title: "Ruled out", lines: ruled_out(view).into_iter().collect() },
     ];
     sections.into_iter().filter(|section| section.lines.iter().any(|line| !line.is_empty())).collect()
@@ -96,7 +96,7 @@ fn last_pass(view: &View) -> Option<String> {
 /// How the present state ends: forward, or back by itself.
 fn ends_by(view: &View) -> Vec<String> {
     let forward = format!("a) {}", sentences::next(view));
-    let judged = view.live().is_some_and(|run| run.retreat.is_none()) && !view.rollout.spec.suspend;
+    let judged = view.live().is_some_and(|run| run.rollback.is_none()) && !view.rollout.spec.suspend;
     if !judged {
         return vec![forward];
     }
@@ -126,10 +126,10 @@ fn ruled_out(view: &View) -> Option<String> {
         view.condition(member, "EndpointsReady").is_some_and(|known| known.status == ConditionStatus::True)
     });
     let claims = [
-        (view.unconfirmed().is_none() && status.asked.is_some(), "routes (all confirmed)"),
+        (view.unconfirmed().is_none() && status.desired.is_some(), "routes (all confirmed)"),
         (!foreign && run.put_back.is_empty(), "foreign edits"),
         (endpoints && run.dead.is_empty(), "endpoints of the members"),
-        (matches!(view.hub, crate::cli::hub_life::HubLife::Alive(_)), "hub"),
+        (matches!(view.hub, crate::cli::hub_liveness::HubLiveness::Alive(_)), "hub"),
     ];
     let held: Vec<&str> = claims.iter().filter(|(holds, _)| *holds).map(|(_, words)| *words).collect();
     (!held.is_empty()).then(|| held.join(", "))

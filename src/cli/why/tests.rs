@@ -24,7 +24,7 @@ stale or unusable.
               3/4: eu-1 25.0 %, eu-2 50.0 %, eu-3 25.0 %
               b) rollback by itself: 3 failed checks of the last 10, or one beyond the guard of
               errors, or 3 failed endpoint probes of eu-3
-7 Way back    READY: back to eu-1 50.0 %, eu-2 50.0 %
+7 Rollback    READY: back to eu-1 50.0 %, eu-2 50.0 %
 8 Ruled out   routes (all confirmed), foreign edits, endpoints of the members, hub
 
 You can                                 Effect now
@@ -61,7 +61,7 @@ fn a_failed_run_offers_retry_and_no_abort() {
 }
 
 #[test]
-fn first_sight_that_needs_a_mapping_says_what_is_missing() {
+fn initialization_that_needs_a_mapping_says_what_is_missing() {
     let shown = shown(&fixtures::needs_mapping());
     assert!(
         shown.starts_with(

@@ -3,12 +3,12 @@
 //! Order: guard, then Fail, then Unknown, then Pass, over services and metrics, merged and per member; the worst decides.
 
 mod metric;
+mod observed;
 mod reading;
-mod received;
 
 use self::{
     metric::Round,
-    received::{Received, received, share_off},
+    observed::{ObservedShares, observed, share_off},
 };
 use super::{
     checks::judged_members,
@@ -16,12 +16,12 @@ use super::{
 };
 use crate::api::{
     Analysis, Reason,
-    status::{Asked, Check, MetricCheck, Run, Verdict},
+    status::{Check, Desired, MetricCheck, Run, Verdict},
 };
 
 /// Judges one round of measurements.
-pub(super) fn judge(run: &Run, asked: &Asked, analysis: &Analysis, measured: &Measured) -> Check {
-    let canaries = judged_members(run, asked);
+pub(super) fn judge(run: &Run, desired: &Desired, analysis: &Analysis, measured: &Measured) -> Check {
+    let canaries = judged_members(run, desired);
     let mut metrics = Vec::new();
     for service in &run.pinned.services {
         for metric in &analysis.metrics {
@@ -32,8 +32,8 @@ pub(super) fn judge(run: &Run, asked: &Asked, analysis: &Analysis, measured: &Me
                 .push(Round { analysis, metric, canaries: &canaries, samples: &samples }.check(&service.name, before));
         }
     }
-    let received = received(asked, analysis, measured);
-    summed_up(run, asked, analysis, measured, metrics, received)
+    let observed = observed(desired, analysis, measured);
+    summed_up(run, desired, analysis, measured, metrics, observed)
 }
 
 fn previous<'a>(run: &'a Run, service: &str, metric: &str) -> &'a str {
@@ -48,11 +48,11 @@ fn previous<'a>(run: &'a Run, service: &str, metric: &str) -> &'a str {
 /// The whole check: the worst of its metrics, and what is remembered of the checks before it.
 fn summed_up(
     run: &Run,
-    asked: &Asked,
+    desired: &Desired,
     analysis: &Analysis,
     measured: &Measured,
     metrics: Vec<MetricCheck>,
-    received: Received,
+    observed: ObservedShares,
 ) -> Check {
     let worst = metrics.iter().max_by_key(|metric| (metric.verdict, severity(metric.reason)));
     let (mut verdict, mut reason, mut message) = worst
@@ -61,7 +61,7 @@ fn summed_up(
         });
     // A member that nothing reaches has too few samples; that its traffic is elsewhere says more.
     let says_more = verdict == Verdict::Pass || reason == Reason::TooFewSamples;
-    if let Some(off) = share_off(asked, analysis, &received).filter(|_| says_more) {
+    if let Some(off) = share_off(desired, analysis, &observed).filter(|_| says_more) {
         (verdict, reason, message) = (Verdict::Unknown, Reason::WeightNotObserved, off);
     }
     let before = run.check.as_ref();
@@ -83,9 +83,9 @@ fn summed_up(
         unknown_in_a_row,
         since,
         passed_at,
-        sequence: asked.sequence,
+        sequence: desired.sequence,
         metrics,
-        received,
+        observed,
     }
 }
 

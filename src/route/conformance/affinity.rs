@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::api::affinity::Bin;
-use crate::api::{AFFINITY_ANNOTATION, Affinity, Mirrored, Trial};
+use crate::api::{AFFINITY_ANNOTATION, Affinity, Mirrored, Steering};
 
 /// The bins of a run in which eu-3 takes 5, then 50 of 100 from eu-1.
 fn kept(bins: [&str; 3]) -> Affinity {
@@ -155,10 +155,10 @@ fn members_that_enter_are_named_beside_the_users_that_stay() {
 fn copies_are_made_of_the_requests_of_those_who_stay() {
     let mut world = World::new(Form::named("HTTPRoute created"), 100);
     let (weights, affinity) = (first().weights(), first());
-    let trial = Trial::Mirrored(Mirrored { members: vec!["eu-3".to_owned()], percent: 100 });
-    bring(&mut world, Wanted { trial: Some(&trial), ..keep(&weights, &affinity) }, 1);
+    let steering = Steering::Mirrored(Mirrored { members: vec!["eu-3".to_owned()], percent: 100 });
+    bring(&mut world, Wanted { steering: Some(&steering), ..keep(&weights, &affinity) }, 1);
     let live = world.live();
-    assert_eq!((live.trial.as_ref(), live.affinity.as_ref()), (Some(&trial), Some(&affinity)));
+    assert_eq!((live.steering.as_ref(), live.affinity.as_ref()), (Some(&steering), Some(&affinity)));
     let rules = world.objects[0].as_ref().unwrap().data["spec"]["rules"].as_array().unwrap().clone();
     let mirrors = |rule: &Value| rule["filters"][0]["requestMirror"]["backendRef"]["name"].clone();
     assert_eq!(
@@ -166,7 +166,7 @@ fn copies_are_made_of_the_requests_of_those_who_stay() {
         [json!("shop-eu-3"), json!("shop-eu-3"), json!("shop-eu-3")]
     );
     bring(&mut world, keep(&weights, &affinity), 2);
-    assert_eq!((world.live().trial, world.live().affinity.as_ref()), (None, Some(&affinity)));
+    assert_eq!((world.live().steering, world.live().affinity.as_ref()), (None, Some(&affinity)));
 }
 
 #[test]

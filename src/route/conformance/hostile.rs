@@ -51,8 +51,8 @@ fn a_malformed_object_is_refused_or_read_as_a_whole_distribution() {
         let mut written = World::new(form.clone(), 100);
         written.write(&distribution(form.able([50, 0, 50]), 1), 1);
         let mut chosen = World::new(form.clone(), 100);
-        if let Some(trial) = trials::asked().into_iter().find(|trial| trials::takes(&form, trial)) {
-            chosen.try_with(&distribution([95, 0, 5], 1), &trial, 1);
+        if let Some(steering) = steering::asked().into_iter().find(|steering| steering::takes(&form, steering)) {
+            chosen.try_with(&distribution([95, 0, 5], 1), &steering, 1);
         }
         for objects in [World::new(form.clone(), 100).objects, written.objects, chosen.objects] {
             let mut found = Vec::new();

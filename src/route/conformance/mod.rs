@@ -9,7 +9,7 @@ mod hostile;
 mod order;
 mod ownership;
 mod refusals;
-mod trials;
+mod steering;
 mod world;
 
 use forms::Form;

@@ -2,7 +2,7 @@
 
 use super::super::skipper::segments::Segment;
 use super::*;
-use crate::api::{Matched, Trial};
+use crate::api::{Matched, Steering};
 
 const PREDICATE: &str = "zalando.org/skipper-predicate";
 
@@ -53,9 +53,9 @@ fn spread(total: u32, parts: &[u32]) -> Distribution {
     weights
 }
 
-fn to(member: usize, total: u32) -> Trial {
+fn to(member: usize, total: u32) -> Steering {
     let matches = serde_json::from_str(r#"[{"headers": [{"name": "x-canary", "exact": "yes"}]}]"#).unwrap();
-    Trial::Matched(Matched { matches, weights: [(format!("m-{member}"), total)].into() })
+    Steering::Matched(Matched { matches, weights: [(format!("m-{member}"), total)].into() })
 }
 
 proptest! {
@@ -74,8 +74,8 @@ proptest! {
         let mut world = adopted(5, &order[..present], &live);
         prop_assert!(is_covered(&world));
         for (sequence, (parts, member, chooses, stop)) in (1..).zip(changes) {
-            let (weights, trial) = (spread(world.total, &parts), to(member, world.total));
-            let wanted = Wanted { trial: chooses.then_some(&trial), ..Wanted::from(&weights) };
+            let (weights, steering) = (spread(world.total, &parts), to(member, world.total));
+            let wanted = Wanted { steering: chooses.then_some(&steering), ..Wanted::from(&weights) };
             let writes = world.render(wanted, sequence);
             let done = stop >= writes.len();
             for write in writes.into_iter().take(stop) {
@@ -84,7 +84,7 @@ proptest! {
                 prop_assert_eq!(world.live().weights.values().sum::<u32>(), world.total);
             }
             prop_assert_eq!(world.live().mark == Some(world.mark(sequence)), done);
-            prop_assert!(!done || world.live().trial == wanted.trial.cloned());
+            prop_assert!(!done || world.live().steering == wanted.steering.cloned());
         }
         let last = spread(world.total, &[1, 2, 3, 4, 5]);
         world.write(&last, 99);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::api::Trial;
+use crate::api::Steering;
 
 pub const UID: &str = "uid-1";
 
@@ -82,8 +82,8 @@ impl World {
         }
     }
 
-    pub fn try_with(&mut self, weights: &Distribution, trial: &Trial, sequence: u64) {
-        for write in self.render(Wanted { trial: Some(trial), ..Wanted::from(weights) }, sequence) {
+    pub fn try_with(&mut self, weights: &Distribution, steering: &Steering, sequence: u64) {
+        for write in self.render(Wanted { steering: Some(steering), ..Wanted::from(weights) }, sequence) {
             self.apply(write);
         }
     }

@@ -12,7 +12,7 @@ use crate::backend;
 mod affinity;
 mod matches;
 mod mirror;
-mod trial;
+mod steering;
 
 pub(super) use affinity::Cookies;
 pub(super) use mirror::Mirrors;

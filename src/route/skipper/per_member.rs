@@ -11,17 +11,17 @@ use super::conditions::{MATCHING, alternatives};
 use super::matched::{self, PREDICATE, beside, lead_alike, like, predicates, put_predicates, with};
 use super::segments::{self, Segment};
 use crate::api::service::SkipperRoute;
-use crate::api::{Backend, Distribution, Matched, Trial};
+use crate::api::{Backend, Distribution, Matched, Steering};
 use crate::backend::{self, Reach};
 use crate::rollout::input::Problem;
 use crate::route::capability::{
     Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Split, Verified,
 };
+use crate::route::desired::Wanted;
 use crate::route::ingress::{self, draft, has_own, lead, paths, paths_mut, service_of, taken_over};
 use crate::route::owner::Owner;
 use crate::route::provider::{Objects, Provider};
 use crate::route::refusal::{no_tls, other_sni, refuse};
-use crate::route::wanted::Wanted;
 use crate::route::{Context, RouteError, describe, weights};
 
 /// What this form can do.
@@ -118,10 +118,10 @@ impl Provider for IngressPerMember<'_> {
         Ok(after)
     }
 
-    fn shows(&self, context: &Context<'_>, objects: Objects<'_>, trial: &Trial) -> bool {
+    fn shows(&self, context: &Context<'_>, objects: Objects<'_>, steering: &Steering) -> bool {
         let objects = &*taken_over(context, objects);
         let (plain, tried) = parted(context, objects);
-        let wanted = self.tried(context, plain, tried, trial.matched());
+        let wanted = self.tried(context, plain, tried, steering.matched());
         lead_alike(tried, &wanted)
     }
 

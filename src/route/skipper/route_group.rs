@@ -11,14 +11,14 @@ use super::affinity;
 use super::conditions::{MATCHING, alternatives};
 use super::groups::{Group, groups, template, text};
 use crate::api::service::SkipperRoute;
-use crate::api::{Affinity, Backend, Distribution, Matched, Trial};
+use crate::api::{Affinity, Backend, Distribution, Matched, Steering};
 use crate::backend;
 use crate::rollout::input::Problem;
 use crate::route::capability::{Applied, Capability, Keeping, Leads, Mirroring, Shape, Split, Verified};
+use crate::route::desired::{Kept, Wanted};
 use crate::route::json::{contains, items, put};
 use crate::route::provider::{Objects, Provider, only, resource};
 use crate::route::refusal::{no_tls, other_sni, refuse};
-use crate::route::wanted::{Kept, Wanted};
 use crate::route::{Context, RouteError, describe, weights};
 
 /// What this form can do.
@@ -129,8 +129,8 @@ impl Provider for RouteGroup<'_> {
         Ok(vec![Some(object)])
     }
 
-    fn shows(&self, context: &Context<'_>, objects: Objects<'_>, trial: &Trial) -> bool {
-        let Some(matched) = trial.matched() else { return false };
+    fn shows(&self, context: &Context<'_>, objects: Objects<'_>, steering: &Steering) -> bool {
+        let Some(matched) = steering.matched() else { return false };
         let Some(object) = only(objects) else { return false };
         let Ok(groups) = groups(context, &plain(context, object)) else { return false };
         let wanted = tried(context, groups.iter().filter(|group| group.is_ours(context)), matched);
@@ -188,8 +188,8 @@ fn tried<'g>(context: &Context<'_>, groups: impl Iterator<Item = &'g Group>, mat
 fn plain(context: &Context<'_>, object: &DynamicObject) -> DynamicObject {
     let kept = Affinity::kept(object, context.uid);
     let mut plain = kept.map_or_else(|| object.clone(), |kept| affinity::without(object, &kept));
-    let Some(trial) = Trial::kept(object, context.uid) else { return plain };
-    let alternatives = trial.matched().map(alternatives).unwrap_or_default();
+    let Some(steering) = Steering::kept(object, context.uid) else { return plain };
+    let alternatives = steering.matched().map(alternatives).unwrap_or_default();
     if let Some(routes) = plain.data.pointer_mut("/spec/routes").and_then(Value::as_array_mut) {
         routes.retain(|route| !is_tried(context, route, &alternatives));
     }

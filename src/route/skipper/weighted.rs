@@ -11,17 +11,17 @@ use serde_json::{Map, Value, json};
 use super::conditions::{MATCHING, alternatives};
 use super::matched::{self, beside, lead_alike, like, predicates, put_predicates, with};
 use crate::api::service::SkipperRoute;
-use crate::api::{Backend, Distribution, Matched, PRIMARY, Trial};
+use crate::api::{Backend, Distribution, Matched, PRIMARY, Steering};
 use crate::backend;
 use crate::rollout::input::Problem;
 use crate::route::capability::{
     Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Split, Verified,
 };
+use crate::route::desired::Wanted;
 use crate::route::ingress::{self, draft, is_of_service, leading, service_of};
 use crate::route::json::items;
 use crate::route::provider::{Objects, Provider, only};
 use crate::route::refusal::{no_host, no_tls, refuse};
-use crate::route::wanted::Wanted;
 use crate::route::weights::{self, Raw};
 use crate::route::{Context, RouteError, describe};
 
@@ -139,8 +139,8 @@ impl Provider for WeightedIngress<'_> {
         Ok(vec![Some(object), chosen])
     }
 
-    fn shows(&self, context: &Context<'_>, objects: Objects<'_>, trial: &Trial) -> bool {
-        let Some(matched) = trial.matched() else { return false };
+    fn shows(&self, context: &Context<'_>, objects: Objects<'_>, steering: &Steering) -> bool {
+        let Some(matched) = steering.matched() else { return false };
         let wanted = only(objects).and_then(|object| chosen(context, object, objects, matched));
         lead_alike(objects.get(CHOSEN..).unwrap_or_default(), &[wanted])
     }

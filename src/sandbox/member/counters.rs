@@ -53,7 +53,7 @@ impl Counters {
     }
 
     /// Requests of a service that came in so far.
-    pub(super) fn received(&self, service: &str) -> u64 {
+    pub(super) fn observed(&self, service: &str) -> u64 {
         locked(&self.0).get(service).map_or(0, |counts| counts.arrived)
     }
 

@@ -94,8 +94,8 @@ impl Member {
 
     /// Requests of a service that came to its gateway so far.
     #[must_use]
-    pub fn received(&self, service: &str) -> u64 {
-        self.gateway.counters().received(service)
+    pub fn observed(&self, service: &str) -> u64 {
+        self.gateway.counters().observed(service)
     }
 
     /// A kubeconfig for its API server, with a token.

@@ -64,7 +64,7 @@ async fn what_was_answered_is_counted_and_told() {
     }
     assert_eq!(answers, [200, 200, 200, 200, 500, 200, 200, 200, 200, 500]);
     assert_eq!(get(&member, "checkout.test").await, Ok(200));
-    assert_eq!((member.received("storefront"), member.received("checkout"), member.received("search")), (10, 1, 0));
+    assert_eq!((member.observed("storefront"), member.observed("checkout"), member.observed("search")), (10, 1, 0));
     for prometheus in both_ways(&member) {
         let query = r#"sum by (code) (http_requests_total{service="storefront"})"#;
         let since = Instant::now();
@@ -89,7 +89,7 @@ async fn a_probe_is_no_traffic() {
     let peer = Peer::at(&format!("http://{}", member.addresses().gateway)).unwrap();
     let client = Client::new(&peer, &network(&member)).unwrap();
     assert_eq!(client.get("/healthz", &[], LIMITS).await.unwrap().status, 200);
-    assert_eq!(member.received("127"), 0);
+    assert_eq!(member.observed("127"), 0);
 }
 
 #[tokio::test]

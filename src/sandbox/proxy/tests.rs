@@ -74,8 +74,8 @@ impl Stage {
         conditions.into_iter().flatten().filter(current).map(words).collect()
     }
 
-    fn received(&self) -> Vec<u64> {
-        self.members.iter().map(|member| member.received("shop")).collect()
+    fn observed(&self) -> Vec<u64> {
+        self.members.iter().map(|member| member.observed("shop")).collect()
     }
 }
 
@@ -93,15 +93,15 @@ async fn live_weights_are_obeyed_and_confirmed() {
     let stage = Stage::begin().await;
     eventually("the route is accepted", async || stage.said().await == ["Accepted", "ResolvedRefs"]).await;
     let load = Load::start(stage.proxy.address(), vec!["shop.test".to_owned()], 500);
-    eventually("a hundred requests at each", async || stage.received().iter().all(|count| *count >= 100)).await;
+    eventually("a hundred requests at each", async || stage.observed().iter().all(|count| *count >= 100)).await;
 
     stage.set(rules(&stage.members, [0, 100])).await;
     eventually("the new generation is accepted", async || stage.said().await == ["Accepted", "ResolvedRefs"]).await;
     let ended = load.so_far().ended();
     eventually("what was under way has ended", async || load.so_far().ended() > ended + 128).await;
-    let before = stage.received();
-    eventually("a hundred more at eu-2", async || stage.received()[1] >= before[1] + 100).await;
-    assert_eq!(stage.received()[0], before[0], "eu-1 has no weight");
+    let before = stage.observed();
+    eventually("a hundred more at eu-2", async || stage.observed()[1] >= before[1] + 100).await;
+    assert_eq!(stage.observed()[0], before[0], "eu-1 has no weight");
     assert_eq!(load.so_far().failed(), 0, "{:?}", load.so_far());
 }
 
@@ -116,7 +116,7 @@ async fn copies_reach_a_member_that_answers_nobody() {
     stage.set(copied).await;
     eventually("the route is accepted", async || stage.said().await == ["Accepted", "ResolvedRefs"]).await;
     let load = Load::start(stage.proxy.address(), vec!["shop.test".to_owned()], 500);
-    eventually("a hundred requests at each", async || stage.received().iter().all(|count| *count >= 100)).await;
+    eventually("a hundred requests at each", async || stage.observed().iter().all(|count| *count >= 100)).await;
     let answered = load.so_far();
     assert_eq!((answered.failed(), answered.by_status.into_keys().collect::<Vec<_>>()), (0, vec![200]));
 }
@@ -139,7 +139,7 @@ async fn load_is_bounded_however_slow_the_answers_are() {
         member.behave(crate::sandbox::member::Behaviour { fail_every: None, delay: Duration::from_mins(1) });
     }
     let _load = Load::start(stage.proxy.address(), vec!["shop.test".to_owned()], 2000);
-    eventually("all that may be under way", async || stage.received().iter().sum::<u64>() >= 128).await;
+    eventually("all that may be under way", async || stage.observed().iter().sum::<u64>() >= 128).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
-    assert_eq!(stage.received().iter().sum::<u64>(), 128);
+    assert_eq!(stage.observed().iter().sum::<u64>(), 128);
 }

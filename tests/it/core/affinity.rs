@@ -47,7 +47,7 @@ fn users_move_once_and_only_with_the_weight_and_are_free_at_the_end() {
         ["eu-1:50 eu-1:25 eu-1:20 eu-3:5", "eu-1:50 eu-1:25 eu-3:20 eu-3:5", "eu-1:50 eu-3:25 eu-3:20 eu-3:5", ""]
     );
     assert_eq!((world.status.phase, world.live()), (Phase::Succeeded, of(&[("eu-1", 50), ("eu-3", 50)])));
-    assert!(world.status.asked.as_ref().unwrap().confirmed_at.is_some());
+    assert!(world.status.desired.as_ref().unwrap().confirmed_at.is_some());
     for (affinity, (_, weights)) in world.kept.iter().zip(&world.written) {
         let Some(affinity) = affinity else { continue };
         assert_eq!(affinity.weights(), *weights);
@@ -56,7 +56,7 @@ fn users_move_once_and_only_with_the_weight_and_are_free_at_the_end() {
 }
 
 #[test]
-fn nobody_is_kept_on_the_way_back() {
+fn nobody_is_kept_during_a_rollback() {
     let mut world = world(KEPT);
     world.metrics = Metrics::CanaryFails;
     world.run_for(120);
@@ -79,13 +79,13 @@ fn in_service_mode_users_are_kept_until_one_has_everybody() {
 fn rules_that_somebody_changed_are_put_back_and_lowered_weights_are_obeyed() {
     let mut world = world(KEPT);
     world.run_for(10);
-    let asked = world.status.asked.clone().unwrap().affinity;
-    assert!(asked.is_some());
+    let desired = world.status.desired.clone().unwrap().affinity;
+    assert!(desired.is_some());
     let route = world.routes.values_mut().flatten().next().unwrap();
     route.affinity = None;
     route.editor = Some("kubectl".to_owned());
     world.run_for(2);
-    assert!(world.routes.values().flatten().all(|route| route.affinity == asked), "{}", world.status.message);
+    assert!(world.routes.values().flatten().all(|route| route.affinity == desired), "{}", world.status.message);
     let transitions: Vec<&str> =
         world.status.transitions.iter().map(|transition| transition.message.as_str()).collect();
     assert!(
@@ -112,11 +112,11 @@ strategy:
         &[("eu-1", 80), ("eu-2", 20)],
     );
     world.run_for(20);
-    assert!(world.status.asked.as_ref().unwrap().affinity.is_some());
+    assert!(world.status.desired.as_ref().unwrap().affinity.is_some());
     world.down.insert("eu-2".to_owned());
     world.run_for(20);
-    let asked = world.status.asked.as_ref().unwrap();
-    assert_eq!((asked.weights.get("eu-2"), &asked.affinity), (Some(&0), &None), "{}", world.status.message);
+    let desired = world.status.desired.as_ref().unwrap();
+    assert_eq!((desired.weights.get("eu-2"), &desired.affinity), (Some(&0), &None), "{}", world.status.message);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cutover::api::{Phase, Reason, Trial, Verb, status::Verdict};
+use cutover::api::{Phase, Reason, Steering, Verb, status::Verdict};
 
 use super::world::{Crash, Metrics, World, of, spec};
 
@@ -78,7 +78,7 @@ fn matching_requests_are_divided_as_all_will_be_in_the_end_and_all_others_stay()
         world.told(),
         ["eu-1 100 eu-2 0 eu-3 0, header x-test: a and query beta ~ 1|2 or cookie canary: always"]
     );
-    assert_eq!(world.tried[0].as_ref().and_then(Trial::matched).unwrap().weights, of(&[("eu-2", 75), ("eu-3", 25)]));
+    assert_eq!(world.tried[0].as_ref().and_then(Steering::matched).unwrap().weights, of(&[("eu-2", 75), ("eu-3", 25)]));
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn a_member_without_weight_is_judged_by_the_requests_that_match() {
     world.metrics = Metrics::CanaryFails;
     world.run_for(60);
     assert_eq!((world.status.phase, world.status.reason), (Phase::Failed, Reason::ChecksFailed));
-    assert_eq!(world.told().last().map(String::as_str), Some("eu-1 100"), "the way back chooses no requests");
+    assert_eq!(world.told().last().map(String::as_str), Some("eu-1 100"), "a rollback chooses no requests");
 }
 
 #[test]
@@ -95,11 +95,11 @@ fn a_guard_takes_the_matches_away_in_the_pass_that_sees_the_breach() {
     let mut world = world(TESTERS);
     world.run_for(8);
     world.metrics = Metrics::CanaryBreaksGuard;
-    while world.status.run.as_ref().unwrap().retreat.is_none() {
+    while world.status.run.as_ref().unwrap().rollback.is_none() {
         world.after(1).probe();
         world.pass();
     }
-    assert_eq!(world.routes.values().flatten().next().unwrap().trial, None);
+    assert_eq!(world.routes.values().flatten().next().unwrap().steering, None);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn an_edit_that_lowers_the_weight_is_obeyed_while_requests_are_chosen_too() {
     let mut world = world(MIXED);
     world.run_for(120);
     world.ask(Verb::Promote).run_for(15);
-    assert!(world.status.asked.as_ref().unwrap().trial.is_some());
+    assert!(world.status.desired.as_ref().unwrap().steering.is_some());
     world.edit(&[("eu-1", 97), ("eu-3", 3)]).run_for(3);
     assert_eq!((world.status.phase, world.status.reason), (Phase::Paused, Reason::PausedByForeignEdit));
     assert_eq!(world.live(), of(&[("eu-1", 97), ("eu-3", 3)]));
@@ -117,18 +117,18 @@ fn an_edit_that_lowers_the_weight_is_obeyed_while_requests_are_chosen_too() {
 fn a_step_with_matches_is_confirmed_only_when_the_route_shows_them() {
     let mut world = world(TESTERS);
     world.run_for(8);
-    assert!(world.status.asked.as_ref().unwrap().confirmed_at.is_some());
+    assert!(world.status.desired.as_ref().unwrap().confirmed_at.is_some());
     let route = world.routes.values_mut().flatten().next().unwrap();
-    route.trial = None;
+    route.steering = None;
     route.editor = Some("kubectl".to_owned());
     world.run_for(3);
     assert_eq!(world.status.phase, Phase::Paused, "somebody took them away, and is obeyed: {}", world.status.message);
     world.ask(Verb::Resume).run_for(3);
-    assert!(world.routes.values().flatten().all(|route| route.trial.is_some()));
+    assert!(world.routes.values().flatten().all(|route| route.steering.is_some()));
 }
 
 #[test]
-fn the_received_share_is_not_compared_while_requests_are_chosen() {
+fn the_observed_share_is_not_compared_while_requests_are_chosen() {
     let mut world = world(TESTERS);
     world.spec.analysis.share = Some(serde_json::from_value(serde_json::json!({"within": 5})).unwrap());
     world.run_for(60);
@@ -147,6 +147,6 @@ fn a_crash_at_any_point_ends_in_the_same_place() {
             }
         }
         assert_eq!(world.status.phase, Phase::Succeeded, "{crash:?}: {}", world.status.message);
-        assert!(world.routes.values().flatten().all(|route| route.trial.is_none()));
+        assert!(world.routes.values().flatten().all(|route| route.steering.is_none()));
     }
 }

@@ -1,6 +1,6 @@
 //! Steps that send copies of requests to canaries, and leave the weights as they are.
 
-use cutover::api::{CANARY, Mirrored, PRIMARY, Phase, Reason, Trial, Verb};
+use cutover::api::{CANARY, Mirrored, PRIMARY, Phase, Reason, Steering, Verb};
 
 use super::world::{Crash, Metrics, World, Writes, spec};
 
@@ -87,7 +87,7 @@ fn a_canary_that_fails_on_copies_is_rolled_back_and_nobody_was_ever_served_by_it
         assert_eq!((world.status.phase, world.status.reason), (Phase::Failed, reason), "{}", world.status.message);
         nobody_was_served_by(&world, canary);
         assert!(world.tried.first().unwrap().is_some() && world.tried.last().unwrap().is_none());
-        assert!(world.routes.values().flatten().all(|route| route.trial.is_none()));
+        assert!(world.routes.values().flatten().all(|route| route.steering.is_none()));
     }
 }
 
@@ -103,7 +103,7 @@ fn a_rollback_is_over_when_no_route_mirrors_any_more() {
     world.writes.clear();
     world.run_for(5);
     assert_eq!(world.status.phase, Phase::Failed);
-    assert!(world.routes.values().flatten().all(|route| route.trial.is_none()));
+    assert!(world.routes.values().flatten().all(|route| route.steering.is_none()));
 }
 
 #[test]
@@ -140,7 +140,7 @@ strategy:
         .tried
         .iter()
         .flatten()
-        .filter_map(Trial::mirrored)
+        .filter_map(Steering::mirrored)
         .map(|Mirrored { members, .. }| members.clone())
         .collect();
     assert_eq!(copied, [vec!["eu-4".to_owned()], vec!["eu-2".to_owned(), "eu-3".to_owned()]]);
@@ -152,12 +152,12 @@ fn copies_that_somebody_ended_are_not_sent_again_until_resume() {
     let mut world = world(COPIES_FIRST);
     world.run_for(8);
     let route = world.routes.values_mut().flatten().next().unwrap();
-    route.trial = None;
+    route.steering = None;
     route.editor = Some("kubectl".to_owned());
     world.run_for(3);
     assert_eq!(world.status.phase, Phase::Paused, "{}", world.status.message);
     world.ask(Verb::Resume).run_for(3);
-    assert!(world.routes.values().flatten().all(|route| route.trial.is_some()));
+    assert!(world.routes.values().flatten().all(|route| route.steering.is_some()));
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn copies_are_no_wrong_share() {
     world.run_for(20);
     let check = world.status.run.as_ref().unwrap().check.as_ref().unwrap();
     let measured = |name: &str| check.metrics[0].members.iter().any(|one| one.member == name && one.value.is_some());
-    assert!(measured("eu-1") && measured("eu-3") && check.received.is_empty(), "{check:?}");
+    assert!(measured("eu-1") && measured("eu-3") && check.observed.is_empty(), "{check:?}");
     world.run_for(40);
     assert!(world.told().len() > 1, "{}: {}", world.status.reason, world.status.message);
 }
@@ -180,13 +180,13 @@ fn a_crash_in_between_keeps_the_copies_and_changes_nothing_of_the_end() {
         world.after(1).probe();
         world.pass_until(crash);
         world.restart().run_for(3);
-        assert!(world.routes.values().flatten().all(|route| route.trial.is_some()), "{crash:?}");
+        assert!(world.routes.values().flatten().all(|route| route.steering.is_some()), "{crash:?}");
         for round in 0..400 {
             world.after(1).probe();
             world.pass_until(if round % 7 == 0 { crash } else { Crash::Never });
         }
         assert_eq!(world.status.phase, Phase::Succeeded, "{crash:?}: {}", world.status.message);
-        assert!(world.routes.values().flatten().all(|route| route.trial.is_none()));
+        assert!(world.routes.values().flatten().all(|route| route.steering.is_none()));
         assert_eq!(world.told(), ["eu-1 100 eu-3 0, copies of all requests", "eu-1 90 eu-3 10", "eu-1 0 eu-3 100"]);
     }
 }

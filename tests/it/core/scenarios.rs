@@ -60,7 +60,7 @@ fn a_promotion_goes_through_every_step_and_the_target_becomes_the_primary() {
 }
 
 #[test]
-fn first_sight_reads_the_primary_from_the_live_route_and_moves_nothing() {
+fn initialization_reads_the_primary_from_the_live_route_and_moves_nothing() {
     let mut world = World::new(spec("members: [{name: eu-1, weight: 100}, {name: eu-3, weight: 0}]"), &[("eu-1", 100)]);
     world.run_for(60);
     shows(&world, Phase::Initialized, Reason::AtTarget);
@@ -105,7 +105,7 @@ fn routes_that_differ_are_refused_with_what_they_show() {
 fn a_guard_rolls_back_in_the_pass_that_sees_the_breach() {
     let mut world = at_first_step();
     world.metrics = Metrics::CanaryBreaksGuard;
-    while world.status.run.as_ref().unwrap().retreat.is_none() {
+    while world.status.run.as_ref().unwrap().rollback.is_none() {
         world.after(1).probe();
         world.pass();
     }
@@ -254,7 +254,7 @@ strategy: {bake: 20s, steps: [{progress: 50%}, {progress: 100%}]}";
     world.run_for(20);
     assert_eq!(world.live(), of(&[("eu-1", 0), ("eu-2", 90), ("eu-3", 10)]));
     world.run_for(60);
-    shows(&world, Phase::Held, Reason::WayBackDead);
+    shows(&world, Phase::Held, Reason::RollbackTargetUnavailable);
     world.down.clear();
     world.run_for(5);
     assert_eq!(world.live(), of(&[("eu-1", 45), ("eu-2", 45), ("eu-3", 10)]));
@@ -589,7 +589,7 @@ fn a_new_life_of_the_hub_does_nothing_before_it_has_read_the_routes() {
     let mut world = at_first_step();
     let old = world.status.clone();
     world.run_for(40);
-    assert_eq!(world.status.sequence, old.sequence + 1, "the life before wrote once more");
+    assert_eq!(world.status.sequence, old.sequence + 1, "the instance before wrote once more");
     world.status = old.clone();
     world.restart().unlisted = true;
     world.run_for(5);
@@ -644,7 +644,7 @@ fn a_new_target_in_mid_run_starts_from_the_confirmed_distribution() {
     world.declare(&[("eu-2", 100)]).run_for(8);
     let run = world.status.run.as_ref().unwrap();
     assert_eq!(run.start, of(&[("eu-1", 75), ("eu-3", 25)]));
-    assert_eq!(run.way_back, of(&[("eu-1", 100)]), "the way back is the old primary");
+    assert_eq!(run.rollback_to, of(&[("eu-1", 100)]), "the rollback target is the old primary");
     world.metrics = Metrics::CanaryBreaksGuard;
     world.run_for(20);
     assert_eq!(world.live(), of(&[("eu-1", 100)]));
@@ -684,7 +684,7 @@ fn the_old_primary_as_the_new_target_is_a_rollback_at_once() {
 }
 
 #[test]
-fn a_soak_keeps_the_way_back_open() {
+fn a_soak_keeps_rollback_possible() {
     let mut world = with_strategy("{bake: 20s, keepPrevious: 10m, steps: [{progress: 100%}]}");
     world.run_for(60);
     shows(&world, Phase::Soaking, Reason::KeepingPrevious);
@@ -703,13 +703,16 @@ fn a_soak_keeps_the_way_back_open() {
 }
 
 #[test]
-fn a_new_target_ends_the_soak_with_the_soaked_distribution_as_the_way_back() {
+fn a_new_target_ends_the_soak_with_the_soaked_distribution_as_the_rollback_target() {
     let mut world = with_strategy("{bake: 20s, keepPrevious: 10m, steps: [{progress: 50%}, {progress: 100%}]}");
     world.run_for(100);
     shows(&world, Phase::Soaking, Reason::KeepingPrevious);
     world.declare(&[("eu-2", 100)]).run_for(8);
     let run = world.status.run.as_ref().unwrap();
-    assert_eq!((&run.start, &run.way_back), (&of(&[("eu-1", 0), ("eu-3", 100)]), &of(&[("eu-1", 0), ("eu-3", 100)])));
+    assert_eq!(
+        (&run.start, &run.rollback_to),
+        (&of(&[("eu-1", 0), ("eu-3", 100)]), &of(&[("eu-1", 0), ("eu-3", 100)]))
+    );
 }
 
 #[test]
@@ -747,14 +750,14 @@ fn another_cluster_behind_a_members_name_voids_the_evidence() {
 }
 
 #[test]
-fn a_share_that_is_not_received_holds() {
+fn a_share_that_is_not_observed_holds() {
     let mut world = plain();
     world.spec.analysis.share = serde_json::from_value(serde_json::json!({"within": 5.0})).unwrap();
     world.run_for(60);
     shows(&world, Phase::Held, Reason::WeightNotObserved);
     assert_eq!(
         world.status.message,
-        "eu-1 received 50 % of shop, not 75 %; look for another way to it, sticky sessions, or a route that ignores weights"
+        "eu-1 was observed at 50 % of shop, not 75 %; look for another way to it, sticky sessions, or a route that ignores weights"
     );
 }
 

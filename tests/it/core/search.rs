@@ -164,7 +164,7 @@ impl State {
         *reached.moves.entry(what).or_default() += 1;
         self.checked_pass(crash, reached, what);
         if crash != Crash::Never {
-            // A new life of the hub begins before it has listed the routes.
+            // A new instance of the hub begins before it has listed the routes.
             self.world.unlisted = true;
             self.checked_pass(Crash::Never, reached, what);
             self.world.unlisted = false;
@@ -233,7 +233,8 @@ impl State {
                 world.identities.insert("eu-3".to_owned(), changed);
             }
             Move::RestoreOldStatus => {
-                let weights = |status: &FleetRolloutStatus| status.asked.as_ref().map(|asked| asked.weights.clone());
+                let weights =
+                    |status: &FleetRolloutStatus| status.desired.as_ref().map(|desired| desired.weights.clone());
                 self.witness.proven &= weights(&world.status) == weights(&self.witness.backup);
                 world.status = self.witness.backup.clone();
                 self.witness.went_back = None;
@@ -260,14 +261,14 @@ impl State {
     /// Brings the witness up to date from what happened in the world.
     fn remember(&mut self, before: &World) {
         let world = &self.world;
-        let asked = |world: &World| world.status.asked.as_ref().map(|asked| asked.weights.clone());
-        if asked(before) != asked(world) {
+        let desired = |world: &World| world.status.desired.as_ref().map(|desired| desired.weights.clone());
+        if desired(before) != desired(world) {
             (self.witness.proven, self.witness.shown_since) = (false, None);
         }
-        let shown = world.status.asked.as_ref().is_some_and(|asked| {
+        let shown = world.status.desired.as_ref().is_some_and(|desired| {
             world.routes.values().all(|route| {
                 route.as_ref().is_some_and(|route| {
-                    same(&route.weights, &asked.weights) && route.accepted == cutover::rollout::input::Accepted::Yes
+                    same(&route.weights, &desired.weights) && route.accepted == cutover::rollout::input::Accepted::Yes
                 })
             })
         });
@@ -286,8 +287,8 @@ impl State {
                 Verb::Abort | Verb::Rollback | Verb::Pause | Verb::Resume => {}
             }
         }
-        let retreating = world.status.run.as_ref().filter(|run| run.retreat.is_some() && run.outcome.is_none());
-        self.witness.went_back = retreating.map(|run| run.number);
+        let rolling_back = world.status.run.as_ref().filter(|run| run.rollback.is_some() && run.outcome.is_none());
+        self.witness.went_back = rolling_back.map(|run| run.number);
     }
 
     /// What makes two states the same: everything but the absolute time and what only people read.
@@ -332,8 +333,8 @@ fn measured_good(world: &World) -> bool {
 /// The verbs that were applied in a pass, with the run they were meant for.
 fn applied(before: &World, after: &World) -> Vec<(Verb, u64)> {
     let yes = |name: &str| after.answered.iter().any(|(n, state, _)| n == name && *state == RequestState::Applied);
-    let asked = before.requests.iter().filter(|request| yes(&request.name));
-    asked.map(|request| (request.spec.verb, request.spec.run)).collect()
+    let desired = before.requests.iter().filter(|request| yes(&request.name));
+    desired.map(|request| (request.spec.verb, request.spec.run)).collect()
 }
 
 /// One pass with what was before and after it.
@@ -367,19 +368,19 @@ impl Checked<'_> {
 
     fn sums_hold(&self) -> bool {
         let total = |weights: &Distribution| weights.values().sum::<u32>() == 100;
-        let asked = self.after.status.asked.iter().all(|asked| total(&asked.weights));
-        asked && self.after.written.iter().all(|(_, weights)| total(weights))
+        let desired = self.after.status.desired.iter().all(|desired| total(&desired.weights));
+        desired && self.after.written.iter().all(|(_, weights)| total(weights))
     }
 
     /// The canaries whose asked weight rose in this pass. Primary members may rise by projection.
     fn risen(&self) -> Vec<String> {
         let Some(run) = self.after.status.run.as_ref().filter(|run| run.outcome.is_none()) else { return Vec::new() };
         let weight = |weights: &Distribution, name: &str| weights.get(name).copied().unwrap_or(0);
-        let asked = |world: &World| world.status.asked.as_ref().map(|asked| asked.weights.clone());
-        let old = asked(self.before).or(self.before.status.primary.clone()).unwrap_or_default();
-        let new = asked(self.after).unwrap_or_else(|| old.clone());
+        let desired = |world: &World| world.status.desired.as_ref().map(|desired| desired.weights.clone());
+        let old = desired(self.before).or(self.before.status.primary.clone()).unwrap_or_default();
+        let new = desired(self.after).unwrap_or_else(|| old.clone());
         new.iter()
-            .filter(|(name, units)| **units > weight(&old, name) && weight(&run.way_back, name) == 0)
+            .filter(|(name, units)| **units > weight(&old, name) && weight(&run.rollback_to, name) == 0)
             .map(|(name, _)| name.clone())
             .collect()
     }
@@ -409,7 +410,7 @@ impl Checked<'_> {
             .transitions
             .iter()
             .any(|told| told.at == self.after.now && told.reason == Reason::Adopted);
-        let never_written = self.before.status.asked.is_none()
+        let never_written = self.before.status.desired.is_none()
             && self.before.status.run.as_ref().is_none_or(|run| run.outcome.is_some());
         match (old, new) {
             (Some(old), Some(new)) => same(old, new) || succeeded || soaked || adopted || never_written,
@@ -446,8 +447,8 @@ impl Checked<'_> {
     }
 
     fn goes_back_for_a_reason(&self) -> bool {
-        let retreat = |world: &World| world.status.run.as_ref().and_then(|run| run.retreat.clone());
-        let Some(new) = retreat(self.after).filter(|_| retreat(self.before).is_none()) else { return true };
+        let rollback = |world: &World| world.status.run.as_ref().and_then(|run| run.rollback.clone());
+        let Some(new) = rollback(self.after).filter(|_| rollback(self.before).is_none()) else { return true };
         let answers = |name: &str| self.before.endpoints.get(name).is_some_and(|seen| seen.successes >= 3);
         match new.reason {
             Reason::EndpointDown => answers("eu-1") || answers("eu-2"),
@@ -475,8 +476,8 @@ impl Checked<'_> {
                 weights.get("eu-3").copied().unwrap_or(0)
             };
             let raises = |step: u32| canary(step as usize) > canary(step as usize - 1);
-            let forward = run.is_some_and(|run| run.retreat.is_none() && run.hold.is_none() && raises(run.step));
-            world.status.asked.clone().filter(|asked| forward && asked.confirmed_at.is_none())
+            let forward = run.is_some_and(|run| run.rollback.is_none() && run.hold.is_none() && raises(run.step));
+            world.status.desired.clone().filter(|desired| forward && desired.confirmed_at.is_none())
         };
         let hands_off = self.before.spec.suspend
             || self.before.deleting
@@ -499,8 +500,8 @@ impl Checked<'_> {
             .status
             .run
             .as_ref()
-            .is_some_and(|run| run.outcome.is_none() && run.retreat.is_none() && run.step > 0);
-        let confirmed = self.after.status.asked.as_ref().is_some_and(|asked| asked.confirmed_at.is_some());
+            .is_some_and(|run| run.outcome.is_none() && run.rollback.is_none() && run.step > 0);
+        let confirmed = self.after.status.desired.as_ref().is_some_and(|desired| desired.confirmed_at.is_some());
         let hands_off = self.before.spec.suspend
             || matches!(self.after.status.reason, Reason::StatusBehindRoute | Reason::OwnedByOtherHub);
         !judged
@@ -534,16 +535,16 @@ fn is_reachable_here(reason: Reason) -> bool {
         ApiServerUnreachable, AtTarget, BackendNotReady, Baking, CannotCarryWeights, ChecksFailed, ChecksPass,
         ClusterIdentityChanged, ClusterRegisteredTwice, Confirming, Conflict, CredentialsExpireSoon, CredentialsGood,
         CredentialsRefused, Deleting, DependencyCycle, DependencyFailed, DependencyMissing, EndpointDown,
-        EndpointUnreachable, EndpointsAnswer, FailureHeld, FirstSight, ForeignEditPutBack, ForeignEditsRepeat,
-        GuardBreached, InvalidSpec, KeepingPrevious, KubeconfigRefused, ManagedByOther, MemberHealthy, MemberInUse,
+        EndpointUnreachable, EndpointsAnswer, FailureHeld, ForeignEditPutBack, ForeignEditsRepeat, GuardBreached,
+        Initializing, InvalidSpec, KeepingPrevious, KubeconfigRefused, ManagedByOther, MemberHealthy, MemberInUse,
         MemberNotDeclared, MemberNotFound, MemberNotReady, MetricsAnswer, MetricsUnknown, MetricsUnreachable,
         NamespaceNotAllowed, NewTarget, NoFitMember, NoKubeconfig, NotConfirmed, OldTargetDeclared, Other,
         OwnedByOtherHub, PausedByForeignEdit, PausedByRequest, PausedBySpec, PrimaryDiffers, PrimaryFailsToo,
         PrimaryUnknown, ProgressDeadlineExceeded, PromotingServices, ProviderNotInstalled, Rehearsing, Releasing,
-        RequestApplied, RollbackRequested, RouteDrifted, RouteNotAccepted, RouteNotFound, RouteRejected,
-        RouteUnreadable, RunSucceeded, SecretNotFound, ServiceNotFound, Settling, Skewed, StatusBehindRoute, Suspended,
-        TemplateNotFound, TooFewSamples, TookOver, UnexpectedResponse, UnknownLimit, WaitingForDependency,
-        WaitingForPromotion, WaitingForTime, WayBackDead, WeightNotObserved, WindowClosed,
+        RequestApplied, RollbackRequested, RollbackTargetUnavailable, RouteDrifted, RouteNotAccepted, RouteNotFound,
+        RouteRejected, RouteUnreadable, RunSucceeded, SecretNotFound, ServiceNotFound, Settling, Skewed,
+        StatusBehindRoute, Suspended, TemplateNotFound, TooFewSamples, TookOver, UnexpectedResponse, UnknownLimit,
+        WaitingForDependency, WaitingForPromotion, WaitingForTime, WeightNotObserved, WindowClosed,
     };
     match reason {
         AtTarget
@@ -576,7 +577,7 @@ fn is_reachable_here(reason: Reason) -> bool {
         | Skewed
         | NotConfirmed
         | RouteRejected
-        | WayBackDead
+        | RollbackTargetUnavailable
         | MemberNotReady
         | BackendNotReady
         | ClusterIdentityChanged
@@ -588,7 +589,7 @@ fn is_reachable_here(reason: Reason) -> bool {
         | StatusBehindRoute
         | Adopted
         | TookOver => true,
-        FirstSight
+        Initializing
         | AnalysisChanged
         | TemplateNotFound
         | WindowClosed
@@ -742,9 +743,9 @@ fn ends_well(mut state: State, seed: u64) {
     let rests =
         matches!(phase, Phase::Succeeded | Phase::Initialized | Phase::Failed | Phase::RolledBack) || world.gone;
     assert!(rests, "seed {seed}: {phase:?} {} {}", world.status.reason, world.status.message);
-    if let Some(asked) = world.status.asked.as_ref().filter(|_| !world.gone) {
-        assert!(same(&asked.weights, world.status.primary.as_ref().unwrap()), "seed {seed}");
-        assert!(world.routes.values().flatten().all(|route| same(&route.weights, &asked.weights)), "seed {seed}");
+    if let Some(desired) = world.status.desired.as_ref().filter(|_| !world.gone) {
+        assert!(same(&desired.weights, world.status.primary.as_ref().unwrap()), "seed {seed}");
+        assert!(world.routes.values().flatten().all(|route| same(&route.weights, &desired.weights)), "seed {seed}");
     }
 }
 

@@ -67,7 +67,7 @@ fn until(world: &mut World, what: impl Fn(&World) -> bool) {
 }
 
 #[test]
-fn first_sight_makes_both_copies_and_leads_the_routes_to_the_primary() {
+fn initialization_makes_both_copies_and_leads_the_routes_to_the_primary() {
     let world = ramp();
     assert_eq!((world.leads(PRIMARY), world.leads(CANARY)), (OLD, OLD));
     assert_eq!(world.written.iter().map(|(_, weights)| weights.clone()).collect::<Vec<_>>(), [split(100, 0)]);
@@ -223,7 +223,7 @@ fn a_primary_that_dies_while_it_is_promoted_leaves_the_traffic_on_the_canary() {
     world.down.insert(PRIMARY.to_owned());
     world.run_for(20);
     assert_eq!(world.live(), split(0, 100), "{:?}", world.status);
-    shows(&world, Phase::Held, Reason::WayBackDead);
+    shows(&world, Phase::Held, Reason::RollbackTargetUnavailable);
     world.down.clear();
     until(&mut world, |world| world.status.phase == Phase::Succeeded);
     assert_eq!(world.live(), split(100, 0));

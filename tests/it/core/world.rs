@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cutover::{
     api::{
         Affinity, CANARY, DeletionPolicy, Distribution, FleetRolloutSpec, FleetRolloutStatus, Mode, PRIMARY, Reason,
-        RolloutRequestSpec, ServiceCopy, Trial, Verb,
+        RolloutRequestSpec, ServiceCopy, Steering, Verb,
         request::{RequestState, RolloutRef},
     },
     rollout::{
@@ -53,7 +53,7 @@ pub enum Crash {
 pub struct RouteInWorld {
     pub weights: Distribution,
     pub uneven: bool,
-    pub trial: Option<Trial>,
+    pub steering: Option<Steering>,
     pub affinity: Option<Affinity>,
     pub mark: Option<Mark>,
     pub accepted: Accepted,
@@ -87,13 +87,13 @@ pub struct World {
     pub deleting: bool,
     pub finalizer: bool,
     pub gone: bool,
-    pub life: u32,
+    pub instance: u32,
     pub measured_at: Option<Timestamp>,
     pub identities: BTreeMap<String, String>,
     /// Every distribution that was written to a route, in order.
     pub written: Vec<(RouteKey, Distribution)>,
     /// And which requests reached canaries beside it.
-    pub tried: Vec<Option<Trial>>,
+    pub tried: Vec<Option<Steering>>,
     /// And where users were kept.
     pub kept: Vec<Option<Affinity>>,
     pub released: Vec<(RouteKey, DeletionPolicy)>,
@@ -147,7 +147,7 @@ impl World {
                 let route = RouteInWorld {
                     weights: of(live),
                     uneven: false,
-                    trial: None,
+                    steering: None,
                     affinity: None,
                     mark: None,
                     accepted: Accepted::Yes,
@@ -178,7 +178,7 @@ impl World {
             deleting: false,
             finalizer: true,
             gone: false,
-            life: 1,
+            instance: 1,
             measured_at: None,
             identities: BTreeMap::new(),
             written: Vec::new(),
@@ -241,9 +241,9 @@ impl World {
         self
     }
 
-    /// The hub dies and another life of it begins.
+    /// The hub dies and another instance of it begins.
     pub fn restart(&mut self) -> &mut Self {
-        self.life += 1;
+        self.instance += 1;
         self.measured_at = None;
         self.rehearsed.clear();
         self.endpoints.clear();
@@ -271,13 +271,13 @@ impl World {
             names.extend([PRIMARY.to_owned(), CANARY.to_owned()]);
         }
         if let Some(run) = &self.status.run {
-            names.extend(run.target.keys().chain(run.way_back.keys()).cloned());
+            names.extend(run.target.keys().chain(run.rollback_to.keys()).cloned());
         }
         names.into_iter().collect()
     }
 
     fn leader(&self) -> String {
-        format!("life-{}", self.life)
+        format!("instance-{}", self.instance)
     }
 
     pub fn observe(&self, measured: Option<Measured>) -> Observation {
@@ -359,10 +359,10 @@ impl World {
 
     fn measure(&self, wanted: &Wanted) -> Measured {
         let run = self.status.run.as_ref().unwrap();
-        let asked = self.status.asked.as_ref().unwrap();
-        let tried = |name: &str| asked.trial.iter().flat_map(Trial::members).any(|member| member == name);
-        let weight = |name: &str| asked.weights.get(name).copied().unwrap_or(0);
-        let canary = |name: &str| tried(name) || weight(name) > run.way_back.get(name).copied().unwrap_or(0);
+        let desired = self.status.desired.as_ref().unwrap();
+        let tried = |name: &str| desired.steering.iter().flat_map(Steering::members).any(|member| member == name);
+        let weight = |name: &str| desired.weights.get(name).copied().unwrap_or(0);
+        let canary = |name: &str| tried(name) || weight(name) > run.rollback_to.get(name).copied().unwrap_or(0);
         let mut samples = Vec::new();
         for service in &wanted.services {
             for metric in &wanted.windows {
@@ -454,9 +454,9 @@ impl World {
                 let result = if self.refuse_rehearsals { Err("denied by a webhook".to_owned()) } else { Ok(()) };
                 self.rehearsed.insert(route.clone(), result);
             }
-            Action::WriteRoute { route, weights, trial, affinity, run, sequence } => {
+            Action::WriteRoute { route, weights, steering, affinity, run, sequence } => {
                 let mark = Mark { hub: HUB.to_owned(), rollout: UID.to_owned(), run: *run, sequence: *sequence };
-                self.write(route, weights, trial.clone(), affinity.clone(), mark);
+                self.write(route, weights, steering.clone(), affinity.clone(), mark);
             }
             Action::ReleaseRoute { route, policy } => {
                 self.released.push((route.clone(), *policy));
@@ -475,7 +475,7 @@ impl World {
         &mut self,
         key: &RouteKey,
         weights: &Distribution,
-        trial: Option<Trial>,
+        steering: Option<Steering>,
         affinity: Option<Affinity>,
         mark: Mark,
     ) {
@@ -496,7 +496,7 @@ impl World {
         *route = Some(RouteInWorld {
             weights: weights.clone(),
             uneven: false,
-            trial: trial.clone(),
+            steering: steering.clone(),
             affinity: affinity.clone(),
             mark: Some(mark),
             accepted,
@@ -504,7 +504,7 @@ impl World {
             editor: None,
         });
         self.written.push((key.clone(), weights.clone()));
-        self.tried.push(trial);
+        self.tried.push(steering);
         self.kept.push(affinity);
     }
 
@@ -512,10 +512,10 @@ impl World {
     pub fn told(&self) -> Vec<String> {
         let writes = self.written.iter().zip(&self.tried);
         let mut told: Vec<String> = writes
-            .map(|((_, weights), trial)| {
+            .map(|((_, weights), steering)| {
                 let weights: Vec<String> = weights.iter().map(|(name, weight)| format!("{name} {weight}")).collect();
-                let trial = trial.as_ref().map(|trial| format!(", {trial}"));
-                format!("{}{}", weights.join(" "), trial.unwrap_or_default())
+                let steering = steering.as_ref().map(|steering| format!(", {steering}"));
+                format!("{}{}", weights.join(" "), steering.unwrap_or_default())
             })
             .collect();
         told.dedup();
@@ -534,7 +534,7 @@ fn seen(route: Option<&RouteInWorld>) -> RouteSeen {
         Some(route) => RouteSeen::Live(Box::new(LiveRoute {
             weights: route.weights.clone(),
             uneven: route.uneven,
-            trial: route.trial.clone(),
+            steering: route.steering.clone(),
             affinity: route.affinity.clone(),
             mark: route.mark.clone(),
             accepted: route.accepted.clone(),

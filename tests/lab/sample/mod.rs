@@ -28,7 +28,7 @@ use crate::{
     apiserver::{HUB_GROUP, HUB_USER},
     simulator::{
         drive::{self, Outcome},
-        life::PANICS,
+        instance::PANICS,
         plan::{Plan, Run},
         world::World,
     },

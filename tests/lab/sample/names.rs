@@ -1,6 +1,6 @@
 //! Many plans on one API server: what each of them calls `shop` and `eu-1` has another name there.
 //!
-//! Namespaces and members get a prefix on the way to the server and lose it on the way back, every object gets a label,
+//! Namespaces and members get a prefix on the way to the server and lose it during a rollback, every object gets a label,
 //! and whoever asks for all objects of a kind is given those with the label. So no hub sees another plan's objects.
 //! What refers to a member, such as a Service's annotation, needs no other name: only the hub reads it, and to the hub a
 //! member is `eu-1`.

@@ -21,7 +21,7 @@ pub const TESTS: &[Test] =
 /// Verb, resource -> requests.
 type Counts = BTreeMap<(String, String), usize>;
 
-/// A run of two steps, then a minute in which nothing is asked at all.
+/// A run of two steps, then a minute in which nothing is desired at all.
 async fn cost(scene: Scene) -> Result<()> {
     members_are_healthy(&scene).await?;
     let stage = Stage::begin(&scene, json!({"strategy": {"steps": steps(&[50, 100])}})).await?;

@@ -56,7 +56,7 @@ endpoints: [{{addresses: [{address}], conditions: {{ready: true}}}}]
     scene.hub.apply(&scene.namespace, &slice).await
 }
 
-/// Waits until the route answers, sends requests, and judges what the members received.
+/// Waits until the route answers, sends requests, and judges what the members observed.
 pub async fn judge(scene: &Scene, to: SocketAddr, expected: &[(&str, u32)]) -> Result<()> {
     let host = format!("{}.example.com", scene.namespace);
     eventually("the route", seconds(30), async || {
@@ -68,8 +68,8 @@ pub async fn judge(scene: &Scene, to: SocketAddr, expected: &[(&str, u32)]) -> R
         Ok(())
     })
     .await?;
-    let before = scene.received(&scene.namespace);
+    let before = scene.observed(&scene.namespace);
     let totals = Load::start(Plan::new(to, &host, REQUESTS)).finish().await;
     totals.assert_all_ok()?;
-    assert_shares(&before, &scene.received(&scene.namespace), expected, WITHIN)
+    assert_shares(&before, &scene.observed(&scene.namespace), expected, WITHIN)
 }

@@ -65,8 +65,8 @@ async fn expect_value(member: &Member, promql: &str, wanted: f64) -> Result<()> 
 fn shares() -> Result<()> {
     let nothing = Received::new();
     let judge = |counts: [u64; 2], within| {
-        let received = Received::from([("eu-1", counts[0]), ("eu-2", counts[1]), ("eu-3", 0)]);
-        assert_shares(&nothing, &received, &[("eu-1", 70), ("eu-2", 30)], within)
+        let observed = Received::from([("eu-1", counts[0]), ("eu-2", counts[1]), ("eu-3", 0)]);
+        assert_shares(&nothing, &observed, &[("eu-1", 70), ("eu-2", 30)], within)
     };
     judge([1_500, 500], 5.0)?;
     ensure!(judge([1_510, 490], 5.0).is_err(), "75.5 % is more than five points from 70 %");
@@ -86,8 +86,8 @@ async fn load(scene: Scene) -> Result<()> {
     .await?;
     let totals = load.stop().await;
     totals.assert_all_ok()?;
-    let received = member.gateway.tally().received(&scene.namespace);
-    ensure!(received == totals.sent, "{received} of {} requests arrived", totals.sent);
+    let observed = member.gateway.tally().observed(&scene.namespace);
+    ensure!(observed == totals.sent, "{observed} of {} requests arrived", totals.sent);
     Ok(())
 }
 

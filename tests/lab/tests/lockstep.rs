@@ -81,10 +81,10 @@ async fn together(scene: Scene) -> Result<()> {
     for (step, moved) in [(1, 10), (2, 25), (3, 50)] {
         rollout.applied(step).await?;
         for (name, load) in services.names.iter().zip(&loads) {
-            let before = scene.received(name);
+            let before = scene.observed(name);
             load.sends(2_100).await?;
             let expected = [("eu-1", 50 - moved), ("eu-2", 50), ("eu-3", moved)];
-            assert_shares(&before, &scene.received(name), &expected, 5.0)?;
+            assert_shares(&before, &scene.observed(name), &expected, 5.0)?;
         }
         expect_everywhere(&scene, &services, &[("eu-1", 50 - moved), ("eu-2", 50), ("eu-3", moved)]).await?;
         rollout.phase(Phase::WaitingPromotion).await?;
@@ -141,7 +141,8 @@ async fn skewed(scene: Scene) -> Result<()> {
     .await?;
     ensure!(held.contains("HTTPRoute/checkout") && held.contains("eu-3 may have 10"), "{held}");
     let before = [("eu-1", 40), ("eu-2", 50), ("eu-3", 10)];
-    eventually("the way back", seconds(20), async || expect_everywhere(&scene, &services, &before).await).await?;
+    eventually("the rollback target", seconds(20), async || expect_everywhere(&scene, &services, &before).await)
+        .await?;
     let states = history.entries().into_iter().filter_map(|entry| entry.object);
     let mut weights: Vec<u32> =
         states.map(|route| shown(&route, &services.names[0]).get("eu-3").copied().unwrap_or_default()).collect();

@@ -48,9 +48,9 @@ fn declared(scene: &Scene, route: &Value, percent: u32) -> Value {
 }
 
 /// So many requests that came with the public name, and copies, whose name Envoy makes longer.
-pub fn received(scene: &Scene, member: &str) -> (u64, u64) {
+pub fn observed(scene: &Scene, member: &str) -> (u64, u64) {
     let (tally, host) = (scene.member(member).gateway.tally(), host(&scene.namespace));
-    (tally.received_as(&host), tally.received_as(&format!("{host}-shadow")))
+    (tally.observed_as(&host), tally.observed_as(&format!("{host}-shadow")))
 }
 
 async fn promote(scene: &Scene, route: &Value, part: u32) -> Result<()> {
@@ -61,18 +61,18 @@ async fn promote(scene: &Scene, route: &Value, part: u32) -> Result<()> {
     rollout.edit(json!({"members": to_eu_3()})).await?;
     rollout.phase(Phase::WaitingPromotion).await?;
 
-    let (before, (_, had)) = (load.so_far(), received(scene, "eu-3"));
+    let (before, (_, had)) = (load.so_far(), observed(scene, "eu-3"));
     load.sends(REQUESTS).await?;
-    let (after, (served, copies)) = (load.so_far(), received(scene, "eu-3"));
+    let (after, (served, copies)) = (load.so_far(), observed(scene, "eu-3"));
     ensure!(served == 0, "eu-3 answered {served} requests while it should get copies only");
     let share = percent(copies - had, after.sent - before.sent);
     ensure!((share - f64::from(part)).abs() <= POINTS, "eu-3 got copies of {share:.1} % of all requests, not {part} %");
 
     rollout.ask(Verb::Promote).await?;
     rollout.phase(Phase::Succeeded).await?;
-    let (_, ended) = received(scene, "eu-3");
+    let (_, ended) = observed(scene, "eu-3");
     load.sends(REQUESTS).await?;
-    let (served, copies) = received(scene, "eu-3");
+    let (served, copies) = observed(scene, "eu-3");
     ensure!(
         served >= REQUESTS && copies == ended,
         "promoted, eu-3 answered {served} and got {} copies",
@@ -88,10 +88,10 @@ async fn rolled_back(scene: Scene) -> Result<()> {
     stage.behave("eu-3", Some(3));
     stage.rollout.edit(json!({"members": to_eu_3()})).await?;
     stage.rollout.stands(Phase::Failed, Reason::ChecksFailed).await?;
-    let (served, ended) = received(&scene, "eu-3");
+    let (served, ended) = observed(&scene, "eu-3");
     ensure!(served == 0 && ended > 0, "eu-3 answered {served} requests and got {ended} copies");
     stage.load.sends(REQUESTS).await?;
-    let (served, copies) = received(&scene, "eu-3");
+    let (served, copies) = observed(&scene, "eu-3");
     ensure!(served == 0 && copies == ended, "rolled back, eu-3 answered {served} and got {} copies", copies - ended);
     stage.expect_weights(&[0])?;
     stage.load.stop().await.assert_all_ok()

@@ -106,9 +106,9 @@ async fn abort_without_hub(stage: &Stage<'_>) -> Result<()> {
 
 /// From now on 2,000 requests arrive at the members in these shares.
 async fn receive(stage: &Stage<'_>, expected: &[(&str, u32)], within: f64) -> Result<()> {
-    let before = stage.scene.received(stage.service());
+    let before = stage.scene.observed(stage.service());
     stage.load.sends(2_100).await?;
-    assert_shares(&before, &stage.scene.received(stage.service()), expected, within)
+    assert_shares(&before, &stage.scene.observed(stage.service()), expected, within)
 }
 
 async fn the_only_request_is_applied(scene: &Scene) -> Result<()> {

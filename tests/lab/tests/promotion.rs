@@ -1,4 +1,4 @@
-//! A full promotion from eu-1 to eu-3 on every data plane: what was asked is what the members received.
+//! A full promotion from eu-1 to eu-3 on every data plane: what was asked is what the members observed.
 
 use super::hand_made::endpoint_slice;
 use crate::{
@@ -151,9 +151,9 @@ async fn promote(scene: &Scene, plane: Plane) -> Result<()> {
 
 /// From now on 2,000 requests are counted at the members: eu-3 has its weight, eu-1 the rest.
 async fn judge(scene: &Scene, load: &Load, weight: u32) -> Result<()> {
-    let before = scene.received(&scene.namespace);
+    let before = scene.observed(&scene.namespace);
     load.sends(2_100).await?;
-    let after = scene.received(&scene.namespace);
+    let after = scene.observed(&scene.namespace);
     assert_shares(&before, &after, &[("eu-1", 100 - weight), ("eu-3", weight)], POINTS)
 }
 

@@ -86,7 +86,7 @@ async fn judge(scene: &Scene, clients: &[Load], chosen: Option<&str>, share: u32
     let count = || {
         let (matching, others): (Vec<&str>, Vec<&str>) =
             CLIENTS.iter().map(|(agent, _)| *agent).partition(|agent| chosen == Some(*agent));
-        (received(scene, &matching), received(scene, &others))
+        (observed(scene, &matching), observed(scene, &others))
     };
     let within = if share.is_multiple_of(100) { 0.0 } else { 5.0 };
     eventually(&format!("{chosen:?} at eu-3 and {share} % of all others"), PATIENCE, async || {
@@ -103,10 +103,10 @@ async fn judge(scene: &Scene, clients: &[Load], chosen: Option<&str>, share: u32
 }
 
 /// Requests of these user agents that each member has counted so far.
-fn received(scene: &Scene, agents: &[&str]) -> Received {
+fn observed(scene: &Scene, agents: &[&str]) -> Received {
     let by = |member: &&'static str| {
         let tally = scene.member(member).gateway.tally();
-        agents.iter().map(|agent| tally.received_from(&scene.namespace, agent)).sum()
+        agents.iter().map(|agent| tally.observed_from(&scene.namespace, agent)).sum()
     };
     scene.members.keys().map(|member| (*member, by(member))).collect()
 }

@@ -1,7 +1,7 @@
 //! A Service that its owner points from eu-1 to eu-3, on every data plane: it fails and is taken back, and when somebody
 //! asks for it again it is promoted.
 
-use super::mirror::received;
+use super::mirror::observed;
 use crate::{
     gateway::Behaviour,
     history::History,
@@ -206,9 +206,9 @@ fn behave(scene: &Scene, fail_every: Option<u64>) {
 async fn judge(scene: &Scene, rollout: &Rollout<'_>, load: &Load, step: u32, share: u32) -> Result<()> {
     rollout.applied(step).await?;
     rollout.ask(Verb::Pause).await?;
-    let before = scene.received(&scene.namespace);
+    let before = scene.observed(&scene.namespace);
     load.sends(2_100).await?;
-    assert_shares(&before, &scene.received(&scene.namespace), &[("eu-1", 100 - share), ("eu-3", share)], POINTS)?;
+    assert_shares(&before, &scene.observed(&scene.namespace), &[("eu-1", 100 - share), ("eu-3", share)], POINTS)?;
     let paused = rollout.phase(Phase::Paused).await?;
     ensure!(paused.run.is_some_and(|run| run.step == step), "the run went on from step {step} in the meantime");
     rollout.ask(Verb::Resume).await
@@ -246,16 +246,16 @@ async fn mirrored(scene: Scene) -> Result<()> {
     behave(&scene, Some(3));
     owner.points_at("eu-3").await?;
     rollout.stands(Phase::Failed, Reason::ChecksFailed).await?;
-    let (served, copies) = received(&scene, "eu-3");
+    let (served, copies) = observed(&scene, "eu-3");
     ensure!(served == 0 && copies > 0, "eu-3 answered {served} requests and got {copies} copies");
 
     behave(&scene, None);
     rollout.ask(Verb::Retry).await?;
     rollout.applied(1).await?;
     rollout.ask(Verb::Pause).await?;
-    let (before, (_, had)) = (load.so_far(), received(&scene, "eu-3"));
+    let (before, (_, had)) = (load.so_far(), observed(&scene, "eu-3"));
     load.sends(2_100).await?;
-    let (after, (served, copies)) = (load.so_far(), received(&scene, "eu-3"));
+    let (after, (served, copies)) = (load.so_far(), observed(&scene, "eu-3"));
     ensure!(served == 0, "eu-3 answered {served} requests while it should get copies only");
     let share = percent(copies - had, after.sent - before.sent);
     ensure!((share - f64::from(COPIED)).abs() <= POINTS, "eu-3 got copies of {share:.1} % of all requests");
@@ -264,9 +264,9 @@ async fn mirrored(scene: Scene) -> Result<()> {
 
     rollout.phase(Phase::Succeeded).await?;
     owner.copies_lead("eu-3", "eu-3").await?;
-    let (_, ended) = received(&scene, "eu-3");
+    let (_, ended) = observed(&scene, "eu-3");
     all_at(&scene, &load, "eu-3").await?;
-    let (_, copies) = received(&scene, "eu-3");
+    let (_, copies) = observed(&scene, "eu-3");
     ensure!(copies == ended, "promoted, eu-3 got {} copies", copies - ended);
     owner.is_alone().await?;
     load.stop().await.assert_all_ok()

@@ -54,7 +54,7 @@ async fn backend_weights_lie(scene: Scene) -> Result<()> {
         bail!("Skipper obeyed backend-weights of ExternalName Services");
     };
     let said = format!("{error:#}");
-    ensure!(said.contains("received") && said.contains("asked 80 %"), "failed for another reason: {said}");
+    ensure!(said.contains("observed") && said.contains("asked 80 %"), "failed for another reason: {said}");
     Ok(())
 }
 
@@ -100,7 +100,7 @@ spec:
     judge(&scene, scene.skipper.address, &[("eu-1", 60), ("eu-3", 40)]).await?;
     for member in ["eu-1", "eu-3"] {
         let tally = scene.member(member).gateway.tally();
-        let (own, all) = (tally.received_as(&format!("{name}.{member}.lab")), tally.received(name));
+        let (own, all) = (tally.observed_as(&format!("{name}.{member}.lab")), tally.observed(name));
         ensure!(own == all, "{member}: {own} of {all} requests came with its own Host");
     }
     Ok(())

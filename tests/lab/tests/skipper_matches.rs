@@ -67,10 +67,10 @@ async fn promote(scene: &Scene, form: &str) -> Result<()> {
     rollout.edit(json!({"members": to_eu_3()})).await?;
     for (step, (of_canary, of_plain)) in (1..).zip(SHARES) {
         rollout.at_step(step).await?;
-        let before = [received(scene, TESTER), received(scene, "")];
+        let before = [observed(scene, TESTER), observed(scene, "")];
         canary.sends(2_100).await?;
         plain.sends(2_100).await?;
-        let after = [received(scene, TESTER), received(scene, "")];
+        let after = [observed(scene, TESTER), observed(scene, "")];
         for ((before, after), eu_3) in before.iter().zip(&after).zip([of_canary, of_plain]) {
             let within = if eu_3 == 100 { 0.0 } else { POINTS };
             assert_shares(before, after, &[("eu-1", 100 - eu_3), ("eu-3", eu_3)], within)?;
@@ -186,8 +186,8 @@ async fn note(ingresses: &Api<DynamicObject>, name: &str, kept: &Value) -> Resul
 }
 
 /// What the members counted of requests of a user agent.
-fn received(scene: &Scene, agent: &str) -> Received {
-    let of = |member: &'static str| scene.member(member).gateway.tally().received_from(&scene.namespace, agent);
+fn observed(scene: &Scene, agent: &str) -> Received {
+    let of = |member: &'static str| scene.member(member).gateway.tally().observed_from(&scene.namespace, agent);
     MEMBERS.iter().map(|member| (*member, of(member))).collect()
 }
 
@@ -288,21 +288,21 @@ async fn choose<'s>(scene: &'s Scene, form: &str, matches: Value) -> Result<Roll
 
 /// After an abort the requests that were chosen go to eu-1, once Skipper has looked at the hub again.
 async fn comes_back(scene: &Scene, carried: &Carried, sort: &Value) -> Result<()> {
-    eventually("the way back", PATIENCE, async || goes_to(scene, "eu-1", carried, sort).await).await
+    eventually("the rollback target", PATIENCE, async || goes_to(scene, "eu-1", carried, sort).await).await
 }
 
-/// Every one of some requests is received by this member.
+/// Every one of some requests is observed by this member.
 async fn goes_to(scene: &Scene, member: &'static str, carried: &Carried, sort: &Value) -> Result<()> {
     let (path, headers) = carried;
     let headers = headers.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
     let plan = Plan { headers, ..Plan::new(scene.skipper.address, &host(&scene.namespace), TRIES) };
-    let before = scene.received(&scene.namespace);
+    let before = scene.observed(&scene.namespace);
     for _ in 0..TRIES {
         let status = ask(&plan, path).await?;
         ensure!(status == 200, "{status} for {carried:?}");
     }
-    let after = scene.received(&scene.namespace);
+    let after = scene.observed(&scene.namespace);
     let got = after[member] - before[member];
-    ensure!(got == TRIES, "{member} received {got} of {TRIES} of {carried:?}, by {sort}: {before:?}, {after:?}");
+    ensure!(got == TRIES, "{member} observed {got} of {TRIES} of {carried:?}, by {sort}: {before:?}, {after:?}");
     Ok(())
 }

@@ -19,7 +19,7 @@ pub const TESTS: &[Test] = &[
     Test { name: "a_second_rollout_of_a_route_is_refused", exclusive: false, run: |scene| Box::pin(second(scene)) },
 ];
 
-/// From eu-1 and eu-3 at 50 each it goes on to eu-2; no cluster gets everything at once, and the way back is eu-1.
+/// From eu-1 and eu-3 at 50 each it goes on to eu-2; no cluster gets everything at once, and the rollback target is eu-1.
 async fn another(scene: Scene) -> Result<()> {
     let stage = Stage::begin(&scene, json!({"strategy": {"steps": promoted_steps(&[50, 100])}})).await?;
     let history = History::start(stage.routes.clone(), "public").await?;
@@ -29,7 +29,7 @@ async fn another(scene: Scene) -> Result<()> {
     stage.rollout.edit(json!({ "members": to_eu_2 })).await?;
     let second = |status: &FleetRolloutStatus| status.run.as_ref().is_some_and(|run| (run.number, run.step) == (2, 1));
     let run = stage.rollout.until("run 2 at step 1", second).await?.run.context("no run")?;
-    ensure!(run.way_back.get("eu-1") == Some(&100), "the way back is {:?}", run.way_back);
+    ensure!(run.rollback_to.get("eu-1") == Some(&100), "the rollback target is {:?}", run.rollback_to);
     stage.rollout.applied(1).await?;
     stage.rollout.ask(Verb::Abort).await?;
     stage.rollout.stands(Phase::RolledBack, Reason::Aborted).await?;
@@ -52,7 +52,7 @@ async fn old(scene: Scene) -> Result<()> {
     stage.load.stop().await.assert_all_ok()
 }
 
-/// All steps are done, and the way back is open.
+/// All steps are done, and rollback is possible.
 async fn soak(scene: Scene) -> Result<()> {
     let stage = Stage::begin(&scene, json!({"strategy": {"keepPrevious": "10m", "steps": steps(&[50, 100])}})).await?;
     stage.first_step().await?;

@@ -34,7 +34,7 @@ impl Judge {
         let Some(mut declared) = self.declared(status) else { return };
         let dead = status["run"]["dead"].as_array().cloned().unwrap_or_default();
         declared.retain(|member| !dead.contains(&member.as_str().into()));
-        let gets = copied(&asked(status).collect());
+        let gets = copied(&desired(status).collect());
         if gets != declared {
             self.break_rule(world, format!("I18: {gets:?} get copies, and {declared:?} is declared"));
         }
@@ -44,7 +44,7 @@ impl Judge {
     /// nobody. Nothing is known of what was declared before the world began.
     fn declared(&self, status: &Value) -> Option<Members> {
         let run = &status["run"];
-        let is_live = run.is_object() && run.get("outcome").is_none() && run.get("retreat").is_none();
+        let is_live = run.is_object() && run.get("outcome").is_none() && run.get("rollback").is_none();
         if !is_live {
             return Some(Members::new());
         }
@@ -71,8 +71,8 @@ fn copied(weights: &Weights) -> Members {
 }
 
 /// The copies that a status asks for, as a route shows them.
-pub(super) fn asked(status: &Value) -> impl Iterator<Item = (String, u32)> {
-    let mirrored = &status["asked"]["trial"]["mirrored"];
+pub(super) fn desired(status: &Value) -> impl Iterator<Item = (String, u32)> {
+    let mirrored = &status["desired"]["steering"]["mirrored"];
     let percent = u32::try_from(mirrored["percent"].as_u64().unwrap_or_default()).unwrap_or_default();
     let members = mirrored["members"].as_array().into_iter().flatten().filter_map(Value::as_str);
     members.map(move |member| (format!("{member}{COPIED}"), percent))

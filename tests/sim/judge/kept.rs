@@ -1,4 +1,4 @@
-//! I19: users are kept where the weights are, by the rules that were asked for, and by none on the way back nor in the end.
+//! I19: users are kept where the weights are, by the rules that were asked for, and by none during a rollback nor in the end.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ impl Judge {
             self.break_rule(world, format!("I19: {name} keeps users at {kept:?}, and {carrying:?} have weight"));
         }
         let run = &self.status["run"];
-        let is_live = run.is_object() && run.get("outcome").is_none() && run.get("retreat").is_none();
+        let is_live = run.is_object() && run.get("outcome").is_none() && run.get("rollback").is_none();
         if !is_live && !self.restored {
             self.break_rule(world, format!("I19: {name} keeps users at {kept:?}, and no run moves them"));
         }
@@ -34,11 +34,11 @@ impl Judge {
 
     /// Looks at what is recorded as confirmed.
     pub(super) fn judge_asked_kept(&mut self, world: &World, status: &Value) {
-        let bins = status["asked"]["affinity"]["bins"].as_array().into_iter().flatten();
-        let asked: Members = bins.filter_map(|bin| bin["member"].as_str()).map(str::to_owned).collect();
-        let other = self.routes.iter().find(|(_, route)| route.kept != asked);
+        let bins = status["desired"]["affinity"]["bins"].as_array().into_iter().flatten();
+        let desired: Members = bins.filter_map(|bin| bin["member"].as_str()).map(str::to_owned).collect();
+        let other = self.routes.iter().find(|(_, route)| route.kept != desired);
         if let Some((name, route)) = other.map(|(name, route)| (name.clone(), route.kept.clone())) {
-            self.break_rule(world, format!("I19: {name} keeps users at {route:?}, and {asked:?} is confirmed"));
+            self.break_rule(world, format!("I19: {name} keeps users at {route:?}, and {desired:?} is confirmed"));
         }
     }
 }

@@ -71,8 +71,8 @@ pub struct Judge {
     stepped: bool,
     /// The run that was marked last when it was declared.
     run_before: u64,
-    retreat: Option<(i64, u64)>,
-    asked: BTreeSet<String>,
+    rollback: Option<(i64, u64)>,
+    desired: BTreeSet<String>,
     /// Routes on which somebody lowered a canary, as they left them, until the hub has recorded that it saw it.
     lowered: BTreeMap<String, Weights>,
     /// Somebody else changed a route, a status or what is declared.
@@ -111,8 +111,8 @@ impl Judge {
             new_target: false,
             stepped: false,
             run_before: 0,
-            retreat: None,
-            asked: BTreeSet::new(),
+            rollback: None,
+            desired: BTreeSet::new(),
             lowered: BTreeMap::new(),
             meddled: None,
             restored: false,
@@ -127,21 +127,21 @@ impl Judge {
         self.seen
     }
 
-    pub fn asked(&mut self, verb: &str) {
-        self.asked.insert(verb.to_owned());
+    pub fn desired(&mut self, verb: &str) {
+        self.desired.insert(verb.to_owned());
         if verb == "Retry" || verb == "Adopt" {
-            self.retreat = None;
+            self.rollback = None;
             self.reached = self.good.clone();
         }
         self.story.push(format!("           a person asks to {verb}"));
     }
 
     pub fn has_asked(&self, verb: &str) -> bool {
-        self.asked.contains(verb)
+        self.desired.contains(verb)
     }
 
     pub fn declared_anew(&mut self) {
-        self.retreat = None;
+        self.rollback = None;
     }
 
     /// Seconds for which all routes have shown what they show.
@@ -187,16 +187,16 @@ impl Judge {
             ("fleetrollouts", Some(after)) => {
                 let status = &after["status"];
                 format!(
-                    "gen {} {} {} step {} asked {} conf {} seq {} leader {} retreat {} check {} hold {} prim {}",
+                    "gen {} {} {} step {} asked {} conf {} seq {} leader {} rollback {} check {} hold {} prim {}",
                     after["metadata"]["generation"],
                     status["phase"].as_str().unwrap_or("-"),
                     status["reason"].as_str().unwrap_or("-"),
                     status["run"]["step"],
-                    status["asked"]["weights"],
-                    status["asked"]["confirmedAt"],
+                    status["desired"]["weights"],
+                    status["desired"]["confirmedAt"],
                     status["sequence"],
                     status["leader"].as_str().unwrap_or("-"),
-                    status["run"]["retreat"]["reason"],
+                    status["run"]["rollback"]["reason"],
                     status["run"]["check"]["verdict"],
                     status["run"]["hold"]["reason"],
                     status["primary"]
@@ -338,7 +338,7 @@ impl Judge {
     /// An edit that only lowers canaries is obeyed.
     fn remember_edit(&mut self, route: &str, old: &Weights, new: &Weights) {
         let run = &self.status["run"];
-        let moving = run["step"].as_u64() > Some(0) && run.get("outcome").is_none() && run.get("retreat").is_none();
+        let moving = run["step"].as_u64() > Some(0) && run.get("outcome").is_none() && run.get("rollback").is_none();
         let is_canary = |member: &&String| at(old, member) > at(&self.good, member);
         let lowers = old.keys().filter(is_canary).any(|member| at(new, member) < at(old, member));
         let raises =
@@ -428,7 +428,7 @@ impl Judge {
         if to <= at(&self.good, member) || self.stands_in(world, member) {
             return;
         }
-        if let Some((generation, run)) = self.retreat
+        if let Some((generation, run)) = self.rollback
             && generation == self.generation
             && self.status["run"]["number"].as_u64() == Some(run)
         {
@@ -463,7 +463,7 @@ impl Judge {
             self.break_rule(world, format!("I2: {name} gives {member} {to} without a good measurement at {from}"));
         }
         let waits = self.generation == 1 && to > 20;
-        if waits && world.scenario.run == super::plan::Run::Promotion && !self.asked.contains("Promote") {
+        if waits && world.scenario.run == super::plan::Run::Promotion && !self.desired.contains("Promote") {
             self.break_rule(world, format!("{name} gives {member} {to}, and nobody promoted"));
         }
     }
@@ -505,7 +505,7 @@ impl Judge {
         if generation != self.generation {
             self.declared.insert(generation, after.clone());
             if self.generation > 0 {
-                self.retreat = None;
+                self.rollback = None;
                 (self.new_target, self.stepped) = (true, false);
                 self.run_before = self.routes.values().map(|route| route.mark.0).max().unwrap_or(0);
             }
@@ -532,36 +532,39 @@ impl Judge {
         if run(status) < run(&self.status) && !self.restored {
             self.break_rule(world, "I15: the number of the run went back".to_owned());
         }
-        let seen = status["run"]["pause"]["reason"] == "PausedByForeignEdit" || status["run"].get("retreat").is_some();
+        let seen = status["run"]["pause"]["reason"] == "PausedByForeignEdit" || status["run"].get("rollback").is_some();
         if seen || run(status) != run(&self.status) {
             self.lowered.clear();
         }
         self.judge_confirmation(world, change, status);
         self.judge_primary(world, change, status);
-        if status["run"]["retreat"].is_object() && !self.status["run"]["retreat"].is_object() {
-            self.retreat = Some((generation, run(status)));
-            self.judge_retreat(world, change, &status["run"]["retreat"]);
+        if status["run"]["rollback"].is_object() && !self.status["run"]["rollback"].is_object() {
+            self.rollback = Some((generation, run(status)));
+            self.judge_rollback(world, change, &status["run"]["rollback"]);
         }
     }
 
     /// I10: what is recorded as confirmed was shown by every route.
     fn judge_confirmation(&mut self, world: &World, change: &Change, status: &Value) {
-        let confirmed = |status: &Value| status["asked"]["confirmedAt"].is_string();
+        let confirmed = |status: &Value| status["desired"]["confirmedAt"].is_string();
         let fresh = confirmed(status)
-            && (!confirmed(&self.status) || self.status["asked"]["sequence"] != status["asked"]["sequence"]);
+            && (!confirmed(&self.status) || self.status["desired"]["sequence"] != status["desired"]["sequence"]);
         let meddled = self.meddled.is_some_and(|at| change.at.duration_since(at) < seconds(15.0));
         if !fresh || meddled {
             return;
         }
-        let mut asked = nonzero(&distribution(&status["asked"]["weights"]));
-        let matched = nonzero(&distribution(&status["asked"]["trial"]["matched"]["weights"]));
-        asked.extend(matched.into_iter().map(|(member, weight)| (format!("{member}{MATCHED}"), weight)));
-        asked.extend(copies::asked(status));
+        let mut desired = nonzero(&distribution(&status["desired"]["weights"]));
+        let matched = nonzero(&distribution(&status["desired"]["steering"]["matched"]["weights"]));
+        desired.extend(matched.into_iter().map(|(member, weight)| (format!("{member}{MATCHED}"), weight)));
+        desired.extend(copies::desired(status));
         self.judge_asked_copies(world, status);
         self.judge_asked_kept(world, status);
         let shown = self.shown.as_ref().filter(|shown| shown.until.is_none()).map(|shown| shown.weights.clone());
-        if shown.as_ref() != Some(&asked) && self.routes.len() == self.wanted.len() {
-            self.break_rule(world, format!("I10: {asked:?} was recorded as confirmed, and the routes show {shown:?}"));
+        if shown.as_ref() != Some(&desired) && self.routes.len() == self.wanted.len() {
+            self.break_rule(
+                world,
+                format!("I10: {desired:?} was recorded as confirmed, and the routes show {shown:?}"),
+            );
         }
     }
 
@@ -584,7 +587,7 @@ impl Judge {
             if new != nonzero(&self.good) && self.meddled.is_none() {
                 self.break_rule(world, format!("I3: {new:?} was taken as the last known good"));
             }
-        } else if earned || self.meddled.is_some() || self.restored || self.asked.contains("Adopt") {
+        } else if earned || self.meddled.is_some() || self.restored || self.desired.contains("Adopt") {
             self.good = new;
         } else {
             self.break_rule(world, format!("I3: the last known good became {new:?} without a full pass"));
@@ -592,7 +595,7 @@ impl Judge {
     }
 
     /// I9: a rollback by a verdict has its reason in the world.
-    fn judge_retreat(&mut self, world: &World, change: &Change, retreat: &Value) {
+    fn judge_rollback(&mut self, world: &World, change: &Change, rollback: &Value) {
         let fleet = world.fleet();
         let bad = fleet
             .members
@@ -603,14 +606,14 @@ impl Judge {
             .values()
             .any(|member| member.down_since.is_some_and(|since| change.at.duration_since(since) > seconds(8.0)));
         drop(fleet);
-        let justified = match retreat["reason"].as_str().unwrap_or_default() {
+        let justified = match rollback["reason"].as_str().unwrap_or_default() {
             "ChecksFailed" | "GuardBreached" => bad || world.spoiled_values(),
             "EndpointDown" => down,
             "UnknownLimit" => false,
             _ => true,
         };
         if !justified {
-            self.break_rule(world, format!("I9: a rollback without a reason in the world: {retreat}"));
+            self.break_rule(world, format!("I9: a rollback without a reason in the world: {rollback}"));
         }
     }
 

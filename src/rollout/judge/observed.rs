@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    api::{Analysis, status::Asked},
+    api::{Analysis, status::Desired},
     rollout::{
         distribution::weight,
         input::{Measured, Sample},
@@ -11,12 +11,12 @@ use crate::{
 };
 
 /// Share of each service that each member received, in percent.
-pub(super) type Received = BTreeMap<String, BTreeMap<String, f64>>;
+pub(super) type ObservedShares = BTreeMap<String, BTreeMap<String, f64>>;
 
 /// Share that each member received of each service, in percent, from the first ratio's denominators. Nothing while requests
 /// are mirrored: a canary counts its copies like requests.
-pub(super) fn received(asked: &Asked, analysis: &Analysis, measured: &Measured) -> Received {
-    if asked.trial.as_ref().is_some_and(|trial| trial.mirrored().is_some()) {
+pub(super) fn observed(desired: &Desired, analysis: &Analysis, measured: &Measured) -> ObservedShares {
+    if desired.steering.as_ref().is_some_and(|steering| steering.mirrored().is_some()) {
         return BTreeMap::new();
     }
     let Some(metric) = analysis.metrics.iter().find(|metric| metric.ratio.is_some()) else { return BTreeMap::new() };
@@ -26,7 +26,7 @@ pub(super) fn received(asked: &Asked, analysis: &Analysis, measured: &Measured) 
             // An answer without series from a member that is asked for nothing is no request at all.
             Sample::Ratio { denominator, .. } => Some(denominator.unwrap_or(0.0)),
             Sample::Buckets(_) | Sample::Value(_) | Sample::Missing(_)
-                if weight(&asked.weights, &sampled.member) == 0 =>
+                if weight(&desired.weights, &sampled.member) == 0 =>
             {
                 continue;
             }
@@ -48,14 +48,14 @@ fn shares(members: BTreeMap<String, Option<f64>>) -> Option<BTreeMap<String, f64
 
 /// A share that is farther from its weight than allowed, in words. Where requests are chosen by what they carry, nobody
 /// knows how many those are.
-pub(super) fn share_off(asked: &Asked, analysis: &Analysis, received: &Received) -> Option<String> {
-    let within = analysis.share.filter(|_| asked.trial.is_none())?.within;
-    let total: u32 = asked.weights.values().sum();
-    received.iter().find_map(|(service, members)| {
+pub(super) fn share_off(desired: &Desired, analysis: &Analysis, observed: &ObservedShares) -> Option<String> {
+    let within = analysis.share.filter(|_| desired.steering.is_none())?.within;
+    let total: u32 = desired.weights.values().sum();
+    observed.iter().find_map(|(service, members)| {
         members.iter().find_map(|(member, share)| {
-            let wanted = f64::from(weight(&asked.weights, member)) * 100.0 / f64::from(total.max(1));
+            let wanted = f64::from(weight(&desired.weights, member)) * 100.0 / f64::from(total.max(1));
             ((share - wanted).abs() > within).then(|| {
-                format!("{member} received {share} % of {service}, not {wanted} %; look for another way to it, sticky sessions, or a route that ignores weights")
+                format!("{member} was observed at {share} % of {service}, not {wanted} %; look for another way to it, sticky sessions, or a route that ignores weights")
             })
         })
     })

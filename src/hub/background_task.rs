@@ -11,15 +11,15 @@ use super::supervise;
 use crate::web::Metrics;
 
 /// At most one piece of work of one sort.
-pub(super) struct Errand<T>(Option<oneshot::Receiver<T>>);
+pub(super) struct BackgroundTask<T>(Option<oneshot::Receiver<T>>);
 
-impl<T> Default for Errand<T> {
+impl<T> Default for BackgroundTask<T> {
     fn default() -> Self {
         Self(None)
     }
 }
 
-impl<T: Send + 'static> Errand<T> {
+impl<T: Send + 'static> BackgroundTask<T> {
     /// It is under way.
     pub(super) fn is_out(&self) -> bool {
         self.0.is_some()
@@ -68,22 +68,22 @@ mod tests {
     #[tokio::test]
     async fn a_result_comes_once_and_wakes() {
         let (wake, metrics) = (Arc::new(Notify::new()), Metrics::default());
-        let mut errand = Errand::default();
-        errand.send("test", &metrics, &wake, async { 7 });
-        assert!(errand.is_out());
+        let mut task = BackgroundTask::default();
+        task.send("test", &metrics, &wake, async { 7 });
+        assert!(task.is_out());
         wake.notified().await;
-        assert_eq!((errand.returned(), errand.returned()), (Some(7), None));
-        assert!(!errand.is_out());
+        assert_eq!((task.returned(), task.returned()), (Some(7), None));
+        assert!(!task.is_out());
     }
 
     #[tokio::test]
     async fn a_panic_gives_no_result_and_a_new_errand_can_be_sent() {
         let (wake, metrics) = (Arc::new(Notify::new()), Metrics::default());
-        let mut errand: Errand<u8> = Errand::default();
-        errand.send("test", &metrics, &wake, async { panic!("on purpose") });
+        let mut task: BackgroundTask<u8> = BackgroundTask::default();
+        task.send("test", &metrics, &wake, async { panic!("on purpose") });
         wake.notified().await;
-        assert_eq!(errand.returned(), None);
-        assert!(!errand.is_out());
+        assert_eq!(task.returned(), None);
+        assert!(!task.is_out());
         assert!(metrics.text().contains("cutover_panics_total 1"));
     }
 }

@@ -8,7 +8,7 @@ use kube::core::DynamicObject;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::api::status::PlannedStep;
-use crate::api::{AFFINITY_ANNOTATION, Affinity, Distribution, Matched, TRIAL_ANNOTATION, Trial};
+use crate::api::{AFFINITY_ANNOTATION, Affinity, Distribution, Matched, Steering, TRIAL_ANNOTATION};
 
 /// What a route shall show.
 #[derive(Clone, Copy, Debug)]
@@ -16,14 +16,14 @@ pub struct Wanted<'a> {
     /// The weights.
     pub weights: &'a Distribution,
     /// The requests that reach canaries beside them.
-    pub trial: Option<&'a Trial>,
+    pub steering: Option<&'a Steering>,
     /// Where users are kept; its weights are the weights.
     pub affinity: Option<&'a Affinity>,
 }
 
 impl<'a> From<&'a Distribution> for Wanted<'a> {
     fn from(weights: &'a Distribution) -> Self {
-        Self { weights, trial: None, affinity: None }
+        Self { weights, steering: None, affinity: None }
     }
 }
 
@@ -31,17 +31,17 @@ impl<'a> Wanted<'a> {
     /// What a route shall show at a step, wherever users are kept.
     #[must_use]
     pub fn of(step: &'a PlannedStep) -> Self {
-        Self { trial: step.trial.as_ref(), ..Self::from(&step.weights) }
+        Self { steering: step.steering.as_ref(), ..Self::from(&step.weights) }
     }
 
     /// The requests that are chosen, where some are.
     pub(super) fn matched(&self) -> Option<&'a Matched> {
-        self.trial.and_then(Trial::matched)
+        self.steering.and_then(Steering::matched)
     }
 
     /// Every member to which requests go, with its weight.
     pub(super) fn receiving(&self) -> Distribution {
-        let tried = self.trial.into_iter().flat_map(Trial::members);
+        let tried = self.steering.into_iter().flat_map(Steering::members);
         let mut receiving: Distribution = tried.map(|member| (member.to_owned(), 0)).collect();
         receiving.extend(super::weights::nonzero(self.weights));
         receiving
@@ -58,10 +58,10 @@ pub(super) trait Kept: Clone + Serialize + DeserializeOwned {
     }
 
     /// Keeps what this rollout asks now.
-    fn keep(object: &mut DynamicObject, uid: &str, asked: Option<&Self>) {
+    fn keep(object: &mut DynamicObject, uid: &str, desired: Option<&Self>) {
         let mut all = all(object);
-        match asked {
-            Some(asked) => all.insert(uid.to_owned(), asked.clone()),
+        match desired {
+            Some(desired) => all.insert(uid.to_owned(), desired.clone()),
             None => all.remove(uid),
         };
         if all.is_empty() {
@@ -73,7 +73,7 @@ pub(super) trait Kept: Clone + Serialize + DeserializeOwned {
     }
 }
 
-impl Kept for Trial {
+impl Kept for Steering {
     const ANNOTATION: &'static str = TRIAL_ANNOTATION;
 }
 

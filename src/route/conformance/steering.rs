@@ -3,22 +3,22 @@
 use serde_json::json;
 
 use super::*;
-use crate::api::{Matched, Mirrored, Trial};
+use crate::api::{Matched, Mirrored, Steering};
 
-fn to_eu_3(matches: Value) -> Trial {
+fn to_eu_3(matches: Value) -> Steering {
     let weights = [("eu-3".to_owned(), 100)].into();
-    Trial::Matched(Matched { matches: serde_json::from_value(matches).unwrap(), weights })
+    Steering::Matched(Matched { matches: serde_json::from_value(matches).unwrap(), weights })
 }
 
-fn copies(members: &[&str], percent: u32) -> Trial {
-    Trial::Mirrored(Mirrored { members: members.iter().map(|member| (*member).to_owned()).collect(), percent })
+fn copies(members: &[&str], percent: u32) -> Steering {
+    Steering::Mirrored(Mirrored { members: members.iter().map(|member| (*member).to_owned()).collect(), percent })
 }
 
 /// It ends whatever text it stands in, where that can be ended.
 const HOSTILE: &str = r#"a\") && True() -> "http://evil.example.com"; // ` TrafficSegment(0.5, 0.6) /]\"#;
 
 /// What a form may be asked.
-pub fn asked() -> Vec<Trial> {
+pub fn asked() -> Vec<Steering> {
     vec![
         to_eu_3(json!([{"headers": [{"name": "user-agent", "exact": "pc"}]}])),
         to_eu_3(json!([{"headers": [{"name": "user-agent", "regex": "mobile.*"}]}])),
@@ -41,17 +41,17 @@ pub fn asked() -> Vec<Trial> {
 }
 
 /// The kind can hold this.
-pub fn takes(form: &Form, trial: &Trial) -> bool {
+pub fn takes(form: &Form, steering: &Steering) -> bool {
     let weights = distribution([95, 0, 5], 1);
-    capability(&form.route).refusal(Wanted { trial: Some(trial), ..Wanted::from(&weights) }).is_none()
+    capability(&form.route).refusal(Wanted { steering: Some(steering), ..Wanted::from(&weights) }).is_none()
 }
 
 /// Every form with everything that it can be asked; an HTTPProxy that mirrors already is one that cannot.
-fn cases() -> Vec<(Form, Trial)> {
+fn cases() -> Vec<(Form, Steering)> {
     let able = |form: Form| {
-        let takes = |trial: &Trial| takes(&form, trial);
-        let form = |trial: &Trial| if trial.mirrored().is_some() { alone(form.clone()) } else { form.clone() };
-        asked().into_iter().filter(takes).map(|trial| (form(&trial), trial)).collect::<Vec<_>>()
+        let takes = |steering: &Steering| takes(&form, steering);
+        let form = |steering: &Steering| if steering.mirrored().is_some() { alone(form.clone()) } else { form.clone() };
+        asked().into_iter().filter(takes).map(|steering| (form(&steering), steering)).collect::<Vec<_>>()
     };
     Form::all().into_iter().flat_map(able).collect()
 }
@@ -73,7 +73,7 @@ fn alone(mut form: Form) -> Form {
 #[test]
 fn every_kind_that_says_so_is_asked() {
     let asked = |matched: bool| {
-        let chosen = cases().into_iter().filter(|(_, trial)| trial.matched().is_some() == matched);
+        let chosen = cases().into_iter().filter(|(_, steering)| steering.matched().is_some() == matched);
         let mut names: Vec<&str> = chosen.map(|(form, _)| form.name).collect();
         names.dedup();
         names
@@ -88,38 +88,38 @@ fn every_kind_that_says_so_is_asked() {
 
 #[test]
 fn a_form_shows_the_requests_that_it_was_given_and_keeps_the_weights() {
-    for (form, trial) in cases() {
+    for (form, steering) in cases() {
         let name = form.name;
         let mut world = World::new(form, 100);
         let weights = distribution([95, 0, 5], 1);
         world.write(&weights, 1);
         let foreign = world.foreign();
-        world.try_with(&weights, &trial, 2);
+        world.try_with(&weights, &steering, 2);
         let live = world.live();
-        assert_eq!((live.trial.as_ref(), live.mark), (Some(&trial), Some(world.mark(2))), "{name}");
+        assert_eq!((live.steering.as_ref(), live.mark), (Some(&steering), Some(world.mark(2))), "{name}");
         assert_eq!(world.weights(), weights, "{name}");
         assert!(foreign.is_subset(&world.foreign()), "{name}");
         let contents = world.contents();
-        world.try_with(&weights, &trial, 2);
+        world.try_with(&weights, &steering, 2);
         assert_eq!(world.contents(), contents, "{name}: written again");
     }
 }
 
 #[test]
 fn members_without_weight_may_get_the_requests_that_match() {
-    for (form, trial) in cases() {
+    for (form, steering) in cases() {
         let name = form.name;
         let mut world = World::new(form, 100);
         let weights = distribution([100, 0, 0], 1);
         world.write(&weights, 1);
-        world.try_with(&weights, &trial, 2);
-        assert_eq!((world.weights(), world.live().trial), (weights, Some(trial)), "{name}");
+        world.try_with(&weights, &steering, 2);
+        assert_eq!((world.weights(), world.live().steering), (weights, Some(steering)), "{name}");
     }
 }
 
 #[test]
 fn the_next_write_takes_them_away_without_a_trace() {
-    for (form, trial) in cases() {
+    for (form, steering) in cases() {
         let name = form.name;
         let mut world = World::new(form, 100);
         let (weights, next) = (distribution([95, 0, 5], 1), distribution([50, 0, 50], 1));
@@ -127,10 +127,10 @@ fn the_next_write_takes_them_away_without_a_trace() {
         let mut plain = World::new(world.form.clone(), 100);
         plain.write(&weights, 1);
         plain.write(&next, 3);
-        world.try_with(&weights, &trial, 2);
+        world.try_with(&weights, &steering, 2);
         world.write(&next, 3);
         assert_eq!(world.contents(), plain.contents(), "{name}");
-        assert_eq!(world.live().trial, None, "{name}");
+        assert_eq!(world.live().steering, None, "{name}");
     }
 }
 
@@ -141,10 +141,10 @@ fn another_sort_takes_the_place_of_the_first() {
         let mut world = World::new(form, 100);
         let weights = distribution([95, 0, 5], 1);
         world.write(&weights, 1);
-        let asked: Vec<Trial> = asked().into_iter().take(2).collect();
+        let asked: Vec<Steering> = asked().into_iter().take(2).collect();
         world.try_with(&weights, &asked[0], 2);
         world.try_with(&weights, &asked[1], 3);
-        assert_eq!(world.live().trial.as_ref(), Some(&asked[1]), "{name}");
+        assert_eq!(world.live().steering.as_ref(), Some(&asked[1]), "{name}");
         let text = serde_json::to_string(&world.contents()).unwrap();
         assert!(text.contains("mobile") && !text.contains("pc"), "{name}: {text}");
     }
@@ -152,13 +152,13 @@ fn another_sort_takes_the_place_of_the_first() {
 
 #[test]
 fn what_somebody_took_away_is_not_shown() {
-    for (form, trial) in cases() {
+    for (form, steering) in cases() {
         let name = form.name;
         let mut world = World::new(form, 100);
         let weights = distribution([95, 0, 5], 1);
         world.write(&weights, 1);
         let plain = world.objects.clone();
-        world.try_with(&weights, &trial, 2);
+        world.try_with(&weights, &steering, 2);
         for (object, plain) in world.objects.iter_mut().zip(plain) {
             match (&mut *object, plain) {
                 (Some(object), Some(plain)) => {
@@ -168,20 +168,20 @@ fn what_somebody_took_away_is_not_shown() {
                 (_, plain) => *object = plain,
             }
         }
-        assert_eq!(world.live().trial, None, "{name}");
+        assert_eq!(world.live().steering, None, "{name}");
     }
 }
 
 #[test]
 fn release_leaves_nothing_of_them() {
-    for (form, trial) in cases() {
+    for (form, steering) in cases() {
         for policy in [DeletionPolicy::Retain, DeletionPolicy::Revert] {
             let name = form.name;
             let mut world = World::new(form.clone(), 100);
             let before = world.contents();
             let weights = distribution([95, 0, 5], 1);
             world.write(&weights, 1);
-            world.try_with(&weights, &trial, 2);
+            world.try_with(&weights, &steering, 2);
             world.write(&weights, 3);
             world.release(policy);
             let text = serde_json::to_string(&world.contents()).unwrap();
@@ -196,9 +196,9 @@ fn release_leaves_nothing_of_them() {
 #[test]
 fn defaults_that_an_api_server_adds_change_nothing() {
     let mut world = World::new(Form::named("HTTPRoute adopted"), 100);
-    let (weights, trial) = (distribution([95, 0, 5], 1), asked().remove(0));
+    let (weights, steering) = (distribution([95, 0, 5], 1), asked().remove(0));
     world.write(&weights, 1);
-    world.try_with(&weights, &trial, 2);
+    world.try_with(&weights, &steering, 2);
     let rules = world.objects[0].as_mut().unwrap().data.pointer_mut("/spec/rules").unwrap().as_array_mut().unwrap();
     let tried = rules.last_mut().unwrap();
     assert_eq!(
@@ -208,18 +208,18 @@ fn defaults_that_an_api_server_adds_change_nothing() {
     );
     tried["backendRefs"][0]["group"] = json!("");
     tried["timeouts"] = json!({"request": "10s"});
-    assert_eq!((world.live().trial, world.weights()), (Some(trial), weights));
+    assert_eq!((world.live().steering, world.weights()), (Some(steering), weights));
     assert_eq!(world.entry(&distribution([50, 0, 50], 1), 3), Entry::Done, "nothing is left to name");
 }
 
 #[test]
 fn the_member_in_the_stable_ingress_cannot_have_chosen_requests() {
     let world = World::new(Form::named("nginx"), 100);
-    let mut trial = asked().remove(0);
-    let Trial::Matched(matched) = &mut trial else { panic!("{trial}") };
+    let mut steering = asked().remove(0);
+    let Steering::Matched(matched) = &mut steering else { panic!("{steering}") };
     matched.weights = [("eu-1".to_owned(), 100)].into();
     let weights = distribution([50, 0, 50], 1);
-    let wanted = Wanted { trial: Some(&trial), ..Wanted::from(&weights) };
+    let wanted = Wanted { steering: Some(&steering), ..Wanted::from(&weights) };
     let error = render(&world.context(), &world.form.route, &world.objects, wanted, &world.mark(1)).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -231,8 +231,8 @@ fn the_member_in_the_stable_ingress_cannot_have_chosen_requests() {
 #[test]
 fn a_kind_that_cannot_choose_so_says_by_what() {
     let refused = |name: &str, index: usize| {
-        let (weights, trial) = (distribution([95, 0, 5], 1), asked().remove(index));
-        let wanted = Wanted { trial: Some(&trial), ..Wanted::from(&weights) };
+        let (weights, steering) = (distribution([95, 0, 5], 1), asked().remove(index));
+        let wanted = Wanted { steering: Some(&steering), ..Wanted::from(&weights) };
         capability(&Form::named(name).route).refusal(wanted).map(|(found, _)| found)
     };
     assert_eq!(refused("Service created", 0).as_deref(), Some("a step chooses requests by header user-agent: pc"));
@@ -248,9 +248,9 @@ fn a_kind_that_cannot_choose_so_says_by_what() {
 
 #[test]
 fn a_regex_that_skipper_would_leave_out_is_refused() {
-    let (weights, trial) =
+    let (weights, steering) =
         (distribution([95, 0, 5], 1), to_eu_3(json!([{"cookies": [{"name": "a", "regex": "b)|(c"}]}])));
-    let wanted = Wanted { trial: Some(&trial), ..Wanted::from(&weights) };
+    let wanted = Wanted { steering: Some(&steering), ..Wanted::from(&weights) };
     let found = capability(&Form::named("RouteGroup created").route).refusal(wanted).map(|(found, _)| found);
     assert_eq!(found.as_deref(), Some("a step chooses requests by cookie a ~ b)|(c"));
 }
@@ -258,15 +258,15 @@ fn a_regex_that_skipper_would_leave_out_is_refused() {
 #[test]
 fn several_members_may_share_the_requests_that_match() {
     let takes_three = |form: &Form| form.can([33, 33, 34]);
-    for (form, trial) in cases().into_iter().filter(|(form, _)| takes_three(form)) {
+    for (form, steering) in cases().into_iter().filter(|(form, _)| takes_three(form)) {
         let name = form.name;
-        let Trial::Matched(mut matched) = trial else { continue };
+        let Steering::Matched(mut matched) = steering else { continue };
         matched.weights = [("eu-2".to_owned(), 30), ("eu-3".to_owned(), 70)].into();
-        let trial = Trial::Matched(matched);
+        let steering = Steering::Matched(matched);
         let mut world = World::new(form, 100);
         let weights = distribution([95, 0, 5], 1);
-        world.try_with(&weights, &trial, 1);
-        assert_eq!((world.weights(), world.live().trial), (weights, Some(trial)), "{name}");
+        world.try_with(&weights, &steering, 1);
+        assert_eq!((world.weights(), world.live().steering), (weights, Some(steering)), "{name}");
     }
 }
 
@@ -309,9 +309,9 @@ fn copies_go_to_a_service_as_its_requests_do() {
 #[test]
 fn a_proxy_that_mirrors_already_is_refused_with_who_gets_the_copies() {
     let mut world = World::new(Form::named("HTTPProxy adopted"), 100);
-    let (weights, trial) = (distribution([100, 0, 0], 1), copies(&["eu-3"], 100));
+    let (weights, steering) = (distribution([100, 0, 0], 1), copies(&["eu-3"], 100));
     world.write(&weights, 1);
-    let wanted = Wanted { trial: Some(&trial), ..Wanted::from(&weights) };
+    let wanted = Wanted { steering: Some(&steering), ..Wanted::from(&weights) };
     let error = render(&world.context(), &world.form.route, &world.objects, wanted, &world.mark(2)).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -328,7 +328,7 @@ fn copies_whose_part_somebody_changed_are_not_shown_and_go_with_the_next_write()
     world.try_with(&weights, &copies(&["eu-3"], 20), 2);
     let services = world.objects[0].as_mut().unwrap().data.pointer_mut("/spec/routes/0/services").unwrap();
     services.as_array_mut().unwrap().last_mut().unwrap()["weight"] = json!(90);
-    assert_eq!(world.live().trial, None);
+    assert_eq!(world.live().steering, None);
     world.write(&weights, 1);
     assert_eq!(world.contents(), before);
 }
@@ -336,8 +336,8 @@ fn copies_whose_part_somebody_changed_are_not_shown_and_go_with_the_next_write()
 #[test]
 fn a_kind_that_cannot_mirror_so_says_what_would_help() {
     let refused = |name: &str, members: &[&str], percent| {
-        let (weights, trial) = (distribution([95, 0, 5], 1), copies(members, percent));
-        let wanted = Wanted { trial: Some(&trial), ..Wanted::from(&weights) };
+        let (weights, steering) = (distribution([95, 0, 5], 1), copies(members, percent));
+        let wanted = Wanted { steering: Some(&steering), ..Wanted::from(&weights) };
         let refusal = capability(&Form::named(name).route).refusal(wanted);
         refusal.map(|(found, remedy)| format!("{found}; {remedy}"))
     };

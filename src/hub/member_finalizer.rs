@@ -1,5 +1,5 @@
 //! A finalizer keeps every `MemberCluster` until no distribution uses it: without its endpoints neither a rollout nor its
-//! way back could be written.
+//! rollback target could be written.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -21,7 +21,7 @@ const TRY_AGAIN: Duration = Duration::from_secs(30);
 
 /// What is to be done about one member.
 #[derive(Debug, PartialEq, Eq)]
-enum Custody {
+enum FinalizerAction {
     /// It is as it should be.
     Fine,
     /// It gets the finalizer.
@@ -54,9 +54,9 @@ async fn look(hub: &Hub, members: &[Arc<Guarded<MemberCluster>>]) -> Option<Dura
     let rollouts = hub.rollouts.all();
     let mut again = None;
     for member in members {
-        let custody = decide(member, &rollouts);
-        let soon = matches!(custody, Custody::Wait(_)).then_some(LOOK_AGAIN);
-        let later = match act(hub, member, custody).await {
+        let member_finalizer = decide(member, &rollouts);
+        let soon = matches!(member_finalizer, FinalizerAction::Wait(_)).then_some(LOOK_AGAIN);
+        let later = match act(hub, member, member_finalizer).await {
             Ok(()) | Err(CallError::Conflict | CallError::Gone) => None,
             Err(CallError::NotLeading) => Some(LOOK_AGAIN),
             Err(error) => {
@@ -69,13 +69,13 @@ async fn look(hub: &Hub, members: &[Arc<Guarded<MemberCluster>>]) -> Option<Dura
     again
 }
 
-async fn act(hub: &Hub, member: &Guarded<MemberCluster>, custody: Custody) -> Result<(), CallError> {
+async fn act(hub: &Hub, member: &Guarded<MemberCluster>, member_finalizer: FinalizerAction) -> Result<(), CallError> {
     let others = || member.finalizers().iter().filter(|name| *name != FINALIZER).cloned();
-    match custody {
-        Custody::Fine => Ok(()),
-        Custody::Keep => hub.calls.hold(member.meta(), others().chain([FINALIZER.to_owned()]).collect()).await,
-        Custody::LetGo => hub.calls.hold(member.meta(), others().collect()).await,
-        Custody::Wait(why) => match &member.0 {
+    match member_finalizer {
+        FinalizerAction::Fine => Ok(()),
+        FinalizerAction::Keep => hub.calls.hold(member.meta(), others().chain([FINALIZER.to_owned()]).collect()).await,
+        FinalizerAction::LetGo => hub.calls.hold(member.meta(), others().collect()).await,
+        FinalizerAction::Wait(why) => match &member.0 {
             Ok(readable) => tell(hub, readable, why).await,
             Err(_) => Ok(()),
         },
@@ -102,18 +102,18 @@ async fn tell(hub: &Hub, member: &MemberCluster, why: String) -> Result<(), Call
     hub.calls.tell_member(&member.metadata, conditions).await
 }
 
-fn decide(member: &Guarded<MemberCluster>, rollouts: &[Arc<Guarded<FleetRollout>>]) -> Custody {
+fn decide(member: &Guarded<MemberCluster>, rollouts: &[Arc<Guarded<FleetRollout>>]) -> FinalizerAction {
     let ObjectMeta { deletion_timestamp, finalizers, .. } = member.meta();
     let kept = finalizers.iter().flatten().any(|name| name == FINALIZER);
     if deletion_timestamp.is_none() {
-        return if kept { Custody::Fine } else { Custody::Keep };
+        return if kept { FinalizerAction::Fine } else { FinalizerAction::Keep };
     }
     let name = member.name_any();
     let mut users = rollouts.iter().filter_map(|rollout| use_of(rollout, &name));
     match (kept, users.next()) {
-        (false, _) => Custody::Fine,
-        (true, None) => Custody::LetGo,
-        (true, Some(first)) => Custody::Wait(match users.count() {
+        (false, _) => FinalizerAction::Fine,
+        (true, None) => FinalizerAction::LetGo,
+        (true, Some(first)) => FinalizerAction::Wait(match users.count() {
             0 => first,
             more => format!("{first} (and {more} more)"),
         }),
@@ -144,10 +144,12 @@ fn use_of(rollout: &Guarded<FleetRollout>, member: &str) -> Option<String> {
         ));
     }
     let run = status.run.filter(|run| run.outcome.is_none());
-    if run.is_some_and(|run| has(&run.way_back) || has(&run.start) || run.plan.iter().any(|step| has(&step.weights))) {
+    if run.is_some_and(|run| has(&run.rollback_to) || has(&run.start) || run.plan.iter().any(|step| has(&step.weights)))
+    {
         return Some(format!("the run of FleetRollout {of} still needs {member}; wait for its end"));
     }
-    let carries = status.primary.as_ref().is_some_and(has) || status.asked.is_some_and(|asked| has(&asked.weights));
+    let carries =
+        status.primary.as_ref().is_some_and(has) || status.desired.is_some_and(|desired| has(&desired.weights));
     carries.then(|| format!("{member} carries traffic of FleetRollout {of}; move it to other members first"))
 }
 
@@ -188,8 +190,8 @@ mod tests {
 
     fn waits(rollouts: &[Arc<Guarded<FleetRollout>>]) -> String {
         match decide(&member(&[FINALIZER], true), rollouts) {
-            Custody::Wait(why) => why,
-            other @ (Custody::Fine | Custody::Keep | Custody::LetGo) => panic!("{other:?}"),
+            FinalizerAction::Wait(why) => why,
+            other @ (FinalizerAction::Fine | FinalizerAction::Keep | FinalizerAction::LetGo) => panic!("{other:?}"),
         }
     }
 
@@ -197,10 +199,10 @@ mod tests {
     fn every_member_is_kept_and_goes_when_nothing_uses_it() {
         let unused = [rollout(0, &json!({"primary": {"eu-1": 0, "eu-2": 100}}))];
         for (finalizers, deleted, expected) in [
-            (&["other.dev/mine"][..], false, Custody::Keep),
-            (&[FINALIZER], false, Custody::Fine),
-            (&[FINALIZER], true, Custody::LetGo),
-            (&["other.dev/mine"], true, Custody::Fine),
+            (&["other.dev/mine"][..], false, FinalizerAction::Keep),
+            (&[FINALIZER], false, FinalizerAction::Fine),
+            (&[FINALIZER], true, FinalizerAction::LetGo),
+            (&["other.dev/mine"], true, FinalizerAction::Fine),
         ] {
             assert_eq!(decide(&member(finalizers, deleted), &unused), expected, "{finalizers:?} {deleted}");
         }

@@ -13,7 +13,7 @@ pub(super) const NAMESPACE: &str = "cutover-system";
 
 /// What the hub's Lease tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum HubLife {
+pub(super) enum HubLiveness {
     /// It was renewed so long ago, which is soon enough.
     Alive(Duration),
     /// It ended; so long ago it was renewed last.
@@ -24,7 +24,7 @@ pub(super) enum HubLife {
     NotKnown(String),
 }
 
-impl HubLife {
+impl HubLiveness {
     /// What a Lease says at `now`.
     pub(super) fn of(lease: Option<&Lease>, now: Timestamp) -> Self {
         let Some(spec) = lease.and_then(|lease| lease.spec.as_ref()) else { return Self::Absent };
@@ -44,7 +44,7 @@ impl HubLife {
     }
 }
 
-impl fmt::Display for HubLife {
+impl fmt::Display for HubLiveness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Alive(ago) => write!(f, "hub alive {} s ago", ago.as_millis() / 1000),
@@ -73,11 +73,11 @@ mod tests {
     #[test]
     fn a_lease_that_ended_or_has_no_holder_is_no_sign_of_life() {
         let now = "2026-01-03T00:00:20Z".parse().unwrap();
-        let of = |holder, renewed| HubLife::of(Some(&lease(holder, renewed)), now).to_string();
+        let of = |holder, renewed| HubLiveness::of(Some(&lease(holder, renewed)), now).to_string();
         assert_eq!(of("hub-1", "2026-01-03T00:00:16.000000Z"), "hub alive 4 s ago");
         assert_eq!(of("hub-1", "2026-01-03T00:00:00.000000Z"), "HUB SILENT for 20s: nothing moves, nothing rolls back");
         let none = "NO HUB holds Lease cutover-hub (or it runs without leader election)";
         assert_eq!(of("", "2026-01-03T00:00:16.000000Z"), none);
-        assert_eq!(HubLife::of(None, now).to_string(), none);
+        assert_eq!(HubLiveness::of(None, now).to_string(), none);
     }
 }

@@ -1,4 +1,4 @@
-//! One life of the hub: a runtime of its own, whose time stands still until it is stepped.
+//! One instance of the hub: a runtime of its own, whose time stands still until it is stepped.
 
 use std::{
     cell::Cell,
@@ -28,7 +28,7 @@ thread_local! {
     pub static PANICS: Cell<usize> = const { Cell::new(0) };
 }
 
-pub struct Life {
+pub struct Instance {
     pub index: usize,
     /// What the hub takes for the time of day.
     pub clock: Clock,
@@ -38,7 +38,7 @@ pub struct Life {
     runtime: Runtime,
 }
 
-impl Life {
+impl Instance {
     pub fn begin(world: &Arc<World>, index: usize, leader_election: bool, wrong: SignedDuration) -> Self {
         let seed = RngSeed::from_bytes(&(world.plan.seed + index as u64).to_le_bytes());
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).rng_seed(seed).build();
@@ -48,9 +48,9 @@ impl Life {
         let inside = runtime.enter();
         let (clock, truth) = (Clock::starting_at(born), Clock::starting_at(born));
         clock.set_wrong(wrong);
-        let layer = Layer { world: world.clone(), clock: truth.clone(), life: index, halt: halt.clone() };
-        let doors = Arc::new(Doors { world: world.clone(), life: index });
-        let life = hub::Life {
+        let layer = Layer { world: world.clone(), clock: truth.clone(), instance: index, halt: halt.clone() };
+        let doors = Arc::new(Doors { world: world.clone(), instance: index });
+        let instance = hub::Instance {
             client: kube::Client::new(layer, "default"),
             network: Network::new(AddressRules::default()).with_names(doors.clone()).with_peers(doors),
             clock: clock.clone(),
@@ -61,7 +61,7 @@ impl Life {
         };
         let over = ended.clone();
         runtime.spawn(async move {
-            let _ = hub::live(life, std::future::pending()).await;
+            let _ = hub::live(instance, std::future::pending()).await;
             over.store(true, Ordering::Relaxed);
         });
         drop(inside);

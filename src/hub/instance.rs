@@ -1,4 +1,4 @@
-//! One life of the hub: its parts from the first call to the last.
+//! One instance of the hub: its parts from the first call to the last.
 
 use std::{fmt::Debug, future::pending, sync::Arc, time::Duration};
 
@@ -15,9 +15,9 @@ use super::{
     Guarded, Hub, HubError,
     backoff::wait_after,
     cache::Cache,
-    controller, custody,
+    controller,
     lease::{CALL_DEADLINE, Election, Leadership},
-    supervise, watch,
+    member_finalizer, supervise, watch,
 };
 use crate::{
     clock::Clock,
@@ -31,15 +31,15 @@ const _: () = assert!(CALL_DEADLINE.as_millis() < GRACE.as_millis());
 /// A change of leadership is noticed within this time by those that only ask members.
 const NOTICE: Duration = Duration::from_millis(500);
 
-/// What a life of the hub is made of.
-pub struct Life {
+/// What a instance of the hub is made of.
+pub struct Instance {
     /// The hub cluster. It retries nothing by itself.
     pub client: Client,
     /// The way to members.
     pub network: Network,
     /// The time of day.
     pub clock: Clock,
-    /// A name that no other life has.
+    /// A name that no other instance has.
     pub name: String,
     /// The hub's own namespace: its Lease, and the Secrets of members.
     pub namespace: String,
@@ -53,14 +53,14 @@ pub struct Life {
 ///
 /// # Errors
 /// When a part ends that must not.
-pub async fn live(life: Life, stop: impl Future<Output = ()>) -> Result<(), HubError> {
+pub async fn live(instance: Instance, stop: impl Future<Output = ()>) -> Result<(), HubError> {
     tokio::pin!(stop);
     let id = tokio::select! {
         biased;
         () = &mut stop => return Ok(()),
-        id = identity(&life.client) => id,
+        id = identity(&instance.client) => id,
     };
-    Running::begin(life, id).until(stop).await
+    Running::begin(instance, id).until(stop).await
 }
 
 /// The parts of a running process.
@@ -73,13 +73,14 @@ struct Running {
 }
 
 impl Running {
-    fn begin(mut life: Life, id: String) -> Self {
+    fn begin(mut instance: Instance, id: String) -> Self {
         let metrics = Metrics::default();
         let (release, released) = oneshot::channel();
-        let (leadership, election) = lead(&life, released);
-        tracing::info!(leader = life.name, hub = id, namespace = life.namespace, "cutover hub begins");
-        let (client, namespace, listener) = (life.client.clone(), life.namespace.clone(), life.listener.take());
-        let hub = Arc::new(Hub::new(life, id, leadership, metrics));
+        let (leadership, election) = lead(&instance, released);
+        tracing::info!(leader = instance.name, hub = id, namespace = instance.namespace, "cutover hub begins");
+        let (client, namespace, listener) =
+            (instance.client.clone(), instance.namespace.clone(), instance.listener.take());
+        let hub = Arc::new(Hub::new(instance, id, leadership, metrics));
         let web = serve(&hub, listener);
         watch_all(&hub, &client, &namespace);
         let controller = tokio::spawn(controller::run(hub.clone()));
@@ -112,11 +113,12 @@ async fn ended(what: &str, part: &mut JoinHandle<()>) {
     }
 }
 
-fn lead(life: &Life, released: oneshot::Receiver<()>) -> (Leadership, JoinHandle<()>) {
-    if !life.leader_election {
+fn lead(instance: &Instance, released: oneshot::Receiver<()>) -> (Leadership, JoinHandle<()>) {
+    if !instance.leader_election {
         return (Leadership::alone(), tokio::spawn(until(released)));
     }
-    let (election, leadership) = Election::new(life.client.clone(), life.clock.clone(), &life.namespace, &life.name);
+    let (election, leadership) =
+        Election::new(instance.client.clone(), instance.clock.clone(), &instance.namespace, &instance.name);
     (leadership, tokio::spawn(election.run(until(released))))
 }
 
@@ -147,7 +149,7 @@ fn watch_all(hub: &Arc<Hub>, client: &Client, namespace: &str) {
     });
     let keeping = hub.clone();
     tokio::spawn(async move {
-        supervise::forever("custody", &keeping.metrics, || custody::keep(&keeping)).await;
+        supervise::forever("member_finalizer", &keeping.metrics, || member_finalizer::keep(&keeping)).await;
     });
     tokio::spawn(members_wake(hub.clone()));
     tokio::spawn(announce_leadership(hub.clone(), leading));

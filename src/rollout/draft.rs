@@ -10,8 +10,8 @@ use super::{
     revision::same,
 };
 use crate::api::{
-    Affinity, Distribution, Duration, FleetRolloutStatus, Phase, Reason, Trial,
-    status::{Asked, Retreat, Run, Stop, Transition, Verdict},
+    Affinity, Distribution, Duration, FleetRolloutStatus, Phase, Reason, Steering,
+    status::{Desired, Rollback, Run, Stop, Transition, Verdict},
 };
 use crate::mistakes::{Mistake, made};
 
@@ -21,7 +21,7 @@ pub(super) const KEPT: usize = 16;
 const CONFIRM_WITHIN: Duration = Duration::from_secs(60);
 
 /// One decision in the making.
-pub(super) struct Pass<'a> {
+pub(super) struct Draft<'a> {
     pub(super) input: &'a Input<'a>,
     pub(super) status: FleetRolloutStatus,
     pub(super) actions: Vec<Action>,
@@ -33,7 +33,7 @@ pub(super) struct Pass<'a> {
     wakes: Vec<Timestamp>,
 }
 
-/// Where a rollout stands after a pass, and why.
+/// Where a rollout stands after a draft, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Standing {
     pub(super) phase: Phase,
@@ -65,7 +65,7 @@ impl Standing {
     }
 }
 
-impl<'a> Pass<'a> {
+impl<'a> Draft<'a> {
     pub(super) fn new(input: &'a Input<'a>) -> Self {
         Self {
             input,
@@ -110,11 +110,11 @@ impl<'a> Pass<'a> {
     }
 
     /// Decides the rollback of the live run.
-    pub(super) fn retreat(&mut self, reason: Reason, message: impl Into<String>, by_person: bool) {
+    pub(super) fn roll_back(&mut self, reason: Reason, message: impl Into<String>, by_person: bool) {
         let (at, message) = (self.input.now, message.into());
         let Some(run) = self.run_mut() else { return };
-        if run.retreat.is_none() {
-            run.retreat = Some(Retreat { reason, message: message.clone(), at, by_person });
+        if run.rollback.is_none() {
+            run.rollback = Some(Rollback { reason, message: message.clone(), at, by_person });
             run.soaking_since = None;
             self.tell(!by_person, reason, format!("rolling back: {message}"));
         }
@@ -145,36 +145,38 @@ impl<'a> Pass<'a> {
     }
 
     /// Asks for what is intended, projected on the members that can serve, if that is not what is asked already.
-    pub(super) fn ask_for_intended(&mut self) {
-        let (Some(asked), Some(intended)) = (&self.status.asked, self.intended()) else {
-            if self.run().is_some_and(|run| run.step > 0 && run.retreat.is_none()) {
-                self.ask_anew();
+    pub(super) fn update_desired(&mut self) {
+        let (Some(desired), Some(intended)) = (&self.status.desired, self.intended()) else {
+            if self.run().is_some_and(|run| run.step > 0 && run.rollback.is_none()) {
+                self.renew_desired();
             }
             return;
         };
         match self.projected(&intended) {
-            Some(weights) if !self.is_what(&weights, asked) => self.ask(weights),
+            Some(weights) if !self.is_what(&weights, desired) => self.set_desired(weights),
             _ => {}
         }
     }
 
     /// The present state of the run, with these weights, is what was asked.
-    pub(super) fn is_what(&self, weights: &Distribution, asked: &Asked) -> bool {
-        same(weights, &asked.weights) && self.trial() == asked.trial && self.affinity(weights) == asked.affinity
+    pub(super) fn is_what(&self, weights: &Distribution, desired: &Desired) -> bool {
+        same(weights, &desired.weights)
+            && self.steering() == desired.steering
+            && self.affinity(weights) == desired.affinity
     }
 
     /// Asks again for what is intended, in a new decision with a fresh confirmation and bake.
-    pub(super) fn ask_anew(&mut self) {
+    pub(super) fn renew_desired(&mut self) {
         if let Some(weights) = self.intended().and_then(|intended| self.projected(&intended)) {
-            self.ask(weights);
+            self.set_desired(weights);
         }
     }
 
-    fn ask(&mut self, weights: Distribution) {
+    fn set_desired(&mut self, weights: Distribution) {
         self.status.sequence += 1;
-        let (trial, affinity) = (self.trial(), self.affinity(&weights));
+        let (steering, affinity) = (self.steering(), self.affinity(&weights));
         let (sequence, at) = (self.status.sequence, self.input.now);
-        self.status.asked = Some(Asked { weights, trial, affinity, sequence, at, confirmed_at: None });
+        self.status.desired = Some(Desired { weights, steering, affinity, sequence, at, confirmed_at: None });
         if let Some(run) = self.run_mut() {
             run.forget_evidence();
             run.baked_until = None;
@@ -183,23 +185,23 @@ impl<'a> Pass<'a> {
     }
 
     /// What the present step tries canaries with, as far as there is one left that can serve.
-    pub(super) fn trial(&self) -> Option<Trial> {
+    pub(super) fn steering(&self) -> Option<Steering> {
         let run = self.run()?;
-        let mut trial = trial(run)?.clone();
-        match &mut trial {
-            Trial::Matched(matched) => {
+        let mut steering = steering(run)?.clone();
+        match &mut steering {
+            Steering::Matched(matched) => {
                 let total = sum(&matched.weights);
                 matched.weights.retain(|name, _| !run.dead.contains(name));
                 matched.weights = apportion(total, &matched.weights);
             }
-            Trial::Mirrored(mirrored) => mirrored.members.retain(|name| !run.dead.contains(name)),
+            Steering::Mirrored(mirrored) => mirrored.members.retain(|name| !run.dead.contains(name)),
         }
-        Some(trial).filter(|trial| trial.members().next().is_some())
+        Some(steering).filter(|steering| steering.members().next().is_some())
     }
 
-    /// Where the present step keeps users; nobody is kept while other weights than the step's are asked, or on the way back.
+    /// Where the present step keeps users; nobody is kept while other weights than the step's are asked, or during a rollback.
     pub(super) fn affinity(&self, weights: &Distribution) -> Option<Affinity> {
-        let run = self.run().filter(|run| run.retreat.is_none())?;
+        let run = self.run().filter(|run| run.rollback.is_none())?;
         run.present().filter(|step| same(&step.weights, weights))?;
         affinity::at_step(run, run.step, self.input.uid)
     }
@@ -211,38 +213,38 @@ impl<'a> Pass<'a> {
         let passed =
             run.check.as_ref().is_some_and(|check| check.verdict == Verdict::Pass) && run.baked > Duration::ZERO;
         let passed = passed || run.promoting_since.is_some();
-        let proven = canaries(run).into_iter().filter(|_| passed && run.retreat.is_none()).collect();
-        project(intended, &dead, &run.way_back, &proven)
+        let proven = canaries(run).into_iter().filter(|_| passed && run.rollback.is_none()).collect();
+        project(intended, &dead, &run.rollback_to, &proven)
     }
 
     /// Every route shows what is asked, by the mark of that decision, and the data plane took it.
     pub(super) fn confirmed_everywhere(&self) -> bool {
-        let Some(asked) = &self.status.asked else { return true };
+        let Some(desired) = &self.status.desired else { return true };
         self.input.seen.routes.values().all(|seen| match seen {
-            RouteSeen::Live(live) => self.confirmed(live, asked),
+            RouteSeen::Live(live) => self.confirmed(live, desired),
             RouteSeen::Unseen | RouteSeen::ToCreate | RouteSeen::Unusable(_) => false,
         })
     }
 
     /// What is asked was not confirmed everywhere in time.
     pub(super) fn is_late(&self) -> bool {
-        let unconfirmed = self.status.asked.as_ref().filter(|asked| asked.confirmed_at.is_none());
-        unconfirmed.is_some_and(|asked| later(asked.at, CONFIRM_WITHIN) <= self.input.now)
+        let unconfirmed = self.status.desired.as_ref().filter(|desired| desired.confirmed_at.is_none());
+        unconfirmed.is_some_and(|desired| later(desired.at, CONFIRM_WITHIN) <= self.input.now)
     }
 
-    pub(super) fn confirmed(&self, live: &LiveRoute, asked: &Asked) -> bool {
-        self.written(live, asked)
-            && same(&live.weights, &asked.weights)
+    pub(super) fn confirmed(&self, live: &LiveRoute, desired: &Desired) -> bool {
+        self.written(live, desired)
+            && same(&live.weights, &desired.weights)
             && !live.uneven
-            && live.trial == asked.trial
-            && live.affinity == asked.affinity
+            && live.steering == desired.steering
+            && live.affinity == desired.affinity
             && (matches!(live.accepted, Accepted::Unsaid | Accepted::Yes) || made(Mistake::ConfirmUnseen))
     }
 
     /// The route carries the mark of the decision that asked.
-    pub(super) fn written(&self, live: &LiveRoute, asked: &Asked) -> bool {
+    pub(super) fn written(&self, live: &LiveRoute, desired: &Desired) -> bool {
         live.mark.as_ref().is_some_and(|mark| {
-            mark.rollout == self.input.uid && mark.hub == self.input.hub && mark.sequence == asked.sequence
+            mark.rollout == self.input.uid && mark.hub == self.input.hub && mark.sequence == desired.sequence
         })
     }
 
@@ -259,12 +261,12 @@ impl<'a> Pass<'a> {
     }
 
     fn write_routes(&mut self) {
-        let Some(asked) = self.status.asked.clone().filter(|_| !self.hands_off) else { return };
+        let Some(desired) = self.status.desired.clone().filter(|_| !self.hands_off) else { return };
         let run = self.status.run.as_ref().map_or(0, |run| run.number);
         for (key, seen) in &self.input.seen.routes {
             let due = match seen {
                 RouteSeen::Live(live) => {
-                    !self.written(live, &asked) || live.uneven && same(&live.weights, &asked.weights)
+                    !self.written(live, &desired) || live.uneven && same(&live.weights, &desired.weights)
                 }
                 RouteSeen::ToCreate => true,
                 RouteSeen::Unseen | RouteSeen::Unusable(_) => false,
@@ -272,19 +274,19 @@ impl<'a> Pass<'a> {
             if due {
                 self.actions.push(Action::WriteRoute {
                     route: key.clone(),
-                    weights: asked.weights.clone(),
-                    trial: asked.trial.clone(),
-                    affinity: asked.affinity.clone(),
+                    weights: desired.weights.clone(),
+                    steering: desired.steering.clone(),
+                    affinity: desired.affinity.clone(),
                     run,
-                    sequence: asked.sequence,
+                    sequence: desired.sequence,
                 });
             }
         }
     }
 
     fn wake_for_confirmation(&mut self) {
-        let unconfirmed = self.status.asked.as_ref().filter(|asked| asked.confirmed_at.is_none());
-        let late_at = unconfirmed.map(|asked| later(asked.at, CONFIRM_WITHIN)).filter(|at| *at > self.input.now);
+        let unconfirmed = self.status.desired.as_ref().filter(|desired| desired.confirmed_at.is_none());
+        let late_at = unconfirmed.map(|desired| later(desired.at, CONFIRM_WITHIN)).filter(|at| *at > self.input.now);
         if let Some(at) = late_at {
             self.wake_at(at);
         }
@@ -293,17 +295,17 @@ impl<'a> Pass<'a> {
 
 /// The distribution that the state of a run means, before projection.
 pub(super) fn intended(run: &Run) -> &Distribution {
-    if run.retreat.is_some() {
-        return &run.way_back;
+    if run.rollback.is_some() {
+        return &run.rollback_to;
     }
     run.present().map_or(&run.start, |step| &step.weights)
 }
 
-/// Every member above its weight in the way back at the present step, or tried beside its weight: what is being proven.
+/// Every member above its weight in the rollback target at the present step, or tried beside its weight: what is being proven.
 pub(super) fn canaries(run: &Run) -> Vec<String> {
     let step = run.present();
-    let mut canaries = above(step.map_or(&run.start, |step| &step.weights), &run.way_back);
-    let tried = step.and_then(|step| step.trial.as_ref()).into_iter().flat_map(Trial::members);
+    let mut canaries = above(step.map_or(&run.start, |step| &step.weights), &run.rollback_to);
+    let tried = step.and_then(|step| step.steering.as_ref()).into_iter().flat_map(Steering::members);
     canaries.extend(tried.map(str::to_owned));
     canaries.sort();
     canaries.dedup();
@@ -311,8 +313,8 @@ pub(super) fn canaries(run: &Run) -> Vec<String> {
 }
 
 /// What the present step tries canaries with; a rollback tries nobody.
-pub(super) fn trial(run: &Run) -> Option<&Trial> {
-    run.present().filter(|_| run.retreat.is_none())?.trial.as_ref()
+pub(super) fn steering(run: &Run) -> Option<&Steering> {
+    run.present().filter(|_| run.rollback.is_none())?.steering.as_ref()
 }
 
 /// The members whose weight is more in `weights` than in `base`.

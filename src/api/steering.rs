@@ -13,7 +13,7 @@ pub const ALL_REQUESTS: u32 = 100;
 /// Requests that reach canaries whatever the weights; exactly one key.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub enum Trial {
+pub enum Steering {
     /// Those that match go to the canaries, and are answered by them.
     Matched(Matched),
     /// Copies go to the canaries, and nobody waits for what they answer.
@@ -44,7 +44,7 @@ const fn all_requests() -> u32 {
     ALL_REQUESTS
 }
 
-impl Trial {
+impl Steering {
     /// The requests that go to canaries, where it is those that match.
     #[must_use]
     pub const fn matched(&self) -> Option<&Matched> {
@@ -73,7 +73,7 @@ impl Trial {
 }
 
 /// Which requests, without who gets them: `header user-agent: pc`, `copies of all requests`.
-impl fmt::Display for Trial {
+impl fmt::Display for Steering {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Matched(matched) => f.write_str(&in_words(&matched.matches)),

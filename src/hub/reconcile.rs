@@ -10,7 +10,7 @@ use super::{
     cleanup, dependencies,
     execute::Execution,
     memory::Memory,
-    observe::{self, Sight},
+    observe::{self, Observed},
     persist::persist,
     publish::publish,
     subject::Subject,
@@ -51,18 +51,18 @@ pub(super) async fn pass(
     memory.announced.get_or_insert(subject.status.announced);
     let resolved = templates::resolve(hub, rollout);
     let judged = templates::judged(rollout, &resolved);
-    let sight = observe::observe(hub, &judged, &resolved.unusable, &subject, memory);
-    let decision = decide(hub, &judged, &resolved, &subject, &sight, memory, wake);
+    let observed = observe::observe(hub, &judged, &resolved.unusable, &subject, memory);
+    let decision = decide(hub, &judged, &resolved, &subject, &observed, memory, wake);
     let (ready, blocked) = due_now(&decision.actions, memory);
 
     if made(Mistake::ActBeforeRecord) {
-        let execution = Execution { hub, subject: &subject, sight: &sight, rollout: rollout.clone() };
+        let execution = Execution { hub, subject: &subject, observed: &observed, rollout: rollout.clone() };
         execution.all(&ready, memory).await;
     }
     let Some(stored) = persist(hub, rollout, &decision.status, &ready).await? else { return Ok(Ended::Stale) };
     dependencies::wake_those_of(hub, rollout, &stored);
     memory.measuring.consumed();
-    let execution = Execution { hub, subject: &subject, sight: &sight, rollout: stored.clone() };
+    let execution = Execution { hub, subject: &subject, observed: &observed, rollout: stored.clone() };
     execution.all(&ready, memory).await;
     let untold = publish(hub, &stored, memory).await;
     cleanup::old_requests(hub, &subject).await;
@@ -71,7 +71,7 @@ pub(super) async fn pass(
         return Ok(Ended::Again);
     }
     let later = untold.then(|| Instant::now() + TELL_AGAIN);
-    let probes = memory.probes.go_on(hub, &subject, &sight, &rollout.spec.analysis, wake);
+    let probes = memory.probes.go_on(hub, &subject, &observed, &rollout.spec.analysis, wake);
     let addresses = memory.addresses.go_on(hub, &subject, wake);
     Ok(Ended::Rest(
         [decision.wake.map(|at| instant(hub, at)), blocked, later, probes, addresses].into_iter().flatten().min(),
@@ -89,7 +89,7 @@ fn decide(
     rollout: &FleetRollout,
     resolved: &Resolved,
     subject: &Subject,
-    sight: &Sight,
+    observed: &Observed,
     memory: &mut Memory,
     wake: &Arc<Notify>,
 ) -> Decision {
@@ -106,7 +106,7 @@ fn decide(
         spec: &rollout.spec,
         status: &subject.status,
         requests: &requests,
-        seen: &sight.seen,
+        seen: &observed.seen,
         announced: memory.announced.unwrap_or_default(),
         measured_at: memory.measuring.asked_at(),
     };

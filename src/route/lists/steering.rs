@@ -2,32 +2,32 @@
 
 use kube::core::DynamicObject;
 
-use super::super::wanted::Kept;
+use super::super::desired::Kept;
 use super::super::{Context, RouteError};
 use super::Lists;
-use crate::api::{Affinity, Trial};
+use crate::api::{Affinity, Steering};
 
 impl Lists {
-    /// Adds a trial to the selected rules of an object that has none.
+    /// Adds a steering to the selected rules of an object that has none.
     pub fn add(
         &self,
         context: &Context<'_>,
         object: &mut DynamicObject,
         selected: &[String],
-        trial: &Trial,
+        steering: &Steering,
     ) -> Result<(), RouteError> {
-        match trial {
-            Trial::Matched(matched) => self.add_matched(context, object, selected, matched),
-            Trial::Mirrored(mirrored) => self.add_mirrored(context, object, selected, mirrored),
+        match steering {
+            Steering::Matched(matched) => self.add_matched(context, object, selected, matched),
+            Steering::Mirrored(mirrored) => self.add_mirrored(context, object, selected, mirrored),
         }
     }
 
     /// The object without what this rollout asked last beside the weights.
     pub fn plain(&self, context: &Context<'_>, object: &DynamicObject, selected: &[String]) -> DynamicObject {
         let mut plain = self.free(context, object, selected);
-        match Trial::kept(object, context.uid) {
-            Some(Trial::Matched(matched)) => self.remove_matched(context, &mut plain, &matched),
-            Some(Trial::Mirrored(mirrored)) => self.remove_mirrored(context, &mut plain, selected, &mirrored),
+        match Steering::kept(object, context.uid) {
+            Some(Steering::Matched(matched)) => self.remove_matched(context, &mut plain, &matched),
+            Some(Steering::Mirrored(mirrored)) => self.remove_mirrored(context, &mut plain, selected, &mirrored),
             None => {}
         }
         plain
@@ -42,12 +42,18 @@ impl Lists {
         free
     }
 
-    /// The object has exactly this trial.
-    pub fn shows(&self, context: &Context<'_>, object: &DynamicObject, selected: &[String], trial: &Trial) -> bool {
+    /// The object has exactly this steering.
+    pub fn shows(
+        &self,
+        context: &Context<'_>,
+        object: &DynamicObject,
+        selected: &[String],
+        steering: &Steering,
+    ) -> bool {
         let object = self.free(context, object, selected);
-        match trial {
-            Trial::Matched(matched) => self.shows_matched(context, &object, selected, matched),
-            Trial::Mirrored(mirrored) => self.shows_mirrored(context, &object, selected, mirrored),
+        match steering {
+            Steering::Matched(matched) => self.shows_matched(context, &object, selected, matched),
+            Steering::Mirrored(mirrored) => self.shows_mirrored(context, &object, selected, mirrored),
         }
     }
 }
