@@ -11,7 +11,7 @@ use super::{
 fn a_guard_rolls_back_in_the_pass_that_sees_the_breach() {
     let mut world = at_first_step();
     world.metrics = Metrics::CanaryBreaksGuard;
-    while world.status.run.as_ref().unwrap().rollback.is_none() {
+    while !world.is_rolling_back() {
         world.after(1).probe();
         world.pass();
     }
@@ -90,7 +90,7 @@ fn a_shared_incident_is_not_the_canarys() {
     world.run_for(300);
     shows(&world, Phase::Held, Reason::PrimaryFailsToo);
     assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]));
-    assert_eq!(world.status.run.as_ref().unwrap().check.as_ref().unwrap().unknown_in_a_row, 0);
+    assert_eq!(world.check().unwrap().unknown_in_a_row, 0);
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn an_analysis_that_is_changed_in_mid_run_applies_at_the_next_check_and_is_told(
     assert_eq!(told(&world), 0);
     world.spec.analysis.metrics[0].min_samples = 3;
     world.run_for(12);
-    assert_eq!(world.status.run.as_ref().unwrap().check.as_ref().unwrap().verdict, Verdict::Pass);
+    assert_eq!(world.check().unwrap().verdict, Verdict::Pass);
     assert_eq!(told(&world), 1);
     world.run_for(30);
     assert_eq!(told(&world), 1, "once, and not at every check");

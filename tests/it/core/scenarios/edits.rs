@@ -18,7 +18,7 @@ fn an_edit_that_only_lowers_canaries_is_obeyed_and_resume_writes_the_step_again(
     assert_eq!(world.live(), of(&[("eu-1", 95), ("eu-3", 5)]), "also after a takeover");
     world.ask(Verb::Resume).run_for(3);
     assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]));
-    assert_eq!(world.status.run.as_ref().unwrap().baked.as_millis(), 0);
+    assert_eq!(world.baked().as_millis(), 0);
 }
 
 /// Whoever lowers one weight leaves the others, and the sum is no longer whole.
@@ -65,7 +65,7 @@ fn an_edit_is_counted_once_however_often_the_write_that_puts_it_back_conflicts()
     let key = world.routes.keys().next().unwrap().clone();
     world.writes.insert(key, Writes::Conflict);
     world.edit(&[("eu-1", 10), ("eu-3", 90)]).run_for(5);
-    assert_eq!(world.status.run.as_ref().unwrap().put_back.len(), 1);
+    assert_eq!(world.run().put_back.len(), 1);
     world.writes.clear();
     world.run_for(1);
     assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]));

@@ -13,7 +13,7 @@ mod takeover;
 mod targets;
 mod writes;
 
-use cutover::api::{Phase, Reason, request::RequestState, status::Outcome};
+use cutover::api::{Phase, Reason, request::RequestState};
 
 use super::world::{World, of, spec};
 
@@ -45,10 +45,6 @@ fn with_strategy(strategy: &str) -> World {
 fn shows(world: &World, phase: Phase, reason: Reason) {
     let status = &world.status;
     assert_eq!((status.phase, status.reason), (phase, reason), "{}", status.message);
-}
-
-fn outcome(world: &World) -> Option<Outcome> {
-    world.status.run.as_ref().and_then(|run| run.outcome)
 }
 
 fn answer(world: &World) -> (RequestState, &str) {

@@ -59,7 +59,7 @@ fn a_request_is_applied_once_even_if_the_hub_dies_before_it_answers() {
     world.run_for(3);
     let states: Vec<_> = world.answered.iter().map(|answer| answer.1).collect();
     assert_eq!(states, [RequestState::Applied, RequestState::Applied]);
-    assert!(world.status.run.as_ref().unwrap().pause.is_none());
+    assert!(world.run().pause.is_none());
 }
 
 #[test]

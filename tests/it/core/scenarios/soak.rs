@@ -32,7 +32,7 @@ fn a_new_target_ends_the_soak_with_the_soaked_distribution_as_the_rollback_targe
     world.run_for(100);
     shows(&world, Phase::Soaking, Reason::KeepingPrevious);
     world.declare(&[("eu-2", 100)]).run_for(8);
-    let run = world.status.run.as_ref().unwrap();
+    let run = world.run();
     assert_eq!(
         (&run.start, &run.rollback_to),
         (&of(&[("eu-1", 0), ("eu-3", 100)]), &of(&[("eu-1", 0), ("eu-3", 100)]))

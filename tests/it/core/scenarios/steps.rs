@@ -4,7 +4,7 @@ use cutover::api::{Phase, Reason, Verb, request::RequestState, status::Outcome};
 
 use super::{
     super::world::{Metrics, World, of},
-    answer, at_first_step, outcome, plain, shows, with_strategy,
+    answer, at_first_step, plain, shows, with_strategy,
 };
 
 #[test]
@@ -16,7 +16,7 @@ fn a_promotion_goes_through_every_step_and_the_target_becomes_the_primary() {
     assert_eq!(steps, expected);
     shows(&world, Phase::Succeeded, Reason::RunSucceeded);
     assert_eq!(world.status.primary, Some(of(&[("eu-1", 0), ("eu-3", 100)])));
-    assert_eq!(outcome(&world), Some(Outcome::Succeeded));
+    assert_eq!(world.outcome(), Some(Outcome::Succeeded));
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn a_timed_wait_begins_when_the_bake_is_over() {
 
 #[test]
 fn bake_stands_still_while_unknown_and_starts_again_after_a_fail() {
-    let baked = |world: &World| world.status.run.as_ref().unwrap().baked.as_millis();
+    let baked = |world: &World| world.baked().as_millis();
     let mut world = with_strategy("{bake: 60s, steps: [{progress: 25%}, {progress: 100%}]}");
     world.run_for(30);
     let before = baked(&world);

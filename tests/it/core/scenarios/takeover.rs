@@ -63,13 +63,13 @@ fn another_hubs_mark_is_respected() {
 fn a_takeover_marks_every_route_before_anything_else_and_keeps_the_dwell() {
     let mut world = with_strategy("{bake: 60s, steps: [{progress: 25%}, {progress: 100%}]}");
     world.run_for(40);
-    let baked = world.status.run.as_ref().unwrap().baked;
+    let baked = world.baked();
     let sequence = world.status.sequence;
     world.restart();
     world.pass();
     let mark = world.routes.values().flatten().next().unwrap().mark.clone().unwrap();
     assert_eq!(mark.sequence, sequence + 1);
-    assert_eq!(world.status.run.as_ref().unwrap().baked, baked);
+    assert_eq!(world.baked(), baked);
 }
 
 #[test]

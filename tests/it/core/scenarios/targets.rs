@@ -4,14 +4,14 @@ use cutover::api::{Phase, Reason, status::Outcome};
 
 use super::{
     super::world::{Metrics, Writes, of},
-    at_first_step, outcome, plain, shows,
+    at_first_step, plain, shows,
 };
 
 #[test]
 fn a_new_target_in_mid_run_starts_from_the_confirmed_distribution() {
     let mut world = at_first_step();
     world.declare(&[("eu-2", 100)]).run_for(8);
-    let run = world.status.run.as_ref().unwrap();
+    let run = world.run();
     assert_eq!(run.start, of(&[("eu-1", 75), ("eu-3", 25)]));
     assert_eq!(run.rollback_to, of(&[("eu-1", 100)]), "the rollback target is the old primary");
     world.metrics = Metrics::CanaryBreaksGuard;
@@ -49,7 +49,7 @@ fn the_old_primary_as_the_new_target_is_a_rollback_at_once() {
     assert_eq!(world.live(), of(&[("eu-1", 100)]));
     world.run_for(3);
     shows(&world, Phase::Initialized, Reason::AtTarget);
-    assert_eq!(outcome(&world), Some(Outcome::RolledBack));
+    assert_eq!(world.outcome(), Some(Outcome::RolledBack));
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn no_check_counts_until_the_data_plane_took_the_weights() {
     world.writes.insert(key, Writes::NotAccepted);
     world.run_for(30);
     shows(&world, Phase::Progressing, Reason::Confirming);
-    assert!(world.status.run.as_ref().unwrap().check.is_none());
+    assert!(world.check().is_none());
 }
 
 #[test]

@@ -48,7 +48,7 @@ impl Checked<'_> {
 
     /// The canaries whose asked weight rose in this pass. Primary members may rise by projection.
     fn risen(&self) -> Vec<String> {
-        let Some(run) = self.after.status.run.as_ref().filter(|run| run.outcome.is_none()) else { return Vec::new() };
+        let Some(run) = self.after.live_run() else { return Vec::new() };
         let weight = |weights: &Distribution, name: &str| weights.get(name).copied().unwrap_or(0);
         let desired = |world: &World| world.status.desired.as_ref().map(|desired| desired.weights.clone());
         let old = desired(self.before).or(self.before.status.primary.clone()).unwrap_or_default();
@@ -61,10 +61,10 @@ impl Checked<'_> {
 
     fn rises_on_evidence(&self) -> bool {
         let canaries = self.risen();
-        let first = self.after.status.run.as_ref().is_some_and(|run| run.step == 1);
+        let first = self.after.step() == 1;
         let probed = canaries.iter().all(|name| self.before.endpoints.get(name).is_some_and(|seen| seen.successes > 0));
         // Taking a step back returns to what every route showed a minute ago, also for a canary that the step lowered.
-        let held = |world: &World| world.status.run.as_ref().and_then(|run| run.hold.as_ref()).map(|hold| hold.reason);
+        let held = |world: &World| world.last_run().and_then(|run| run.hold.as_ref()).map(|hold| hold.reason);
         let taken_back = held(self.before).is_none() && held(self.after) == Some(Reason::Skewed);
         canaries.is_empty() || taken_back || first && probed || self.witness.proven || measured_good(self.after)
     }
@@ -77,15 +77,14 @@ impl Checked<'_> {
             .history
             .iter()
             .any(|record| record.outcome == Outcome::Succeeded && record.ended_at == self.after.now);
-        let soaked = self.before.status.run.as_ref().is_some_and(|run| run.soaking_since.is_some());
+        let soaked = self.before.is_soaking();
         let adopted = self
             .decision
             .status
             .transitions
             .iter()
             .any(|told| told.at == self.after.now && told.reason == Reason::Adopted);
-        let never_written = self.before.status.desired.is_none()
-            && self.before.status.run.as_ref().is_none_or(|run| run.outcome.is_some());
+        let never_written = self.before.status.desired.is_none() && self.before.live_run().is_none();
         match (old, new) {
             (Some(old), Some(new)) => same(old, new) || succeeded || soaked || adopted || never_written,
             (None, _) => true,
@@ -95,14 +94,12 @@ impl Checked<'_> {
 
     fn never_rises_in_a_rollback(&self) -> bool {
         let Some(number) = self.witness.went_back else { return true };
-        let same_run = self.after.status.run.as_ref().is_some_and(|run| run.number == number && run.outcome.is_none());
+        let same_run = self.after.live_run().is_some_and(|run| run.number == number);
         !same_run || self.risen().is_empty()
     }
 
     fn dwells(&self) -> bool {
-        let run = |world: &World| {
-            world.status.run.as_ref().filter(|run| run.outcome.is_none()).map(|run| (run.number, run.step))
-        };
+        let run = |world: &World| world.live_run().map(|run| (run.number, run.step));
         let (Some((number, from)), Some((same_number, to))) = (run(self.before), run(self.after)) else { return true };
         if number != same_number || to <= from || from == 0 {
             return true;
@@ -112,7 +109,7 @@ impl Checked<'_> {
     }
 
     fn waits(&self) -> bool {
-        let (Some(before), Some(after)) = (&self.before.status.run, &self.after.status.run) else { return true };
+        let (Some(before), Some(after)) = (self.before.last_run(), self.after.last_run()) else { return true };
         let left = before.step.checked_sub(1).and_then(|index| before.plan.get(index as usize));
         let waits = left.is_some_and(|step| step.wait == Some(Wait::Promotion));
         let passed_the_wait = before.number == after.number && after.step > before.step && waits;
@@ -121,8 +118,7 @@ impl Checked<'_> {
     }
 
     fn goes_back_for_a_reason(&self) -> bool {
-        let rollback = |world: &World| world.status.run.as_ref().and_then(|run| run.rollback.clone());
-        let Some(new) = rollback(self.after).filter(|_| rollback(self.before).is_none()) else { return true };
+        let Some(new) = self.after.rollback().filter(|_| self.before.rollback().is_none()) else { return true };
         let answers = |name: &str| self.before.endpoints.get(name).is_some_and(|seen| seen.successes >= 3);
         match new.reason {
             Reason::EndpointDown => answers("eu-1") || answers("eu-2"),
@@ -133,16 +129,16 @@ impl Checked<'_> {
     }
 
     fn does_not_try_again(&self) -> bool {
-        let number = |world: &World| world.status.run.as_ref().map_or(0, |run| run.number);
+        let number = |world: &World| world.last_run().map_or(0, |run| run.number);
         let retried =
             applied(self.before, self.after).iter().any(|(verb, _)| matches!(verb, Verb::Retry | Verb::Adopt));
-        let began = self.after.status.run.as_ref().filter(|_| number(self.after) > number(self.before) && !retried);
+        let began = self.after.last_run().filter(|_| number(self.after) > number(self.before) && !retried);
         began.is_none_or(|run| self.witness.failed.as_ref() != Some(&run.revision))
     }
 
     fn takes_back(&self) -> bool {
         let under_way = |world: &World| {
-            let run = world.status.run.as_ref().filter(|run| run.outcome.is_none() && run.step > 0);
+            let run = world.live_run().filter(|run| run.step > 0);
             // On the way from one target to another a step may lower the canary; taking that back would raise it.
             let canary = |step: usize| {
                 let run = run.expect("a run");
@@ -150,7 +146,7 @@ impl Checked<'_> {
                 weights.get("eu-3").copied().unwrap_or(0)
             };
             let raises = |step: u32| canary(step as usize) > canary(step as usize - 1);
-            let forward = run.is_some_and(|run| run.rollback.is_none() && run.hold.is_none() && raises(run.step));
+            let forward = run.is_some_and(|run| !world.is_rolling_back() && run.hold.is_none() && raises(run.step));
             world.status.desired.clone().filter(|desired| forward && desired.confirmed_at.is_none())
         };
         let hands_off = self.before.spec.suspend
@@ -169,12 +165,7 @@ impl Checked<'_> {
     }
 
     fn wakes(&self) -> bool {
-        let judged = self
-            .after
-            .status
-            .run
-            .as_ref()
-            .is_some_and(|run| run.outcome.is_none() && run.rollback.is_none() && run.step > 0);
+        let judged = !self.after.is_rolling_back() && self.after.live_run().is_some_and(|run| run.step > 0);
         let confirmed = self.after.status.desired.as_ref().is_some_and(|desired| desired.confirmed_at.is_some());
         let hands_off = self.before.spec.suspend
             || matches!(self.after.status.reason, Reason::StatusBehindRoute | Reason::OwnedByOtherHub);

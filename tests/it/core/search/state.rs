@@ -189,7 +189,7 @@ impl State {
                 Verb::Abort | Verb::Rollback | Verb::Pause | Verb::Resume => {}
             }
         }
-        let rolling_back = world.status.run.as_ref().filter(|run| run.rollback.is_some() && run.outcome.is_none());
+        let rolling_back = world.live_run().filter(|_| world.is_rolling_back());
         self.witness.went_back = rolling_back.map(|run| run.number);
     }
 }

@@ -6,7 +6,7 @@ mod promotion;
 mod ramp;
 mod revisions;
 
-use cutover::api::{CANARY, Distribution, PRIMARY, Phase, Reason, status::Outcome};
+use cutover::api::{CANARY, Distribution, PRIMARY, Phase, Reason};
 
 use super::world::{World, of, spec};
 
@@ -39,15 +39,6 @@ fn shows(world: &World, phase: Phase, reason: Reason) {
 fn written(world: &World) -> Vec<Distribution> {
     let services = world.spec.services.len();
     world.written.iter().skip(services).map(|(_, weights)| weights.clone()).collect()
-}
-
-fn outcome(world: &World) -> Option<Outcome> {
-    world.status.run.as_ref().and_then(|run| run.outcome)
-}
-
-/// What passed is recorded as what the primary shall be.
-fn is_promoted(world: &World) -> bool {
-    world.status.run.as_ref().is_some_and(|run| run.promoting_since.is_some())
 }
 
 /// One round of probes and one pass, a second apart from the next.

@@ -2,7 +2,7 @@
 
 use cutover::api::{CANARY, PRIMARY, Phase, Reason, Verb, request::RequestState, status::Outcome};
 
-use super::{NEW, NEWER, OLD, is_promoted, ramp, shows, split, until, with, written};
+use super::{super::world::World, NEW, NEWER, OLD, ramp, shows, split, until, with, written};
 
 /// Scenario 11.
 #[test]
@@ -18,7 +18,7 @@ fn the_promoted_primary_gets_its_traffic_back_step_by_step() {
 fn a_change_while_the_primary_is_promoted_is_not_promoted_with_it() {
     let mut world = ramp();
     world.point(NEW);
-    until(&mut world, is_promoted);
+    until(&mut world, World::is_promoting);
     world.point(NEWER);
     until(&mut world, |world| !world.status.history.is_empty());
     assert_eq!((world.status.history[0].outcome, world.leads(PRIMARY)), (Outcome::Succeeded, NEW));
@@ -31,7 +31,7 @@ fn a_change_while_the_primary_is_promoted_is_not_promoted_with_it() {
 fn a_primary_that_dies_while_it_is_promoted_leaves_the_traffic_on_the_canary() {
     let mut world = ramp();
     world.point(NEW);
-    until(&mut world, is_promoted);
+    until(&mut world, World::is_promoting);
     world.down.insert(PRIMARY.to_owned());
     world.run_for(20);
     assert_eq!(world.live(), split(0, 100), "{:?}", world.status);
@@ -46,7 +46,7 @@ fn a_primary_that_dies_while_it_is_promoted_leaves_the_traffic_on_the_canary() {
 fn the_old_services_without_analysis_end_a_promotion_that_cannot_go_on() {
     let mut world = ramp();
     world.point(NEW);
-    until(&mut world, is_promoted);
+    until(&mut world, World::is_promoting);
     world.down.extend([PRIMARY.to_owned(), CANARY.to_owned()]);
     world.run_for(30);
     world.point(OLD).run_for(30);
@@ -71,7 +71,7 @@ fn a_run_can_be_aborted_until_the_primary_is_changed() {
 fn nobody_aborts_what_has_passed() {
     let mut world = ramp();
     world.point(NEW);
-    until(&mut world, is_promoted);
+    until(&mut world, World::is_promoting);
     world.ask(Verb::Abort).pass();
     let (_, state, reason) = world.answered.last().unwrap();
     assert_eq!(*state, RequestState::Refused);

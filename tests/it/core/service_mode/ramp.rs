@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 
 use super::{
     super::world::{Crash, Metrics, World, spec},
-    NEW, NEWER, OLD, is_promoted, outcome, ramp, shows, split, until, with, written,
+    NEW, NEWER, OLD, ramp, shows, split, until, with, written,
 };
 
 /// Scenario 1.
@@ -15,13 +15,13 @@ fn a_changed_service_goes_through_its_ramp_and_what_passed_becomes_the_primary()
     world.point(NEW);
     until(&mut world, |world| world.status.phase == Phase::Promoting);
     assert_eq!(written(&world), [split(80, 20), split(60, 40), split(40, 60), split(0, 100)]);
-    until(&mut world, is_promoted);
+    until(&mut world, World::is_promoting);
     assert_eq!((world.leads(PRIMARY), world.leads(CANARY)), (OLD, NEW), "recorded first, then done");
     assert_eq!(world.live(), split(0, 100), "nobody is sent to a Service that changes");
     until(&mut world, |world| world.status.phase == Phase::Succeeded);
     assert_eq!(written(&world).last(), Some(&split(100, 0)));
     assert_eq!((world.leads(PRIMARY), world.leads(CANARY)), (NEW, NEW));
-    assert_eq!(outcome(&world), Some(Outcome::Succeeded));
+    assert_eq!(world.outcome(), Some(Outcome::Succeeded));
     let before = world.status.clone();
     world.run_for(60);
     assert_eq!(world.status, before, "at rest nothing is written");
@@ -105,7 +105,7 @@ fn several_services_move_in_lockstep_and_one_that_is_gone_changes_nothing() {
     assert!(world.routes.values().flatten().all(|route| route.weights == split(50, 50)));
     world.sources.remove("cart");
     until(&mut world, |world| world.status.phase == Phase::Held || world.status.phase == Phase::Succeeded);
-    assert_eq!(outcome(&world), Some(Outcome::Succeeded), "the run goes on with what it began with");
+    assert_eq!(world.outcome(), Some(Outcome::Succeeded), "the run goes on with what it began with");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use cutover::api::{CANARY, PRIMARY, Phase, Reason, status::Outcome};
 
-use super::{super::world::Metrics, NEW, NEWER, OLD, outcome, ramp, shows, split, tick, until};
+use super::{super::world::Metrics, NEW, NEWER, OLD, ramp, shows, split, tick, until};
 
 /// Scenario U and A: the next revision after a failure is seen.
 #[test]
@@ -45,7 +45,7 @@ fn the_old_services_declared_again_are_a_rollback_at_once() {
     world.point(OLD).pass();
     assert_eq!(world.live(), split(100, 0), "in the same pass");
     tick(&mut world);
-    assert_eq!(outcome(&world), Some(Outcome::RolledBack));
+    assert_eq!(world.outcome(), Some(Outcome::RolledBack));
     world.run_for(60);
     shows(&world, Phase::Initialized, Reason::AtTarget);
 }

@@ -35,7 +35,7 @@ impl World {
     }
 
     pub fn ask(&mut self, verb: Verb) -> &mut Self {
-        let run = self.status.run.as_ref();
+        let run = self.last_run();
         let number = self.requests.len() + self.answered.len() + 1;
         self.requests.push(Request {
             name: format!("r{number}"),

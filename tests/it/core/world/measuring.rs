@@ -9,7 +9,7 @@ use super::{Metrics, World};
 
 impl World {
     pub(super) fn measure(&self, wanted: &Wanted) -> Measured {
-        let run = self.status.run.as_ref().unwrap();
+        let run = self.run();
         let desired = self.status.desired.as_ref().unwrap();
         let tried = |name: &str| desired.steering.iter().flat_map(Steering::members).any(|member| member == name);
         let weight = |name: &str| desired.weights.get(name).copied().unwrap_or(0);

@@ -4,6 +4,7 @@ mod acting;
 mod happenings;
 mod measuring;
 mod observing;
+mod run;
 
 use std::collections::{BTreeMap, BTreeSet};
 

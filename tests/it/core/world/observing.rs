@@ -18,7 +18,7 @@ impl World {
         if self.spec.mode() == Mode::Service {
             names.extend([PRIMARY.to_owned(), CANARY.to_owned()]);
         }
-        if let Some(run) = &self.status.run {
+        if let Some(run) = self.last_run() {
             names.extend(run.target.keys().chain(run.rollback_to.keys()).cloned());
         }
         names.into_iter().collect()
@@ -85,7 +85,7 @@ impl World {
     /// Service mode: what the Service of primary or canary must be, by what is recorded.
     pub(super) fn copy(&self, (service, slot): &(String, String)) -> Option<&ServiceCopy> {
         let promoted = self.status.promoted.as_ref().and_then(|promoted| promoted.services.get(service));
-        let proving = self.status.run.as_ref().and_then(|run| run.services.get(service));
+        let proving = self.last_run().and_then(|run| run.services.get(service));
         if slot == CANARY { proving.or(promoted) } else { promoted }
     }
 }
