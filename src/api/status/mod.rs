@@ -1,7 +1,9 @@
 //! What the hub records of a rollout: the machine's whole state, and what people read.
 
 mod check;
+mod history;
 mod run;
+mod state;
 
 use jiff::Timestamp;
 use kube::KubeSchema;
@@ -9,9 +11,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use check::{Check, MemberValue, MetricCheck, Verdict};
-pub use run::{Outcome, Pinned, PlannedStep, Promoted, Rollback, Run, RunRecord, Stop};
+pub use history::{HISTORY, Outcome, RunRecord};
+pub use run::{Pinned, PlannedStep, Promoted, Run, Stop};
+pub use state::{Bake, Preparing, Promoting, RollingBack, RunState, Soaking, StateKind, Stepping};
 
-use super::{Affinity, Distribution, Steering, request::RequestState};
+use std::collections::BTreeMap;
+
+use super::{Distribution, ServiceCopy, Split, request::RequestState};
 
 /// The status of a fleet rollout.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
@@ -54,9 +60,12 @@ pub struct FleetRolloutStatus {
     /// What each route was last seen to show.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<RouteStatus>,
-    /// The present run, or the last one.
+    /// The live run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Run>,
+    /// Service mode, between runs: the Services of the canary, where they are not those that passed last.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub canary: BTreeMap<String, ServiceCopy>,
     /// The revision that failed last and is not tried again by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_revision: Option<String>,
@@ -72,10 +81,23 @@ pub struct FleetRolloutStatus {
     /// Number of the last transition that was announced as an event.
     #[serde(default)]
     pub announced: u64,
+    /// While the rollout is being deleted: since when routes and backends are given back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub releasing_since: Option<Timestamp>,
     /// Accepted, Applied, Progressing, Stalled, Ready.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".to_owned()]))]
     pub conditions: Vec<Condition>,
+}
+
+impl FleetRolloutStatus {
+    /// The number of the live run, or of the last one; 0 before any.
+    #[must_use]
+    pub fn last_run(&self) -> u64 {
+        let ended = self.history.last().map_or(0, |record| record.number);
+        self.run.as_ref().map_or(ended, |run| run.number)
+    }
 }
 
 /// Where a rollout is, for people.
@@ -124,15 +146,9 @@ pub struct Summary {
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Desired {
-    /// The weights, projected on the members that can serve.
-    pub weights: Distribution,
-    /// The requests that reach canaries whatever the weights.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub steering: Option<Steering>,
-    /// Where users are kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub affinity: Option<Affinity>,
-    /// The decision that asked for it.
+    /// Weights, steering and affinity, projected on the members that can serve.
+    pub split: Split,
+    /// The decision that desired it.
     pub sequence: u64,
     /// When.
     #[schemars(with = "String")]

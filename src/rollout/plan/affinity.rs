@@ -3,11 +3,10 @@
 //! So a weight is the part of all users that a member has, from the first request after a step on, and nobody moves who need
 //! not. Every unit of weight has a way of its own through the plan; the units that go the same way are one bin.
 
-use super::distribution::differences;
 use crate::api::{
     Affinity, Distribution, SessionAffinity,
     affinity::Bin,
-    status::{PlannedStep, Run},
+    status::PlannedStep,
 };
 
 /// Units that are with the same member at every step.
@@ -16,20 +15,12 @@ struct Way<'p> {
     members: Vec<&'p str>,
 }
 
-/// Where users are kept at a step of a run, by its number from 1; `uid` is its rollout's.
-#[must_use]
-pub(super) fn at_step(run: &Run, step: u32, uid: &str) -> Option<Affinity> {
-    let session = run.pinned.strategy.session_affinity.as_ref()?;
-    let uid: String = uid.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
-    at(session, &format!("{uid}-{}", run.number), &run.plan, usize::try_from(step).ok()?.checked_sub(1)?)
-}
-
 /// Where users are kept at a step of a plan, by its place. Nobody is, where one member has everybody, and while traffic goes
 /// back to a primary that became what passed: it is the same everywhere.
 #[must_use]
 pub fn at(session: &SessionAffinity, run: &str, plan: &[PlannedStep], place: usize) -> Option<Affinity> {
     let plan = plan.split(|step| step.promotes).next()?;
-    plan.get(place).filter(|step| step.weights.values().filter(|weight| **weight > 0).count() > 1)?;
+    plan.get(place).filter(|step| step.split.weights.carrying().count() > 1)?;
     let bin = |way: Way<'_>| Some(Bin { member: (*way.members.get(place)?).to_owned(), weight: way.units });
     let bins = ways(plan).into_iter().filter_map(bin).collect();
     Some(Affinity { run: run.to_owned(), bins, ..without_bins(session) })
@@ -44,28 +35,24 @@ pub fn without_bins(session: &SessionAffinity) -> Affinity {
 
 fn ways(plan: &[PlannedStep]) -> Vec<Way<'_>> {
     let Some(first) = plan.first() else { return Vec::new() };
-    let carrying = first.weights.iter().filter(|(_, units)| **units > 0);
-    let mut ways: Vec<Way<'_>> =
-        carrying.map(|(member, units)| Way { units: *units, members: vec![member.as_str()] }).collect();
+    let carrying = first.split.weights.carrying();
+    let mut ways: Vec<Way<'_>> = carrying.map(|(member, units)| Way { units, members: vec![member] }).collect();
     for (before, after) in plan.iter().zip(plan.iter().skip(1)) {
-        ways = moved(ways, &before.weights, &after.weights);
+        ways = moved(ways, &before.split.weights, &after.split.weights);
     }
     ways
 }
 
 /// The ways one step farther: members that lose give up no more units than they lose, and those that gain take them.
 fn moved<'p>(ways: Vec<Way<'p>>, before: &Distribution, after: &'p Distribution) -> Vec<Way<'p>> {
-    let mut lost = differences(after, before);
-    let mut gained: Vec<(&str, u32)> = after
-        .iter()
-        .map(|(member, weight)| (member.as_str(), weight.saturating_sub(before.get(member).copied().unwrap_or(0))))
-        .filter(|(_, gain)| *gain > 0)
-        .collect();
+    let mut lost = after.gains(before);
+    let gains = after.iter().map(|(member, weight)| (member, weight.saturating_sub(before.weight(member))));
+    let mut gained: Vec<(&str, u32)> = gains.filter(|(_, gain)| *gain > 0).collect();
     let mut next = Vec::new();
     for way in ways {
         let Some(member) = way.members.last().copied() else { continue };
-        let mut leaving = lost.get(member).copied().unwrap_or(0).min(way.units);
-        lost.entry(member.to_owned()).and_modify(|lost| *lost -= leaving);
+        let mut leaving = lost.weight(member).min(way.units);
+        lost.set(member, lost.weight(member) - leaving);
         next.extend(way.on(way.units - leaving, member));
         for (recipient, gain) in &mut gained {
             let taken = leaving.min(*gain);
@@ -90,7 +77,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::rollout::{distribution::apportion, plan::plan, ramp::ramp};
+    use crate::rollout::plan::{members::steps as plan, ramp::steps as ramp};
 
     fn session() -> SessionAffinity {
         serde_json::from_value(json!({"cookieName": "shop"})).unwrap()
@@ -102,7 +89,7 @@ mod tests {
     }
 
     fn of(weights: &[(&str, u32)]) -> Distribution {
-        weights.iter().map(|(name, weight)| ((*name).to_owned(), *weight)).collect()
+        weights.iter().copied().collect()
     }
 
     #[test]
@@ -142,7 +129,7 @@ mod tests {
             start in prop::collection::vec(0..50_u32, 4), target in prop::collection::vec(0..50_u32, 4),
             progress in prop::collection::btree_set(20..100_u32, 0..5), total in 100..1000_u32
         ) {
-            let shares = |weights: Vec<u32>| apportion(total, &["a", "b", "c", "d"].into_iter().map(str::to_owned).zip(weights).collect());
+            let shares = |weights: Vec<u32>| ["a", "b", "c", "d"].into_iter().zip(weights).collect::<Distribution>().apportion(total);
             let (start, target) = (shares(start), shares(target));
             let steps: Vec<_> = progress.iter().map(|progress| format!("{progress}%")).chain(["100%".to_owned()])
                 .map(|progress| json!({"progress": progress})).collect();
@@ -150,13 +137,12 @@ mod tests {
             let kept: Vec<Affinity> = (0..steps.len()).filter_map(|place| at(&session(), "1", &steps, place)).collect();
             for (place, step) in steps.iter().enumerate() {
                 let Some(affinity) = at(&session(), "1", &steps, place) else { continue };
-                let carrying: Distribution = step.weights.clone().into_iter().filter(|(_, weight)| *weight > 0).collect();
-                prop_assert_eq!(affinity.weights(), carrying);
+                prop_assert_eq!(affinity.weights(), step.split.weights.nonzero());
             }
             for (one, other) in kept.iter().zip(kept.iter().skip(1)) {
                 let moved: u32 = one.bins.iter().zip(&other.bins).filter(|(one, other)| one.member != other.member)
                     .map(|(bin, _)| bin.weight).sum();
-                prop_assert_eq!(moved, differences(&one.weights(), &other.weights()).values().sum::<u32>());
+                prop_assert_eq!(moved, one.weights().gains(&other.weights()).total());
                 prop_assert!(one.bins.iter().map(|bin| bin.weight).eq(other.bins.iter().map(|bin| bin.weight)));
             }
         }

@@ -1,23 +1,23 @@
 //! The steps of a run in service mode: the canary's shares, and then traffic goes back to a primary that became what passed.
 
-use super::plan::{LARGEST_TOTAL, PlanProblem, planned, steering};
+use super::{LARGEST_TOTAL, PlanProblem, planned, steering};
 use crate::api::{
-    CANARY, Distribution, Duration, FleetRolloutSpec, PRIMARY, Progress,
+    CANARY, Distribution, Duration, FleetRolloutSpec, PRIMARY, Progress, Split,
     status::PlannedStep,
     strategy::{Ramp, Step},
 };
 
 /// The distribution in which the canary has so many of the units.
 #[must_use]
-pub fn split(canary: u32, total: u32) -> Distribution {
-    [(PRIMARY.to_owned(), total.saturating_sub(canary)), (CANARY.to_owned(), canary.min(total))].into()
+pub fn primary_and_canary(canary: u32, total: u32) -> Distribution {
+    [(PRIMARY, total.saturating_sub(canary)), (CANARY, canary.min(total))].into()
 }
 
 /// The canary's steps, and those in which traffic goes back to the primary once it was promoted. Without analysis the
 /// primary is promoted at once.
-pub fn ramp(spec: &FleetRolloutSpec) -> Result<Vec<PlannedStep>, PlanProblem> {
+pub(super) fn steps(spec: &FleetRolloutSpec) -> Result<Vec<PlannedStep>, PlanProblem> {
     let mut steps = if spec.skip_analysis { Vec::new() } else { forward(spec)? };
-    let reached = steps.last().and_then(|step| step.weights.get(CANARY)).copied().unwrap_or_default();
+    let reached = steps.last().map_or(0, |step| step.split.weights.weight(CANARY));
     steps.extend(back(spec, reached));
     Ok(steps)
 }
@@ -32,9 +32,10 @@ fn forward(spec: &FleetRolloutSpec) -> Result<Vec<PlannedStep>, PlanProblem> {
         if let Some(progress) = step.progress {
             canary = units(progress, total)?;
         }
-        let ends = [(CANARY.to_owned(), total)].into();
+        let ends = [(CANARY, total)].into();
         let steering = step.progress.is_none().then(|| steering(step, &ends, total));
-        steps.push(PlannedStep { steering, ..planned("", step, strategy.bake, split(canary, total)) });
+        let split = Split { steering, ..primary_and_canary(canary, total).into() };
+        steps.push(planned("", step, strategy.bake, split));
     }
     Ok(steps)
 }
@@ -53,7 +54,7 @@ fn back(spec: &FleetRolloutSpec, reached: u32) -> Vec<PlannedStep> {
         ramp.and_then(|ramp| ramp.step_weight_promotion).map_or(total, |share| (total * share / 100).max(1));
     let step = |canary| {
         let step = Step { progress: Some(Progress::ALL), ..Step::default() };
-        PlannedStep { promotes: true, ..planned("", &step, Duration::ZERO, split(canary, total)) }
+        PlannedStep { promotes: true, ..planned("", &step, Duration::ZERO, primary_and_canary(canary, total).into()) }
     };
     let mut left = reached;
     let mut steps = Vec::new();
@@ -79,8 +80,8 @@ mod tests {
 
     fn shares(strategy: &Value, total: u32) -> Vec<u32> {
         let spec = json!({"services": [], "weightTotal": total, "strategy": strategy, "analysis": {"metrics": []}});
-        let steps = ramp(&serde_json::from_value(spec).unwrap()).unwrap();
-        steps.iter().map(|step| step.weights[CANARY]).collect()
+        let steps = super::steps(&serde_json::from_value(spec).unwrap()).unwrap();
+        steps.iter().map(|step| step.split.weights.weight(CANARY)).collect()
     }
 
     #[test]
@@ -102,15 +103,15 @@ mod tests {
     #[test]
     fn without_analysis_only_the_promotion_is_left() {
         let spec = json!({"services": [], "skipAnalysis": true, "analysis": {"metrics": []}});
-        let steps = ramp(&serde_json::from_value(spec).unwrap()).unwrap();
-        assert!(steps.len() == 1 && steps[0].promotes && steps[0].weights[PRIMARY] == 100);
+        let steps = super::steps(&serde_json::from_value(spec).unwrap()).unwrap();
+        assert!(steps.len() == 1 && steps[0].promotes && steps[0].split.weights.weight(PRIMARY) == 100);
     }
 
     #[test]
     fn a_share_of_no_unit_is_refused_with_the_total_that_would_do() {
         let spec = json!({"services": [], "weightTotal": 10, "analysis": {"metrics": []},
                           "strategy": {"ramp": {"stepWeights": [4]}}});
-        let refused = ramp(&serde_json::from_value(spec).unwrap()).unwrap_err();
+        let refused = steps(&serde_json::from_value(spec).unwrap()).unwrap_err();
         assert_eq!(
             refused.to_string(),
             "spec.strategy.steps: 4% of the way leaves canary at 0 of 10; scale the weights to weightTotal 25, or take a larger step"
@@ -125,11 +126,11 @@ mod tests {
             let mut ramp_ = json!({"stepWeight": step, "maxWeight": most});
             if let Some(back) = back { ramp_["stepWeightPromotion"] = back.into(); }
             let spec = json!({"services": [], "weightTotal": total, "strategy": {"ramp": ramp_}, "analysis": {"metrics": []}});
-            let steps = ramp(&serde_json::from_value(spec).unwrap()).unwrap();
-            prop_assert!(steps.iter().all(|step| step.weights.values().sum::<u32>() == total));
-            let rising = steps.iter().filter(|step| !step.promotes).map(|step| step.weights[CANARY]).collect::<Vec<_>>();
+            let steps = super::steps(&serde_json::from_value(spec).unwrap()).unwrap();
+            prop_assert!(steps.iter().all(|step| step.split.weights.total() == total));
+            let rising = steps.iter().filter(|step| !step.promotes).map(|step| step.split.weights.weight(CANARY)).collect::<Vec<_>>();
             prop_assert!(rising.is_sorted_by(|one, other| one < other));
-            let falling = steps.iter().filter(|step| step.promotes).map(|step| step.weights[CANARY]).collect::<Vec<_>>();
+            let falling = steps.iter().filter(|step| step.promotes).map(|step| step.split.weights.weight(CANARY)).collect::<Vec<_>>();
             prop_assert!(falling.is_sorted_by(|one, other| one > other) && falling.last() == Some(&0));
         }
     }
