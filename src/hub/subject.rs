@@ -13,9 +13,10 @@ use kube::{
 use super::slots;
 use crate::{
     api::{FleetRollout, FleetRolloutSpec, FleetRolloutStatus, Mode, Reason, ServiceCopy, ServiceSpec},
-    backend::{self, Reach},
+    backend,
     member::{Member, Registry},
     metric::Clusters,
+    object::{Context, Reach},
     rollout::{
         self,
         input::{MemberSeen, Problem},
@@ -99,8 +100,8 @@ impl Subject {
     }
 
     /// What routes and backends of one service need to know.
-    pub(super) fn context<'a>(&'a self, placed: &'a Placed) -> route::Context<'a> {
-        route::Context {
+    pub(super) fn context<'a>(&'a self, placed: &'a Placed) -> Context<'a> {
+        Context {
             namespace: &self.namespace,
             rollout: &self.name,
             uid: &self.uid,
