@@ -10,6 +10,7 @@ pub mod member;
 pub mod metric;
 #[doc(hidden)]
 pub mod mistakes;
+pub mod object;
 pub mod rollout;
 pub mod route;
 pub mod sandbox;

@@ -52,7 +52,7 @@ pub const CANARY: &str = "canary";
 pub const GROUP: &str = "cutover.dev";
 /// Finalizer on fleet rollouts and member clusters.
 pub const FINALIZER: &str = "cutover.dev/finalizer";
-/// On a route: who wrote the weights last, one mark a rollout (see [`crate::route::mark`]).
+/// On a route: who wrote the weights last, one mark a rollout.
 pub const WRITE_ANNOTATION: &str = "cutover.dev/write";
 /// On an adopted route: what its rules held before the first write, for `deletionPolicy: Revert`.
 pub const ORIGINAL_ANNOTATION: &str = "cutover.dev/original";

@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::host_name::{Refusal, refusal};
 use super::name;
 use crate::api::{Backend, Reason};
+use crate::object::Context;
 use crate::rollout::input::Problem;
-use crate::route::Context;
 
 /// The Service is there, has the port of the routes, and is of a type that can carry weights.
 pub(super) fn check(context: &Context<'_>, member: &str, service: Option<&DynamicObject>) -> Result<(), Problem> {

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use super::{cluster_ip, is_ours, name, targets};
 use crate::api::{Backend, Reason, ServiceCopy, ServiceSpec};
+use crate::object::{Context, Write, field_manager, owner};
 use crate::rollout::input::{Problem, SourceSeen};
-use crate::route::{Context, Write, editor, owner};
 
 /// What the API server gave a Service and what it keeps, as long as it has an address at all.
 const GIVEN: [&str; 5] = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "healthCheckNodePort"];
@@ -81,7 +81,7 @@ fn carry(
     carried: &mut BTreeMap<String, String>,
     live: Option<&DynamicObject>,
 ) {
-    let is_own = |key: &str| live.is_some_and(|live| editor::is_own(live, &["metadata", field, key]));
+    let is_own = |key: &str| live.is_some_and(|live| field_manager::is_own(live, &["metadata", field, key]));
     carried.retain(|key, _| declared.contains_key(key) || !is_own(key));
     carried.extend(declared.clone());
 }

@@ -7,8 +7,9 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::json;
 
-use super::{Reach, Wanted, name};
+use super::{Wanted, name};
 use crate::api::{Reason, ServiceSpec};
+use crate::object::Reach;
 use crate::rollout::input::Problem;
 
 /// What the endpoint slice controllers put into one slice.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{Reach, Wanted};
+use super::Wanted;
+use crate::object::Reach;
 
 /// The Service. Data planes connect to the port that the route names, and some read the scheme from the target port:
 /// both are the endpoint's.

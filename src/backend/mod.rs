@@ -20,13 +20,12 @@ pub use copy::source;
 pub use host_name::{Refusal, refusal};
 use k8s_openapi::api::core::v1::Service;
 use kube::core::{ApiResource, DynamicObject};
-pub use reach::{Reach, reach, reach_of};
+pub use reach::{reach, reach_of};
 use serde_json::Value;
 
 use crate::api::{Backend, DeletionPolicy, MEMBER_LABEL, Reason, ServiceSpec};
+use crate::object::{Context, Owner, Target, Write, owner};
 use crate::rollout::input::{BackendSeen, Problem};
-use crate::route::owner::{self, Owner};
-use crate::route::{Context, Target, Write};
 
 /// One object that a backend consists of, as it must be.
 struct Wanted {

@@ -5,20 +5,8 @@ use super::host_name::{Refusal, refusal};
 use crate::api::member::{Endpoint, HostHeader};
 use crate::api::template::{Unfilled, fill};
 use crate::api::{MemberClusterSpec, Reason, ServiceCopy, ServiceSpec};
+use crate::object::Reach;
 use crate::rollout::input::Problem;
-
-/// Where the hub's data plane reaches a member.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reach {
-    /// A DNS name.
-    pub host: String,
-    /// TCP port.
-    pub port: u16,
-    /// Name in the SNI extension; `None` where no TLS is spoken.
-    pub server_name: Option<String>,
-    /// Which Host header the member gets.
-    pub host_header: HostHeader,
-}
 
 /// The endpoint of a member for one service: the service's own, else the default.
 pub fn reach(member: &MemberClusterSpec, namespace: &str, service: &str) -> Result<Reach, Problem> {

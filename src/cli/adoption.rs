@@ -11,8 +11,9 @@ use super::{
 };
 use crate::{
     api::{Distribution, Route},
+    object::{Context, Write},
     rollout::input::{Mark, RouteSeen},
-    route::{self, Write},
+    route,
 };
 
 /// Shows every route as the hub would see it. Nothing is written.
@@ -46,7 +47,7 @@ pub(super) async fn rehearse(cluster: &Cluster, view: &View, out: &mut Output) -
 
 /// The difference that the first write would make, a line for each changed field.
 fn first_write(
-    context: &route::Context<'_>,
+    context: &Context<'_>,
     route: &Route,
     objects: &[Option<kube::core::DynamicObject>],
     weights: &Distribution,

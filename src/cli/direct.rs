@@ -15,8 +15,9 @@ use super::{
 };
 use crate::{
     api::{Distribution, Route, status::Run},
+    object::{Context, Target, Write},
     rollout::input::Mark,
-    route::{self, Target, Write},
+    route,
 };
 
 /// Field manager of what a person writes past the hub, so that the hub can name it.
@@ -69,7 +70,7 @@ impl<'v> RollbackTarget<'v> {
 
 async fn bring(
     cluster: &Cluster,
-    context: &route::Context<'_>,
+    context: &Context<'_>,
     route: &Route,
     weights: &Distribution,
     mark: &Mark,

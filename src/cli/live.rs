@@ -8,9 +8,9 @@ use kube::{Api, Client, ResourceExt, core::DynamicObject};
 use super::{CliError, cluster::Cluster, view::View};
 use crate::{
     api::{Mode, Route, ServiceCopy, ServiceSpec},
-    backend::{self, Reach},
-    rollout,
-    route::{self, Target},
+    backend,
+    object::{Context, Reach, Target},
+    rollout, route,
 };
 
 /// Whose routes they are.
@@ -44,8 +44,8 @@ impl Owner {
     }
 
     /// What the functions of [`route`] work with.
-    pub(super) fn context<'a>(&'a self, place: &'a Place) -> route::Context<'a> {
-        route::Context {
+    pub(super) fn context<'a>(&'a self, place: &'a Place) -> Context<'a> {
+        Context {
             namespace: &self.namespace,
             rollout: &self.name,
             uid: &self.uid,
@@ -96,7 +96,7 @@ fn copied(view: &View, service: &ServiceSpec) -> Place {
 /// The objects of one route, in the order of its targets; what is not there is `None`.
 pub(super) async fn objects(
     cluster: &Cluster,
-    context: &route::Context<'_>,
+    context: &Context<'_>,
     route: &Route,
 ) -> Result<Vec<Option<DynamicObject>>, CliError> {
     let mut objects = Vec::new();

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     api::{FIELD_MANAGER, FleetRollout, MemberCluster, RolloutRequest, status::Condition},
     mistakes::{Mistake, made},
-    route::Write,
+    object::Write,
 };
 
 /// Characters of the API server's words that are kept.

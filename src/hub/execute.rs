@@ -17,11 +17,12 @@ use crate::{
     },
     backend,
     mistakes::{Mistake, made},
+    object::Write,
     rollout::{
         Action, RouteKey,
         input::{Mark, Problem, RouteSeen},
     },
-    route::{self, Entry, RouteError, Wanted, Write},
+    route::{self, Entry, RouteError, Wanted},
 };
 
 /// A pass that executes.

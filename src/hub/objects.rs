@@ -20,7 +20,7 @@ use super::{
     wake::Wakers,
     watch,
 };
-use crate::{api::ROLLOUT_LABEL, route::owner::is_made_by_cutover, web::Metrics};
+use crate::{api::ROLLOUT_LABEL, object::owner::is_made_by_cutover, web::Metrics};
 
 /// Every kind that was named so far.
 pub(super) struct Objects {

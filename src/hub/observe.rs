@@ -20,6 +20,7 @@ use super::{
 use crate::{
     api::{FleetRollout, Mode, Reason, Route},
     backend,
+    object::Target,
     rollout::{
         self, Observation, RouteKey,
         input::{BackendSeen, Problem, Request, RouteSeen, SourceSeen},
@@ -152,9 +153,9 @@ fn see_source(hub: &Hub, subject: &Subject, placed: &Placed, observed: &mut Obse
     observed.seen.sources.insert(name, seen);
 }
 
-fn source(subject: &Subject, placed: &Placed) -> route::Target {
+fn source(subject: &Subject, placed: &Placed) -> Target {
     let resource = ApiResource::erase::<Service>(&());
-    route::Target { resource, namespace: subject.namespace.clone(), name: placed.spec.name.clone() }
+    Target { resource, namespace: subject.namespace.clone(), name: placed.spec.name.clone() }
 }
 
 fn see_route(
@@ -220,8 +221,8 @@ enum Missing {
     Forbidden(String),
 }
 
-fn find(hub: &Hub, targets: Vec<route::Target>) -> Result<Found, Missing> {
-    let one = |target: route::Target| {
+fn find(hub: &Hub, targets: Vec<Target>) -> Result<Found, Missing> {
+    let one = |target: Target| {
         let kind = format!("{}.{}", target.resource.plural, target.resource.group);
         match hub.objects.look(&target.resource, &Key::new(target.namespace, target.name)) {
             Look::Pending => Err(Missing::Pending(kind)),

@@ -13,9 +13,10 @@ use kube::{
 use super::slots;
 use crate::{
     api::{FleetRollout, FleetRolloutSpec, FleetRolloutStatus, Mode, Reason, ServiceCopy, ServiceSpec},
-    backend::{self, Reach},
+    backend,
     member::{Member, Registry},
-    metric::Clusters,
+    object::{Context, Reach},
+    metric::{Behind, Clusters},
     rollout::{
         self,
         input::{MemberSeen, Problem},
@@ -88,19 +89,23 @@ impl Subject {
         routes.filter_map(route::neighbours)
     }
 
-    /// The `MemberCluster` behind each service and member of the distribution.
+    /// What stands behind each service and member of the distribution.
     pub(super) fn clusters(&self) -> Clusters {
         let of = |placed: &Placed| {
             let service = placed.spec.name.clone();
-            let lead = |member: &String| Some(((service.clone(), member.clone()), placed.leads_to(member)?.to_owned()));
-            placed.endpoints.keys().filter_map(lead).collect::<Vec<_>>()
+            let behind = |member: &String| {
+                let cluster = placed.leads_to(member)?.to_owned();
+                let backend = backend::name(&placed.spec, member);
+                Some(((service.clone(), member.clone()), Behind { cluster, backend }))
+            };
+            placed.endpoints.keys().filter_map(behind).collect::<Vec<_>>()
         };
         self.services.iter().flat_map(of).collect()
     }
 
     /// What routes and backends of one service need to know.
-    pub(super) fn context<'a>(&'a self, placed: &'a Placed) -> route::Context<'a> {
-        route::Context {
+    pub(super) fn context<'a>(&'a self, placed: &'a Placed) -> Context<'a> {
+        Context {
             namespace: &self.namespace,
             rollout: &self.name,
             uid: &self.uid,
@@ -195,6 +200,28 @@ mod tests {
         let declared =
             Declared { name: "eu-3".to_owned(), uid: None, generation: None, spec, secrets: Secrets::default() };
         Member::new(declared, Network::new(AddressRules::default()), jiff::Timestamp::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn behind_a_member_stands_the_service_under_existing_and_else_the_one_that_is_made() {
+        let object = json!({
+            "apiVersion": "cutover.dev/v1alpha1", "kind": "FleetRollout", "metadata": {"name": "fleet", "namespace": "shop"},
+            "spec": {"services": [], "members": [], "analysis": {"metrics": []}}});
+        let registry = Registry::new(crate::clock::Clock::default());
+        let mut subject = Subject::new("hub-1", &serde_json::from_value(object).unwrap(), &registry);
+        let service = json!({"name": "storefront", "port": 443, "routes": [{"contour": {"name": "public"}}],
+            "backend": {"externalName": {"existing": {"eu-3": "gateway"}}}});
+        let reached = member(json!({
+            "endpoints": [{"host": "{{ service }}.eu-3.example.com", "port": 443}],
+            "prometheus": {"url": {"address": "https://prometheus.example.com"}}}));
+        let reached = Arc::new(reached);
+        let members = [("eu-3", reached.clone()), ("eu-4", reached)].into();
+        subject.services = vec![Placed::new(&serde_json::from_value(service).unwrap(), 100, "shop", &members)];
+        let behind = |member: &str, backend: &str| {
+            let behind = Behind { cluster: member.to_owned(), backend: backend.to_owned() };
+            (("storefront".to_owned(), member.to_owned()), behind)
+        };
+        assert_eq!(subject.clusters(), Clusters::from([behind("eu-3", "gateway"), behind("eu-4", "storefront-eu-4")]));
     }
 
     #[test]

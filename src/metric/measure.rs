@@ -24,8 +24,18 @@ const ROUND: Duration = Duration::from_secs(5);
 
 /// Where each member's metrics are, or why they cannot be asked for.
 type Sources = BTreeMap<String, Result<Prometheus, String>>;
-/// The `MemberCluster` behind each service and member of the distribution: in service mode those are primary and canary.
-pub type Clusters = BTreeMap<(String, String), String>;
+/// What stands behind each service and member of the distribution: in service mode the members are primary and canary.
+pub type Clusters = BTreeMap<(String, String), Behind>;
+
+/// What stands behind one member of the distribution for one service.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Behind {
+    /// The `MemberCluster` whose Prometheus is asked.
+    pub cluster: String,
+    /// The Service that routes name.
+    pub backend: String,
+}
+
 /// Answers by cluster and query.
 type Answers = BTreeMap<(String, String), Result<Answer, Missing>>;
 
@@ -42,7 +52,7 @@ pub async fn measure(
         Some(found) => found.prometheus().map_err(|problem| problem.message),
         None => Err(format!("there is no MemberCluster {cluster}")),
     };
-    let sources = clusters.values().map(|cluster| (cluster.clone(), source(cluster))).collect();
+    let sources = clusters.values().map(|behind| (behind.cluster.clone(), source(&behind.cluster))).collect();
     round(wanted, analysis, namespace, clusters, &sources).await
 }
 
@@ -66,7 +76,7 @@ async fn round(
 /// A query that several metrics share is asked once.
 fn distinct(asks: &[Ask<'_>]) -> BTreeSet<(String, String)> {
     let queries = |ask: &Ask<'_>| ask.queries.clone().unwrap_or_default();
-    asks.iter().flat_map(|ask| queries(ask).into_iter().map(|query| (ask.cluster.to_owned(), query))).collect()
+    asks.iter().flat_map(|ask| queries(ask).into_iter().map(|query| (ask.cluster.clone(), query))).collect()
 }
 
 async fn ask_one(
@@ -90,27 +100,26 @@ struct Ask<'a> {
     window: &'a WantedMetric,
     service: &'a str,
     member: &'a str,
-    cluster: &'a str,
+    cluster: String,
     queries: Result<Vec<String>, Missing>,
 }
 
 fn asks<'a>(wanted: &'a Wanted, resolved: &'a Resolved, namespace: &str, clusters: &'a Clusters) -> Vec<Ask<'a>> {
     let mut asks = Vec::new();
+    let nothing = Behind::default();
     for window in &wanted.windows {
         let Some(metric) = resolved.analysis.metrics.iter().find(|metric| metric.name == window.metric) else {
             continue;
         };
         for service in &wanted.services {
             for member in &wanted.members {
-                let cluster = clusters.get(&(service.clone(), member.clone())).map_or("", String::as_str);
-                let backend = format!("{service}-{member}");
-                let variables =
-                    Variables { service, namespace, member: cluster, backend: &backend, window: window.window };
+                let Behind { cluster, backend } = clusters.get(&(service.clone(), member.clone())).unwrap_or(&nothing);
+                let variables = Variables { service, namespace, member: cluster, backend, window: window.window };
                 let queries = match resolved.unusable.get(&metric.name) {
                     Some(problem) => Err(Missing::Unusable(problem.message.clone())),
                     None => queries(metric, &variables),
                 };
-                asks.push(Ask { metric, window, service, member, cluster, queries });
+                asks.push(Ask { metric, window, service, member, cluster: cluster.clone(), queries });
             }
         }
     }
@@ -144,7 +153,7 @@ impl Ask<'_> {
         let queries = self.queries.as_ref().map_err(Clone::clone)?;
         let answer = |place: usize| {
             let query = queries.get(place).cloned().unwrap_or_default();
-            answers.get(&(self.cluster.to_owned(), query)).cloned().unwrap_or(Err(Missing::NoSeries))
+            answers.get(&(self.cluster.clone(), query)).cloned().unwrap_or(Err(Missing::NoSeries))
         };
         match self.metric.kind() {
             MetricKind::Ratio(_) => {
@@ -184,7 +193,10 @@ mod tests {
     /// In member mode every member is its own cluster.
     fn themselves() -> Clusters {
         let services = ["shop", "storefront", "checkout"].into_iter();
-        let pair = |service: &str, member: &str| ((service.to_owned(), member.to_owned()), member.to_owned());
+        let pair = |service: &str, member: &str| {
+            let behind = Behind { cluster: member.to_owned(), backend: format!("{service}-{member}") };
+            ((service.to_owned(), member.to_owned()), behind)
+        };
         services.flat_map(|service| ["eu-1", "eu-2", "eu-3"].map(|member| pair(service, member))).collect()
     }
 
@@ -262,6 +274,21 @@ mod tests {
         let heads = server.heads.lock().await;
         assert!(heads.iter().all(|head| head.contains("time=1795262400.250 ")), "{heads:?}");
         assert!(heads.iter().any(|head| head.contains("query=load%7Bm%3D%22eu-3%22%7D")), "{heads:?}");
+    }
+
+    #[tokio::test]
+    async fn a_query_names_the_service_that_stands_behind_a_member() {
+        let server = counting().await;
+        let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
+        let analysis = serde_json::from_value(
+            json!({"metrics": [{"name": "load", "max": 1, "query": "load{b=\"{{ backend }}\"}"}]}),
+        );
+        let behind = Behind { cluster: "eu-3".to_owned(), backend: "checkout-gateway".to_owned() };
+        let clusters = Clusters::from([(("checkout".to_owned(), "eu-3".to_owned()), behind)]);
+        let analysis = resolve(&analysis.unwrap(), &|_| None);
+        round(&wanted(&["load"], &["eu-3"]), &analysis, "shop", &clusters, &sources).await;
+        let heads = server.heads.lock().await.join("");
+        assert!(heads.contains("query=load%7Bb%3D%22checkout-gateway%22%7D"), "{heads}");
     }
 
     #[tokio::test]

@@ -11,5 +11,5 @@ pub mod template;
 pub mod variables;
 
 pub use answer::{Answer, Missing, Series, parse};
-pub use measure::{Clusters, measure};
+pub use measure::{Behind, Clusters, measure};
 pub use prometheus::Prometheus;

@@ -19,7 +19,8 @@ pub struct Variables<'a> {
     pub namespace: &'a str,
     /// `{{ member }}`.
     pub member: &'a str,
-    /// `{{ backend }}`: `<service>-<member>`, and in service mode `<service>-primary` or `<service>-canary`.
+    /// `{{ backend }}`: the Service that routes name. The one under `existing`, else `<service>-<member>`, and in service
+    /// mode `<service>-primary` or `<service>-canary`.
     pub backend: &'a str,
     /// `{{ window }}`, as a PromQL duration.
     pub window: Duration,

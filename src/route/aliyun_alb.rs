@@ -6,12 +6,13 @@
 use kube::ResourceExt;
 use kube::core::DynamicObject;
 
+use super::RouteError;
 use super::canary_ingress::CanaryKind;
 use super::capability::{Applied, Capability, Keeping, Leads, Mirroring, Shape, Split, Verified};
 use super::order;
 use super::refusal::{alike, refuse};
-use super::{Context, RouteError, describe};
 use crate::api::service::StableIngress;
+use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
 
 const ENABLED: &str = "alb.ingress.kubernetes.io/canary";

@@ -9,16 +9,17 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
+use super::RouteError;
 use super::capability::{Capability, Extent, Matching, Values};
 use super::desired::Wanted;
 use super::ingress::{self, has_own, is_of_service, lead, paths, paths_mut, service_of, taken_over};
 use super::json::items;
 use super::provider::{Objects, Provider};
 use super::weights::{self, Raw};
-use super::{Context, RouteError, describe};
 use crate::api::matches::{FieldMatch, Value as Chosen};
 use crate::api::{Distribution, Matched, PRIMARY, Steering};
 use crate::backend;
+use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
 
 const STABLE: usize = 0;

@@ -3,10 +3,11 @@
 use kube::core::DynamicObject;
 
 use super::desired::Wanted;
-use super::owner::Owner;
 use super::provider::{Objects, Provider};
-use super::{Context, RouteError, describe, editor, weights};
+use super::{RouteError, weights};
 use crate::api::Distribution;
+use crate::object::Owner;
+use crate::object::{Context, describe, field_manager};
 
 pub(super) fn present(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) -> Result<(), RouteError> {
     let is_there = |index: usize| !provider.creates(context, index) && objects.get(index).is_some_and(Option::is_some);
@@ -39,7 +40,7 @@ pub(super) fn owner(context: &Context<'_>, object: &DynamicObject) -> Result<(),
 
 pub(super) fn applier(provider: &dyn Provider, object: &DynamicObject) -> Result<(), RouteError> {
     for path in provider.fields() {
-        if let Some(manager) = editor::applier(object, path) {
+        if let Some(manager) = field_manager::applier(object, path) {
             return Err(RouteError::ManagedByOther { object: describe(object), field: path.join("."), manager });
         }
     }

@@ -3,7 +3,6 @@
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::Context;
 use super::accepted::{MAX_WORDS, condition};
 use super::capability::{
     Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Split, Values, Verified,
@@ -18,6 +17,7 @@ use crate::api::member::HostHeader;
 use crate::api::service::ContourRoute;
 use crate::api::{Backend, RequestMatch};
 use crate::backend;
+use crate::object::Context;
 use crate::rollout::input::{Accepted, Problem};
 
 impl ListKind for ContourRoute {

@@ -4,7 +4,6 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::Context;
 use super::accepted::{condition, together};
 use super::capability::{
     Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Split, Values, Verified,
@@ -18,6 +17,7 @@ use crate::api::matches::{FieldMatch, Value as Chosen};
 use crate::api::service::GatewayApiRoute;
 use crate::api::{Backend, RequestMatch};
 use crate::backend;
+use crate::object::Context;
 use crate::rollout::input::{Accepted, Problem};
 
 mod cookies;

@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 
 use super::json::{items, put};
 use super::provider::{Objects, resource};
-use super::{Context, RouteError, describe, weights};
+use super::{RouteError, weights};
 use crate::api::PRIMARY;
 use crate::backend;
+use crate::object::{Context, describe};
 
 /// The kind.
 pub(super) fn ingress() -> ApiResource {

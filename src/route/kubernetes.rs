@@ -12,10 +12,11 @@ use super::desired::Wanted;
 use super::json::put;
 use super::provider::{Objects, Provider, only};
 use super::refusal::{no_host, no_tls, refuse};
-use super::{Context, RouteError, describe, weights};
+use super::{RouteError, weights};
 use crate::api::Distribution;
 use crate::api::service::KubernetesRoute;
-use crate::backend::Reach;
+use crate::object::Reach;
+use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
 
 const WHY: &str = "clients of an ExternalName Service speak to the member themselves";

@@ -3,12 +3,13 @@
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
+use super::RouteError;
 use super::capability::Capability;
 use super::desired::{Kept, Wanted};
 use super::lists::Lists;
 use super::provider::{Objects, Provider, only};
-use super::{Context, RouteError};
 use crate::api::{Affinity, Distribution, PRIMARY, Steering};
+use crate::object::Context;
 use crate::rollout::input::{Accepted, Problem};
 
 /// What one such kind must say of itself.

@@ -6,8 +6,9 @@
 use kube::ResourceExt;
 use kube::core::DynamicObject;
 
-use super::{RouteError, describe};
+use super::RouteError;
 use crate::api::WRITE_ANNOTATION;
+use crate::object::describe;
 use crate::rollout::input::Mark;
 
 /// More than this is not the hub's work; an object's annotations together may hold 256 KiB.

@@ -10,10 +10,8 @@ pub mod capability;
 mod check;
 #[cfg(test)]
 mod conformance;
-mod context;
 mod contour;
 mod desired;
-pub mod editor;
 mod error;
 mod gateway_api;
 mod ingress;
@@ -25,7 +23,6 @@ pub mod mark;
 mod nginx;
 mod order;
 mod original;
-pub(crate) mod owner;
 mod provider;
 mod read;
 mod refusal;
@@ -37,8 +34,7 @@ mod weights;
 use aliyun_alb::AliyunAlb;
 use canary_ingress::CanaryIngress;
 use capability::{Capability, Leads};
-use kube::ResourceExt;
-use kube::core::{ApiResource, DynamicObject};
+use kube::core::ApiResource;
 use kubernetes::SwitchedService;
 use listed::{ListKind, Listed};
 use nginx::Nginx;
@@ -49,10 +45,10 @@ use skipper::weighted::WeightedIngress;
 
 use crate::api::service::{ContourRoute, GatewayApiRoute, SkipperForm};
 use crate::api::{Reason, Route, ServiceSpec};
+use crate::object::{Context, Target};
 use crate::rollout::RouteKey;
 use crate::rollout::input::Problem;
 
-pub use context::{Context, NO_COPIES, Target, Write};
 pub use desired::Wanted;
 pub use error::RouteError;
 pub use read::{names, read};
@@ -133,10 +129,4 @@ pub fn problems(context: &Context<'_>, route: &Route) -> Vec<Problem> {
         }
     }
     problems
-}
-
-/// Kind and name, for messages.
-fn describe(object: &DynamicObject) -> String {
-    let kind = object.types.as_ref().map_or("object", |types| types.kind.as_str());
-    format!("{kind} {}", object.name_any())
 }

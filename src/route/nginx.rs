@@ -6,11 +6,12 @@
 use kube::ResourceExt;
 use kube::core::DynamicObject;
 
+use super::RouteError;
 use super::canary_ingress::CanaryKind;
 use super::capability::{Applied, Capability, Keeping, Leads, Mirroring, Shape, Split, Verified};
 use super::refusal::{alike, refuse};
-use super::{Context, RouteError, describe};
 use crate::api::service::StableIngress;
+use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
 
 const ENABLED: &str = "nginx.ingress.kubernetes.io/canary";

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use kube::ResourceExt;
 use kube::core::DynamicObject;
 
-use super::describe;
 use super::json::items;
-use super::owner::is_made_by_cutover;
+use crate::object::describe;
+use crate::object::owner::is_made_by_cutover;
 
 const ORDER: &str = "alb.ingress.kubernetes.io/order";
 /// What an Ingress has that says none.

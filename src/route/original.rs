@@ -6,8 +6,9 @@ use kube::ResourceExt;
 use kube::core::DynamicObject;
 use serde_json::Value;
 
-use super::{RouteError, describe};
+use super::RouteError;
 use crate::api::ORIGINAL_ANNOTATION;
+use crate::object::describe;
 
 /// An object's annotations together may hold 256 KiB; this leaves room for everybody else's.
 const MAX_LENGTH: usize = 64 * 1024;

@@ -3,10 +3,11 @@
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::Value;
 
+use super::RouteError;
 use super::capability::Capability;
 use super::desired::Wanted;
-use super::{Context, RouteError};
 use crate::api::{Affinity, Distribution, Steering};
+use crate::object::Context;
 use crate::rollout::input::{Accepted, Problem};
 
 /// Objects in the order of [`Provider::names`]; `None` where there is none.

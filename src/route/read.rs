@@ -6,8 +6,9 @@ use serde_json::Value;
 use super::check;
 use super::desired::Kept;
 use super::provider::{Objects, Provider};
-use super::{Context, RouteError, accepted, editor, mark, provider};
+use super::{RouteError, accepted, mark, provider};
 use crate::api::{Affinity, Route, Steering};
+use crate::object::{Context, field_manager};
 use crate::rollout::input::{Accepted, LiveRoute, Mark, RouteSeen};
 
 /// What live objects show.
@@ -57,7 +58,7 @@ fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) ->
     let steering = steering.filter(|steering| provider.shows(context, objects, steering));
     let affinity = present.iter().find_map(|object| Affinity::kept(object, context.uid));
     let affinity = affinity.filter(|affinity| provider.keeps(context, objects, affinity));
-    let editor = editor::last(&present);
+    let editor = field_manager::last(&present);
     let live = LiveRoute { weights, uneven, steering, affinity, mark, accepted, editor, failed: None };
     Ok(RouteSeen::Live(Box::new(live)))
 }

@@ -1,9 +1,9 @@
 //! Endpoints that a kind of route cannot reach as they are declared, in one wording for all kinds.
 
-use super::Context;
 use crate::api::member::HostHeader;
 use crate::api::{Backend, Reason};
-use crate::backend::Reach;
+use crate::object::Context;
+use crate::object::Reach;
 use crate::rollout::input::Problem;
 
 /// Refuses every member for which `why` has an answer: the field of its endpoint, and what is wrong and would help.

@@ -3,11 +3,12 @@
 use kube::core::DynamicObject;
 
 use super::desired::Kept;
-use super::owner::Owner;
 use super::provider::Provider;
 use super::render::writes;
-use super::{Context, RouteError, Write, mark, original, owner, provider};
+use super::{RouteError, mark, original, provider};
 use crate::api::{Affinity, DeletionPolicy, Route, Steering};
+use crate::object::Owner;
+use crate::object::{Context, Write, owner};
 
 /// Gives the route back. `Retain` leaves the weights; `Revert` puts adopted rules back and removes what the hub made.
 /// An object whose rules another hub or rollout wrote last is left alone.

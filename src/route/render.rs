@@ -5,8 +5,9 @@ use kube::core::DynamicObject;
 use super::check;
 use super::desired::{Kept, Wanted};
 use super::provider::{Objects, Provider};
-use super::{Context, RouteError, Write, accepted, mark, original, owner, provider, targets};
+use super::{RouteError, accepted, mark, original, provider, targets};
 use crate::api::{Affinity, Route, Steering};
+use crate::object::{Context, Write, owner};
 use crate::rollout::input::{Accepted, Mark};
 
 /// The writes that bring the route to these weights and leave the mark, in an order that never uncovers traffic.

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Context, RouteError};
+use super::RouteError;
 use crate::api::{Distribution, PRIMARY};
 use crate::backend;
+use crate::object::Context;
 use crate::rollout::distribution::apportion;
 
 /// Larger raw weights than any data plane takes are refused, so that no sum overflows.

@@ -12,7 +12,7 @@ use super::world::object;
 use super::*;
 use crate::api::member::HostHeader;
 use crate::api::{Backend, CANARY, PRIMARY, ServiceCopy};
-use crate::backend::Reach;
+use crate::object::Reach;
 
 /// One form of route and the objects that are there before the hub's first write.
 #[derive(Clone)]

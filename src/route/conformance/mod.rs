@@ -13,12 +13,15 @@ mod steering;
 mod world;
 
 use forms::Form;
+use kube::ResourceExt;
+use kube::core::DynamicObject;
 use proptest::prelude::*;
 use serde_json::Value;
 use world::{World, distribution};
 
 use super::*;
 use crate::api::{DeletionPolicy, Distribution};
+use crate::object::Write;
 use crate::rollout::input::{Accepted, LiveRoute, Mark, RouteSeen};
 
 /// Splits among three members, in hundredths of the total.

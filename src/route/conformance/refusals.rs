@@ -100,7 +100,7 @@ fn an_endpoint_that_the_kind_cannot_reach_is_refused() {
     ];
     for (name, port, server_name, host_header, said) in table {
         let mut form = Form::named(name);
-        let endpoint = crate::backend::Reach {
+        let endpoint = crate::object::Reach {
             host: host.to_owned(),
             port,
             server_name: server_name.map(str::to_owned),
@@ -256,7 +256,7 @@ fn an_http_route_takes_sixteen_backends() {
     let endpoint = form.endpoints["eu-1"].clone();
     form.endpoints = (0..20)
         .map(|index| {
-            (format!("m-{index}"), crate::backend::Reach { host: format!("m-{index}.example.com"), ..endpoint.clone() })
+            (format!("m-{index}"), crate::object::Reach { host: format!("m-{index}.example.com"), ..endpoint.clone() })
         })
         .collect();
     let mut world = World::new(form, 160);

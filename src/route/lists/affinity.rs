@@ -4,11 +4,12 @@
 use kube::core::DynamicObject;
 use serde_json::Value;
 
+use super::super::RouteError;
 use super::super::json::{contains, put, with};
-use super::super::{Context, RouteError, describe};
 use super::{Lists, own_name};
 use crate::api::Affinity;
 use crate::backend;
+use crate::object::{Context, describe};
 
 /// How a rule of such a kind gives cookies and looks at them.
 pub struct Cookies {

@@ -3,11 +3,12 @@
 use kube::core::DynamicObject;
 use serde_json::Value;
 
+use super::super::RouteError;
 use super::super::json::{contains, items, put};
-use super::super::{Context, RouteError};
 use super::{Lists, backend_name};
 use crate::api::Matched;
 use crate::backend;
+use crate::object::Context;
 
 impl Lists {
     /// Adds rules for the requests that go elsewhere, like the selected ones.

@@ -3,11 +3,12 @@
 use kube::core::DynamicObject;
 use serde_json::Value;
 
+use super::super::RouteError;
 use super::super::json::{items, put};
-use super::super::{Context, RouteError, describe};
 use super::{Lists, backend_name, is_mirror};
 use crate::api::Mirrored;
 use crate::backend;
+use crate::object::{Context, describe};
 
 /// Where a rule of such a kind says who gets copies.
 pub struct Mirrors {

@@ -3,11 +3,12 @@
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
+use super::RouteError;
 use super::json::{items, put, with};
 use super::weights::{self, Raw};
-use super::{Context, RouteError, describe};
 use crate::api::{Distribution, PRIMARY, RequestMatch};
 use crate::backend;
+use crate::object::{Context, describe};
 
 mod affinity;
 mod matches;

@@ -2,10 +2,11 @@
 
 use kube::core::DynamicObject;
 
+use super::super::RouteError;
 use super::super::desired::Kept;
-use super::super::{Context, RouteError};
 use super::Lists;
 use crate::api::{Affinity, Steering};
+use crate::object::Context;
 
 impl Lists {
     /// Adds a steering to the selected rules of an object that has none.

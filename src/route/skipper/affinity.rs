@@ -8,7 +8,7 @@ use super::groups::{Group, append};
 use super::segments::Segment;
 use crate::api::Affinity;
 use crate::api::affinity::Bin;
-use crate::route::Context;
+use crate::object::Context;
 use crate::route::json::{items, put};
 
 /// Skipper tries the route with more predicates first: this one and that on a cookie come before one `TrafficSegment`.

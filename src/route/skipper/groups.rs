@@ -9,9 +9,10 @@ use super::segments::{self, Segment};
 use crate::api::member::HostHeader;
 use crate::api::{Distribution, PRIMARY};
 use crate::backend;
+use crate::object::{Context, describe};
+use crate::route::RouteError;
 use crate::route::json::{items, put};
 use crate::route::weights::{self, Raw};
-use crate::route::{Context, RouteError, describe};
 
 /// Routes that share everything but their place in [0, 1).
 pub(super) struct Group {

@@ -12,17 +12,19 @@ use super::matched::{self, PREDICATE, beside, lead_alike, like, predicates, put_
 use super::segments::{self, Segment};
 use crate::api::service::SkipperRoute;
 use crate::api::{Backend, Distribution, Matched, Steering};
-use crate::backend::{self, Reach};
+use crate::backend;
+use crate::object::Owner;
+use crate::object::Reach;
+use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
 use crate::route::capability::{
     Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Split, Verified,
 };
 use crate::route::desired::Wanted;
 use crate::route::ingress::{self, draft, has_own, lead, paths, paths_mut, service_of, taken_over};
-use crate::route::owner::Owner;
 use crate::route::provider::{Objects, Provider};
 use crate::route::refusal::{no_tls, other_sni, refuse};
-use crate::route::{Context, RouteError, describe, weights};
+use crate::route::{RouteError, weights};
 
 /// What this form can do.
 pub(in crate::route) const CAPABILITY: Capability = Capability {

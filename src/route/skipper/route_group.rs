@@ -13,13 +13,14 @@ use super::groups::{Group, groups, template, text};
 use crate::api::service::SkipperRoute;
 use crate::api::{Affinity, Backend, Distribution, Matched, Steering};
 use crate::backend;
+use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
 use crate::route::capability::{Applied, Capability, Keeping, Leads, Mirroring, Shape, Split, Verified};
 use crate::route::desired::{Kept, Wanted};
 use crate::route::json::{contains, items, put};
 use crate::route::provider::{Objects, Provider, only, resource};
 use crate::route::refusal::{no_tls, other_sni, refuse};
-use crate::route::{Context, RouteError, describe, weights};
+use crate::route::{RouteError, weights};
 
 /// What this form can do.
 pub(in crate::route) const CAPABILITY: Capability = Capability {

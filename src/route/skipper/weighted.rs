@@ -13,7 +13,10 @@ use super::matched::{self, beside, lead_alike, like, predicates, put_predicates,
 use crate::api::service::SkipperRoute;
 use crate::api::{Backend, Distribution, Matched, PRIMARY, Steering};
 use crate::backend;
+use crate::object::Reach;
+use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
+use crate::route::RouteError;
 use crate::route::capability::{
     Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Split, Verified,
 };
@@ -23,7 +26,6 @@ use crate::route::json::items;
 use crate::route::provider::{Objects, Provider, only};
 use crate::route::refusal::{no_host, no_tls, refuse};
 use crate::route::weights::{self, Raw};
-use crate::route::{Context, RouteError, describe};
 
 pub(super) const WEIGHTS: &str = "zalando.org/backend-weights";
 
@@ -83,7 +85,7 @@ impl Provider for WeightedIngress<'_> {
     }
 
     fn problems(&self, context: &Context<'_>) -> Vec<Problem> {
-        let host = |reach: &backend::Reach| no_host(reach, "an Ingress has one Host for all its backends");
+        let host = |reach: &Reach| no_host(reach, "an Ingress has one Host for all its backends");
         match context.service.backend {
             Backend::ExternalName(_) | Backend::EndpointSlice(_) => {
                 refuse(context, |reach| no_tls(reach, "Skipper sends no SNI to addresses").or_else(|| host(reach)))

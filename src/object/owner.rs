@@ -40,6 +40,7 @@ impl Owner {
 }
 
 /// Some rollout made it.
+#[must_use]
 pub fn is_made_by_cutover(object: &DynamicObject) -> bool {
     object.metadata.labels.as_ref().and_then(|labels| labels.get(MANAGED_BY)).is_some_and(|manager| manager == MANAGER)
 }
