@@ -13,7 +13,7 @@ use tokio::{
 
 use super::{
     Guarded, Hub, HubError,
-    backoff::wait_after,
+    backoff::Waits,
     cache::Cache,
     controller,
     lease::{CALL_DEADLINE, Election, Leadership},
@@ -189,14 +189,13 @@ async fn announce_leadership(hub: Arc<Hub>, leading: channel::Sender<bool>) {
 /// UID of the namespace kube-system: which cluster this is. Asked until there is an answer.
 async fn identity(client: &Client) -> String {
     let namespaces: Api<Namespace> = Api::all(client.clone());
-    let mut failures = 0;
+    let mut waits = Waits::default();
     loop {
         match tokio::time::timeout(CALL_DEADLINE, namespaces.get("kube-system")).await {
             Ok(Ok(namespace)) => return namespace.uid().unwrap_or_default(),
             Ok(Err(error)) => tracing::warn!(%error, "the hub cluster does not say which one it is; asked again"),
             Err(_) => tracing::warn!("the hub cluster does not answer; asked again"),
         }
-        tokio::time::sleep(wait_after(failures)).await;
-        failures += 1;
+        tokio::time::sleep(waits.after_failure()).await;
     }
 }

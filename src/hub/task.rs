@@ -7,7 +7,7 @@ use tokio::{sync::Notify, time::Instant};
 
 use super::{
     Hub,
-    backoff::{LEAST, wait_after},
+    backoff::{LEAST, Waits},
     cache::Key,
     memory::Memory,
     publish,
@@ -30,7 +30,7 @@ struct Task {
     uid: String,
     wake: Arc<Notify>,
     memory: Memory,
-    failures: u32,
+    waits: Waits,
     /// The version of a malformed object that was reported.
     reported: Option<String>,
 }
@@ -38,7 +38,7 @@ struct Task {
 /// Looks after one rollout until it is gone or this process stops.
 pub(super) async fn run(hub: Arc<Hub>, key: Key, uid: String) {
     let wake = hub.wakers.of(&key);
-    let mut task = Task { hub, key, uid, wake, memory: Memory::default(), failures: 0, reported: None };
+    let mut task = Task { hub, key, uid, wake, memory: Memory::default(), waits: Waits::default(), reported: None };
     while let Some(rest) = task.look().await {
         tokio::select! {
             biased;
@@ -81,24 +81,19 @@ impl Task {
         let work = Box::pin(pass(&hub, rollout, &mut self.memory, &self.wake));
         let ended = supervise::caught(&span, &hub.metrics, work).await;
         let (outcome, rest) = match ended {
-            None => ("panic", self.after_failure()),
+            None => ("panic", self.waits.after_failure()),
             Some(Err(error)) => {
                 tracing::warn!(rollout = span, %error, "the decision was not recorded, so nothing was done");
-                (error.outcome(), self.after_failure())
+                (error.outcome(), self.waits.after_failure())
             }
             Some(Ok(ended)) => {
-                self.failures = 0;
+                self.waits = Waits::default();
                 after(ended, Instant::now())
             }
         };
         hub.metrics.passed(outcome);
         tracing::debug!(rollout = span, outcome, ?rest, "passed");
         rest
-    }
-
-    fn after_failure(&mut self) -> Duration {
-        self.failures += 1;
-        wait_after(self.failures - 1)
     }
 
     async fn report(&mut self, guarded: &DeserializeGuard<FleetRollout>, error: &str) {
