@@ -58,35 +58,14 @@ fn stands(hub: &Hub, key: &Key) -> DependencySeen {
 mod tests {
     use std::time::Duration;
 
-    use kube::{
-        Client,
-        client::Body,
-        core::{DeserializeGuard, ObjectMeta},
-    };
+    use kube::core::{DeserializeGuard, ObjectMeta};
     use serde_json::json;
-    use tower::service_fn;
 
     use super::*;
-    use crate::{
-        clock::Clock,
-        http::{AddressRules, Network},
-        hub::{Instance, lease::Leadership},
-        web::Metrics,
-    };
+    use crate::hub::{fixtures, lease::Leadership};
 
-    /// A hub that calls nobody.
     fn hub() -> Hub {
-        let nobody = |_: http::Request<Body>| async { Err::<http::Response<Body>, _>(std::io::Error::other("a call")) };
-        let instance = Instance {
-            client: Client::new(service_fn(nobody), "default"),
-            network: Network::new(AddressRules::default()),
-            clock: Clock::default(),
-            name: "hub-1".to_owned(),
-            namespace: "cutover-system".to_owned(),
-            leader_election: false,
-            listener: None,
-        };
-        Hub::new(instance, "hub".to_owned(), Leadership::alone(), Metrics::default())
+        fixtures::hub(fixtures::no_client(), Leadership::alone())
     }
 
     fn rollout(name: &str, depends_on: &[&str], ready: bool) -> FleetRollout {

@@ -13,7 +13,7 @@ use tokio::{
 
 use super::{
     Guarded, Hub, HubError,
-    backoff::wait_after,
+    backoff::Waits,
     cache::Cache,
     controller,
     lease::{CALL_DEADLINE, Election, Leadership},
@@ -28,8 +28,6 @@ use crate::{
 /// The write under way may end after a signal; so does the lease.
 const GRACE: Duration = Duration::from_secs(5);
 const _: () = assert!(CALL_DEADLINE.as_millis() < GRACE.as_millis());
-/// A change of leadership is noticed within this time by those that only ask members.
-const NOTICE: Duration = Duration::from_millis(500);
 
 /// What a instance of the hub is made of.
 pub struct Instance {
@@ -177,26 +175,30 @@ async fn members_wake(hub: Arc<Hub>) {
     }
 }
 
+/// Says whether this process leads: to the metric, and to those that only ask members.
 async fn announce_leadership(hub: Arc<Hub>, leading: channel::Sender<bool>) {
-    loop {
-        let leads = hub.leadership.is_current();
+    let announce = |leads| {
         hub.metrics.lead(leads);
-        leading.send_if_modified(|known| std::mem::replace(known, leads) != leads);
-        tokio::time::sleep(NOTICE).await;
+        leading.send_replace(leads);
+    };
+    loop {
+        hub.leadership.gained().await;
+        announce(true);
+        hub.leadership.lost().await;
+        announce(false);
     }
 }
 
 /// UID of the namespace kube-system: which cluster this is. Asked until there is an answer.
 async fn identity(client: &Client) -> String {
     let namespaces: Api<Namespace> = Api::all(client.clone());
-    let mut failures = 0;
+    let mut waits = Waits::default();
     loop {
         match tokio::time::timeout(CALL_DEADLINE, namespaces.get("kube-system")).await {
             Ok(Ok(namespace)) => return namespace.uid().unwrap_or_default(),
             Ok(Err(error)) => tracing::warn!(%error, "the hub cluster does not say which one it is; asked again"),
             Err(_) => tracing::warn!("the hub cluster does not answer; asked again"),
         }
-        tokio::time::sleep(wait_after(failures)).await;
-        failures += 1;
+        tokio::time::sleep(waits.after_failure()).await;
     }
 }

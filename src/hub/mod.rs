@@ -18,6 +18,8 @@ mod cleanup;
 mod controller;
 mod dependencies;
 mod execute;
+#[cfg(test)]
+mod fixtures;
 mod instance;
 mod lease;
 mod measuring;
@@ -58,7 +60,6 @@ use cache::{Availability, Cache, Change, Key};
 use calls::Calls;
 use lease::Leadership;
 use objects::Objects;
-use subject::Subject;
 use wake::Wakers;
 
 /// An object of a kind that users write: one that cannot be read is reported and stops no other.
@@ -140,11 +141,6 @@ impl Hub {
     fn rollout_of(&self, uid: &str) -> Option<Key> {
         let all = self.rollouts.all();
         all.iter().find(|rollout| rollout.uid().as_deref() == Some(uid)).map(|rollout| Key::of(rollout.as_ref()))
-    }
-
-    /// A process that does not lead begins to watch what it would need.
-    fn warm(&self, rollout: &FleetRollout) {
-        observe::warm(self, &Subject::new(&self.id, rollout, &self.registry));
     }
 
     /// The task of a rollout ended: it is gone, or another one has its name.

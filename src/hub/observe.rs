@@ -76,7 +76,7 @@ pub(super) fn observe(
 }
 
 /// Looks at every object that the subject names, so that their kinds are watched.
-pub(super) fn warm(hub: &Hub, subject: &Subject) {
+pub(super) fn watch_kinds(hub: &Hub, subject: &Subject) {
     for placed in &subject.services {
         let context = subject.context(placed);
         let routes = placed.spec.routes.iter().flat_map(|route| route::targets(&context, route));
