@@ -1,4 +1,4 @@
-//! `cutover adopt --dry-run`: what would be taken over, and what the first write would change.
+//! `cutover adopt --dry-run`: what would be adopted, and what the first write would change.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ use crate::{
     route,
 };
 
-/// Shows every route as the hub would see it. Nothing is written.
+/// Shows every route as the hub would read it, and writes nothing.
 pub(super) async fn rehearse(cluster: &Cluster, view: &View, out: &mut Output) -> Result<Exit, CliError> {
     let owner = live::Owner::of(cluster, view).await?;
     let run = view.run().map_or(0, |run| run.number);
@@ -32,7 +32,7 @@ pub(super) async fn rehearse(cluster: &Cluster, view: &View, out: &mut Output) -
                     out.line(format!("{} would become the primary", shares(&seen.weights, view.total())))?;
                     out.text(&first_write(&context, route, &objects, &seen.weights, &mark)?)?;
                 }
-                RouteSeen::ToCreate => out.line("does not exist; the hub would make it")?,
+                RouteSeen::ToCreate => out.line("does not exist; the hub would create it")?,
                 RouteSeen::Unusable(problem) => {
                     exit = Exit::Held;
                     out.line(escape(&format!("{}: {}", problem.reason, problem.message)))?;
@@ -45,7 +45,7 @@ pub(super) async fn rehearse(cluster: &Cluster, view: &View, out: &mut Output) -
     Ok(exit)
 }
 
-/// The difference that the first write would make, a line for each changed field.
+/// The changes of the first write, one line for each field.
 fn first_write(
     context: &Context<'_>,
     route: &Route,
@@ -72,7 +72,7 @@ fn difference(before: &Value, after: &Value) -> String {
     changes.iter().map(line).collect()
 }
 
-/// The API server keeps those itself.
+/// `managedFields` is maintained by the API server.
 fn without_managers(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {

@@ -1,4 +1,4 @@
-//! `cutover plan`: the weight of every member at every step, before anything is moved.
+//! `cutover plan`: the weight of every member at every step, without a cluster.
 
 use std::path::PathBuf;
 
@@ -16,22 +16,22 @@ use crate::{
     validate::{Severity, declared_start, file, target},
 };
 
-/// Show the weights of every member at every step, the gates, and the least time it takes; offline.
+/// Show the weights of every member at every step, the gates, and the shortest duration; offline.
 ///
-/// The start is what `initialWeight` says, or --from. In a cluster the hub reads it from the live routes.
+/// The start is given by `initialWeight`, or --from. In a cluster the hub reads it from the live routes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   cutover plan examples/first-rollout/rollout.yaml
   cutover plan rollout.yaml --from eu-1=60,eu-2=40
   cutover plan rollout.yaml -o json")]
 pub(super) struct Plan {
-    /// A file or folder with one FleetRollout or more; `-` is the standard input.
+    /// A file or folder with at least one FleetRollout; `-` is the standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Where the way begins, instead of what `initialWeight` says.
+    /// The start, instead of `initialWeight`.
     #[arg(long, value_name = "MEMBER=WEIGHT,…", value_delimiter = ',', value_parser = member_weight)]
     from: Vec<(String, u32)>,
-    /// How to print.
+    /// Output format.
     #[arg(short, long, value_enum, default_value_t)]
     output: Format,
 }
@@ -64,7 +64,7 @@ impl Plan {
             rollouts.extend(report.rollouts);
         }
         if rollouts.is_empty() {
-            return Err(CliError::Said(format!("{}: no FleetRollout in it", self.file.display())));
+            return Err(CliError::Said(format!("{}: contains no FleetRollout", self.file.display())));
         }
         let planned = rollouts.iter().map(|(name, spec)| self.planned(name, spec)).collect::<Result<Vec<_>, _>>()?;
         match self.output {
@@ -85,7 +85,7 @@ impl Plan {
         let given = (!self.from.is_empty()).then(|| self.from.iter().cloned().collect());
         let start: Distribution = given.or_else(|| declared_start(spec)).ok_or_else(|| {
             CliError::Said(format!(
-                "{name}: where the way begins is not declared; say --from eu-1={}, or give spec.members an initialWeight",
+                "{name}: the start is not declared; add --from eu-1={}, or set initialWeight in spec.members",
                 spec.weight_total
             ))
         })?;
@@ -129,7 +129,7 @@ impl Planned<'_> {
         let services: Vec<&str> = self.spec.services.iter().map(|service| service.name.as_str()).collect();
         out.line(format!("{}: {} of {} in total", self.name, services.join(", "), self.spec.weight_total))?;
         if self.steps.is_empty() {
-            return out.line("nobody gains weight: there is nothing to do");
+            return out.line("no member gains weight: nothing to do");
         }
         for line in self.table().lines() {
             out.line(line.trim_end())?;
@@ -140,10 +140,10 @@ impl Planned<'_> {
             out.line(format!("a step begins only if settle and bake end within {}", windows.join(" or ")))?;
         }
         if let Some(session) = &self.spec.strategy.session_affinity {
-            out.line(format!("users stay where they were sent, by the cookie {}", session.cookie_name))?;
+            out.line(format!("session affinity by the cookie {}", session.cookie_name))?;
         }
         if let Some(keep) = self.spec.strategy.keep_previous {
-            out.line(format!("then rollback stays possible for {keep} (checks go on)"))?;
+            out.line(format!("then a rollback stays possible for {keep}, and checks continue"))?;
         }
         if let Some(deadline) = self.spec.strategy.progress_deadline {
             out.line(format!("progress deadline {deadline}, waits not counted"))?;
@@ -209,7 +209,7 @@ impl Planned<'_> {
     }
 }
 
-/// How far the step goes, or what it does instead.
+/// The progress of the step, or its steering.
 fn progress(step: &PlannedStep) -> String {
     match (step.progress, &step.steering) {
         (Some(progress), _) => progress.to_string(),
@@ -221,7 +221,7 @@ fn progress(step: &PlannedStep) -> String {
 fn gates(step: &PlannedStep, analysis: &Analysis) -> String {
     if step.promotes {
         let serves = weight(&step.weights, PRIMARY) > 0;
-        return if serves { "the primary is what passed, and serves" } else { "nothing goes to the primary" }
+        return if serves { "the primary is promoted and has traffic" } else { "the primary has no traffic" }
             .to_owned();
     }
     let wait = step.wait.map(|wait| format!(", wait {wait}")).unwrap_or_default();

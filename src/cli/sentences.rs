@@ -28,7 +28,7 @@ pub(super) const fn state(phase: Phase) -> &'static str {
     }
 }
 
-/// Whether users are hurt: do the canaries' endpoints answer, and what do the primary members' metrics say.
+/// What users see: whether the canaries' endpoints answer, and the primary members' metrics.
 pub(super) fn users(view: &View) -> String {
     let canaries = view.canaries();
     let endpoints: Vec<String> = canaries.iter().map(|member| endpoint(view, member)).collect();
@@ -44,9 +44,9 @@ fn endpoint(view: &View, member: &str) -> String {
         Some(condition) => match condition.status {
             ConditionStatus::True => format!("endpoint of {member} answers"),
             ConditionStatus::False => format!("endpoint of {member} DOES NOT ANSWER: {}", condition.message),
-            ConditionStatus::Unknown => format!("endpoint of {member} not known: {}", condition.message),
+            ConditionStatus::Unknown => format!("endpoint of {member} unknown: {}", condition.message),
         },
-        None => format!("endpoint of {member} not known"),
+        None => format!("endpoint of {member} unknown"),
     }
 }
 
@@ -65,7 +65,7 @@ fn primaries(check: &Check) -> String {
     if parts.is_empty() { String::new() } else { format!("primary members at most: {}", parts.join(", ")) }
 }
 
-/// How far the run is and what that means for each canary.
+/// The progress of the run, and the share of each canary.
 pub(super) fn progress(view: &View) -> Option<String> {
     let run = view.live()?;
     let far = match run.present() {
@@ -118,14 +118,14 @@ pub(super) fn next(view: &View) -> String {
     order.join(", then ")
 }
 
-/// What else than the run itself must come to pass; the status says when or what.
+/// What the run needs from outside; the status says when or what.
 fn schedule(view: &View) -> Option<String> {
     match view.status.reason {
         Reason::WindowClosed => Some("a window that is open long enough".to_owned()),
         Reason::WaitingForDependency
         | Reason::DependencyMissing
         | Reason::DependencyFailed
-        | Reason::DependencyCycle => Some("every rollout of spec.dependsOn at rest".to_owned()),
+        | Reason::DependencyCycle => Some("every rollout of spec.dependsOn is complete".to_owned()),
         _ => None,
     }
 }
@@ -135,23 +135,21 @@ fn at_rest(view: &View) -> String {
         return format!("{schedule}, then a run begins");
     }
     match view.status.phase {
-        Phase::Failed | Phase::RolledBack => {
-            "nothing until another distribution is declared, or cutover retry".to_owned()
-        }
-        Phase::Initializing if view.status.since.is_none() => "the hub sees it for the first time".to_owned(),
+        Phase::Failed | Phase::RolledBack => "nothing until a new target is declared, or cutover retry".to_owned(),
+        Phase::Initializing if view.status.since.is_none() => "the hub reads it for the first time".to_owned(),
         Phase::Initializing if view.status.reason != Reason::Initializing => {
-            "what is missing must be put right".to_owned()
+            "the problem above must be fixed".to_owned()
         }
         Phase::Initializing => "the primary is read from the live routes".to_owned(),
-        Phase::Held => "what is in the way must be put right".to_owned(),
-        Phase::Terminating => "the routes are given back".to_owned(),
+        Phase::Held => "the problem above must be fixed".to_owned(),
+        Phase::Terminating => "the routes are released".to_owned(),
         Phase::Initialized
         | Phase::Progressing
         | Phase::WaitingPromotion
         | Phase::Paused
         | Phase::Soaking
         | Phase::Promoting
-        | Phase::Succeeded => "nothing; declare another distribution to begin a run".to_owned(),
+        | Phase::Succeeded => "nothing; declare a new target to begin a run".to_owned(),
     }
 }
 
@@ -161,7 +159,7 @@ fn step_needs(run: &Run) -> Vec<String> {
     let bake = bake_left(run);
     let left = (bake.as_millis() > 0 && run.waiting_since.is_none()).then(|| format!("{bake} of bake left"));
     let checks = present.iterations.unwrap_or(0).saturating_sub(run.passes);
-    let checks = (checks > 0 && run.waiting_since.is_none()).then(|| format!("{checks} checks that pass"));
+    let checks = (checks > 0 && run.waiting_since.is_none()).then(|| format!("{checks} passing checks"));
     let wait = present.wait.filter(|_| !run.promoted.contains(&run.step)).map(|wait| match (wait, run.waiting_since) {
         (Wait::Promotion, _) => format!("promotion of step {}", run.step),
         (Wait::For(time), Some(since)) => format!("a wait of {time} since {}", clock(since)),
@@ -173,7 +171,7 @@ fn step_needs(run: &Run) -> Vec<String> {
 fn step_after(view: &View, run: &Run) -> String {
     if let Some(since) = run.soaking_since {
         let keep = run.pinned.strategy.keep_previous.unwrap_or_default();
-        return format!("success when rollback has stayed possible for {keep} (since {})", day_and_clock(since));
+        return format!("success when keepPrevious is over ({keep} since {})", day_and_clock(since));
     }
     match (run.next(), run.pinned.strategy.keep_previous) {
         (Some(next), _) => {
@@ -184,11 +182,11 @@ fn step_after(view: &View, run: &Run) -> String {
     }
 }
 
-/// Whether a rollback is possible, and what it gives to whom.
+/// Whether a rollback is possible, and to which weights.
 pub(super) fn rollback(view: &View) -> String {
-    let Some(run) = view.live() else { return "nothing to roll back: no run is going on".to_owned() };
+    let Some(run) = view.live() else { return "nothing to roll back: no run is in progress".to_owned() };
     if let Some(rollback) = &run.rollback {
-        return format!("UNDER WAY since {}: {}: {}", clock(rollback.at), rollback.reason, rollback.message);
+        return format!("IN PROGRESS since {}: {}: {}", clock(rollback.at), rollback.reason, rollback.message);
     }
     if view.rollout.spec.suspend {
         return "OFF: spec.suspend is true, the hub writes nothing".to_owned();
@@ -197,7 +195,7 @@ pub(super) fn rollback(view: &View) -> String {
     let needed = run.rollback_to.iter().filter(|(_, weight)| **weight > 0).map(|(name, _)| name.as_str());
     let lost: Vec<&str> = needed.filter(|member| view.cannot_serve(member)).collect();
     match (lost.is_empty(), view.hub.is_silent()) {
-        (false, _) => format!("AT RISK: {} cannot serve; {gives}", lost.join(", ")),
+        (false, _) => format!("AT RISK: {} is unavailable; {gives}", lost.join(", ")),
         (true, true) => format!("BY HAND: cutover abort {} --direct; {gives}", view.name()),
         (true, false) => format!("READY: {gives}"),
     }
@@ -220,7 +218,7 @@ pub(super) fn run(view: &View) -> Option<String> {
     Some([Some(began), clock, checked].into_iter().flatten().collect::<Vec<_>>().join("; "))
 }
 
-/// What still keeps the gates of the present step shut, and what has opened.
+/// The gates of the present step, with what is open and what is not.
 pub(super) fn gates(view: &View) -> Option<String> {
     let run = view.live().filter(|run| run.rollback.is_none() && run.soaking_since.is_none())?;
     let present = run.present()?;

@@ -1,4 +1,4 @@
-//! One rollout as it is shown, and the facts that several verbs read from it. Pure.
+//! One rollout as it is shown, and what several verbs derive from it. Pure.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::api::{
     status::{Check, Condition, ConditionStatus, Desired, Phase, Run, Verdict},
 };
 
-/// All that is shown of one rollout.
+/// A rollout, its members and its hub, as read at one time.
 #[derive(Clone, Debug)]
 pub(super) struct View {
     pub(super) rollout: FleetRollout,
@@ -21,7 +21,7 @@ pub(super) struct View {
     members: Vec<MemberCluster>,
 }
 
-/// A member's part in a run.
+/// The role of a member in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// It gains weight and is judged.
@@ -69,12 +69,12 @@ impl View {
         self.status.run.as_ref()
     }
 
-    /// The run, while it has not ended.
+    /// The run, if it has not ended.
     pub(super) fn live(&self) -> Option<&Run> {
         self.run().filter(|run| run.outcome.is_none())
     }
 
-    /// What all weights sum to: the run's own total while it lives.
+    /// The total of all weights: that of the live run, else the declared one.
     pub(super) fn total(&self) -> u32 {
         self.live().map_or(self.rollout.spec.weight_total, |run| run.pinned.weight_total)
     }
@@ -83,12 +83,12 @@ impl View {
         self.run()?.check.as_ref()
     }
 
-    /// The last check, if it could not tell: `Settling` is no trouble.
+    /// The last check, if it was Unknown for another reason than `Settling`.
     pub(super) fn unknown(&self) -> Option<&Check> {
         self.check().filter(|check| check.verdict == Verdict::Unknown && check.reason != Reason::Settling)
     }
 
-    /// What is asked now; before the first write, the primary.
+    /// The desired weights; before the first write, the primary.
     pub(super) fn desired(&self) -> Option<&Distribution> {
         self.status.desired.as_ref().map(|desired| &desired.weights).or(self.status.primary.as_ref())
     }
@@ -113,7 +113,7 @@ impl View {
         carrying.map(|(name, _)| name.as_str()).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// A member's part in the live run.
+    /// The role of a member in the live run.
     pub(super) fn part(&self, member: &str) -> Option<Part> {
         self.live().map(|run| Part::of(run, member))
     }
@@ -133,7 +133,7 @@ impl View {
         self.member(member)?.status.as_ref()?.conditions.iter().find(|condition| condition.type_ == type_)
     }
 
-    /// The hub knows that this member cannot serve: the run says so, or its endpoints do not answer.
+    /// Whether the member is unavailable: by the status of the run, or by its condition EndpointsReady.
     pub(super) fn cannot_serve(&self, member: &str) -> bool {
         let dead = self.live().is_some_and(|run| run.dead.iter().any(|dead| dead == member));
         let silent =

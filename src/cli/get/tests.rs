@@ -7,12 +7,12 @@ const HEAD_OF_RUN: &str =
 ";
 
 #[test]
-fn a_run_in_progress_shows_asked_applied_observed_and_verdicts() {
+fn a_run_in_progress_shows_desired_applied_observed_and_verdicts() {
     let view =
         fixtures::view(&fixtures::status("Progressing", "Baking", "step 2: 6m of bake 10m left", &fixtures::run()));
     let expected = format!(
         "\
-Sat 2026-01-03 03:01:00 UTC, hub alive 4 s ago
+Sat 2026-01-03 03:01:00 UTC, hub active 4 s ago
 shop/shop   PROGRESSING 2h14m at step 2/4   Baking: step 2: 6m of bake 10m left
   users     endpoint of eu-3 answers; primary members at most: errors 0.07, p99 0.21
   step      25% of the way: eu-3 at 12.5 % of all traffic (end: 50.0 %)
@@ -65,7 +65,7 @@ fn a_step_of_so_many_checks_counts_them() {
     lines(
         &view,
         &[
-            "  next      2 checks that pass, then promotion of step 2, then step 3/4: eu-1 25.0 %",
+            "  next      2 passing checks, then promotion of step 2, then step 3/4: eu-1 25.0 %",
             "└─ gates  checks 1/3   promotion (step 2) not reached yet\n",
         ],
     );
@@ -92,7 +92,7 @@ fn a_failed_run_shows_no_rollback_but_what_to_do() {
         &view,
         &[
             "shop/shop   FAILED, rolled back 2h14m   GuardBreached: errors 31 % (guard 20); not tried again",
-            "  next      nothing until another distribution is declared, or cutover retry\n",
+            "  next      nothing until a new target is declared, or cutover retry\n",
             "7 of rev 3f9c, failed, began",
         ],
     );
@@ -107,7 +107,7 @@ fn a_soak_keeps_rollback_possible() {
         &view,
         &[
             "shop/shop   SOAKING 2h14m at step 4/4   KeepingPrevious: ",
-            "  next      success when rollback has stayed possible for 24h (since Sat 2026-01-03 00:47:00 UTC)\n",
+            "  next      success when keepPrevious is over (24h since Sat 2026-01-03 00:47:00 UTC)\n",
             "  rollback  READY: back to eu-1 50.0 %, eu-2 50.0 %\n",
             "└─ gates  none\n",
         ],
@@ -122,7 +122,7 @@ fn initialization_that_needs_a_mapping_waits_for_a_person() {
         &view,
         &[
             "shop/shop   INITIALIZING 60s   AdoptionNeedsMapping: HTTPRoute public: backend legacy-shop carries",
-            "  next      what is missing must be put right\n",
+            "  next      the problem above must be fixed\n",
         ],
     );
     assert_eq!(view.exit(), Exit::Held);
@@ -134,7 +134,7 @@ fn a_silent_hub_and_a_lost_primary_member_are_said() {
     view.hub = HubLiveness::Silent(crate::api::Duration::from_secs(720));
     lines(&view, &["HUB SILENT for 12m", "  rollback  BY HAND: cutover abort shop --direct; back to eu-1 50.0 %"]);
     view.status.run.as_mut().unwrap().dead.push("eu-1".to_owned());
-    lines(&view, &["  rollback  AT RISK: eu-1 cannot serve; back to eu-1 50.0 %"]);
+    lines(&view, &["  rollback  AT RISK: eu-1 is unavailable; back to eu-1 50.0 %"]);
 }
 
 #[test]
