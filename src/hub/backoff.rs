@@ -5,8 +5,6 @@ use std::time::Duration;
 use backoff::{BackoffBuilder, ExponentialBuilder};
 use tokio::time::Instant;
 
-use crate::mistakes::{Mistake, made};
-
 /// The least time between two writes to one route: a fight with another writer stays slow, and a person can still read along.
 pub(super) const LEAST: Duration = Duration::from_secs(1);
 /// The most time between two tries: whatever was repaired is seen within this time.
