@@ -56,7 +56,7 @@ impl Affinity {
     #[must_use]
     pub fn weights(&self) -> Distribution {
         let mut weights = Distribution::new();
-        self.bins.iter().for_each(|bin| *weights.entry(bin.member.clone()).or_default() += bin.weight);
+        self.bins.iter().for_each(|bin| weights.add(bin.member.as_str(), bin.weight));
         weights
     }
 

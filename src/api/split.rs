@@ -57,3 +57,10 @@ impl From<Distribution> for Split {
         Self { weights, ..Self::default() }
     }
 }
+
+/// Weights alone.
+impl From<&Distribution> for Split {
+    fn from(weights: &Distribution) -> Self {
+        weights.clone().into()
+    }
+}

@@ -65,10 +65,9 @@ impl Steering {
 
     /// The members that get such requests.
     pub fn members(&self) -> impl Iterator<Item = &str> {
-        let weighted =
-            self.matched().into_iter().flat_map(|matched| &matched.weights).filter(|(_, weight)| **weight > 0);
-        let copied = self.mirrored().into_iter().flat_map(|mirrored| &mirrored.members);
-        weighted.map(|(member, _)| member).chain(copied).map(String::as_str)
+        let matched = self.matched().into_iter().flat_map(|matched| matched.weights.carrying());
+        let mirrored = self.mirrored().into_iter().flat_map(|mirrored| &mirrored.members);
+        matched.map(|(member, _)| member).chain(mirrored.map(String::as_str))
     }
 }
 

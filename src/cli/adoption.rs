@@ -19,7 +19,7 @@ use crate::{
 /// Shows every route as the hub would read it, and writes nothing.
 pub(super) async fn rehearse(cluster: &Cluster, view: &View, out: &mut Output) -> Result<Exit, CliError> {
     let owner = live::Owner::of(cluster, view).await?;
-    let run = view.run().map_or(0, |run| run.number);
+    let run = view.status.last_run();
     let mark = Mark { hub: owner.hub.clone(), rollout: owner.uid.clone(), run, sequence: view.status.sequence + 1 };
     let mut exit = Exit::Done;
     for place in live::places(view)? {
@@ -29,8 +29,8 @@ pub(super) async fn rehearse(cluster: &Cluster, view: &View, out: &mut Output) -
             out.text(&format!("{}: ", route::key(&place.service, route)))?;
             match route::read(&context, route, &objects) {
                 RouteSeen::Live(seen) => {
-                    out.line(format!("{} would become the primary", shares(&seen.weights, view.total())))?;
-                    out.text(&first_write(&context, route, &objects, &seen.weights, &mark)?)?;
+                    out.line(format!("{} would become the primary", shares(&seen.split.weights, view.total())))?;
+                    out.text(&first_write(&context, route, &objects, &seen.split.weights, &mark)?)?;
                 }
                 RouteSeen::ToCreate => out.line("does not exist; the hub would create it")?,
                 RouteSeen::Unusable(problem) => {
@@ -54,7 +54,7 @@ fn first_write(
     mark: &Mark,
 ) -> Result<String, CliError> {
     let said = |error: &dyn std::fmt::Display| CliError::Said(error.to_string());
-    let writes = route::render(context, route, objects, weights, mark).map_err(|error| said(&error))?;
+    let writes = route::render(context, route, objects, &weights.into(), mark).map_err(|error| said(&error))?;
     let mut text = String::new();
     for write in writes {
         let Write::Replace(after) = write else { continue };

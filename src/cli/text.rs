@@ -77,8 +77,8 @@ fn share_digits(total: u32) -> usize {
 
 /// A distribution as shares: `eu-1 75 %, eu-3 25 %`; members without weight are left out.
 pub(super) fn shares(weights: &Distribution, total: u32) -> String {
-    let shown = weights.iter().filter(|(_, weight)| **weight > 0);
-    let parts: Vec<String> = shown.map(|(name, weight)| format!("{name} {} %", share(*weight, total))).collect();
+    let parts: Vec<String> =
+        weights.carrying().map(|(name, weight)| format!("{name} {} %", share(weight, total))).collect();
     if parts.is_empty() { "nobody".to_owned() } else { parts.join(", ") }
 }
 

@@ -13,8 +13,9 @@ use super::{
     text::escape,
 };
 use crate::api::{
-    Duration, FleetRollout, RolloutRequest, RolloutRequestSpec, Verb,
+    Duration, FleetRollout, FleetRolloutStatus, RolloutRequest, RolloutRequestSpec, Verb,
     request::{RequestState, RolloutRef},
+    status::Run,
 };
 
 /// Longest reason that a request takes, in characters.
@@ -140,13 +141,14 @@ async fn ask(
 
 /// The request, for the present run and step.
 fn request(rollout: &FleetRollout, verb: Verb, reason: Option<String>, requested_by: String) -> RolloutRequest {
-    let run = rollout.status.as_ref().and_then(|status| status.run.as_ref());
+    let status = rollout.status.as_ref();
+    let run = status.and_then(|status| status.run.as_ref());
     let name = rollout.name_any();
     let spec = RolloutRequestSpec {
         rollout: RolloutRef { name: name.clone(), uid: rollout.uid().unwrap_or_default() },
         verb,
-        run: run.map_or(0, |run| run.number),
-        step: run.map(|run| run.step).filter(|step| verb == Verb::Promote && *step > 0),
+        run: status.map_or(0, FleetRolloutStatus::last_run),
+        step: run.map(Run::step).filter(|step| verb == Verb::Promote && *step > 0),
         reason,
         requested_by,
     };

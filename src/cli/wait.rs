@@ -113,11 +113,11 @@ impl Goal {
             Self::Condition(type_, wanted) => {
                 status.conditions.iter().any(|known| known.type_ == *type_ && known.status == *wanted)
             }
-            Self::Step(number) => view.run().is_some_and(|run| match run.outcome {
-                None => run.step >= *number && run.rollback.is_none(),
-                Some(Outcome::Succeeded) => true,
-                Some(Outcome::Failed | Outcome::RolledBack | Outcome::Superseded) => false,
-            }),
+            Self::Step(number) => match (view.live(), view.ended()) {
+                (Some(run), _) => run.step() >= *number && !run.is_rolling_back(),
+                (None, Some(ended)) => ended.outcome == Outcome::Succeeded,
+                (None, None) => false,
+            },
         };
         match (reached, over) {
             (true, _) => Standing::Reached,

@@ -24,9 +24,6 @@ impl Default for Waits {
 impl Waits {
     /// How long to wait after the failure just now.
     pub(super) fn after_failure(&mut self) -> Duration {
-        if made(Mistake::HotLoop) {
-            return Duration::from_millis(20);
-        }
         self.0.next().unwrap_or(MOST)
     }
 }

@@ -12,14 +12,18 @@ use super::{
     subject::{Placed, Subject},
 };
 use crate::{
-    api::{DeletionPolicy, FINALIZER, FleetRollout, Route, request::RolloutRequestStatus, status::Answer},
+    api::{
+        DeletionPolicy, FINALIZER, FleetRollout, Route, Split,
+        request::RolloutRequestStatus,
+        status::{Answer, Run},
+    },
     backend,
     object::Write,
     rollout::{
         Action, RouteKey,
         input::{Mark, Problem, RouteSeen},
     },
-    route::{self, Entry, RouteError, Wanted},
+    route::{self, Entry, RouteError},
 };
 
 /// A pass that executes.
@@ -57,14 +61,12 @@ impl Execution<'_> {
             Action::AddFinalizer => self.finalizer(true).await,
             Action::RemoveFinalizer => self.finalizer(false).await,
             Action::WriteBackend { service, member } => self.write_backend(service, member).await,
-            Action::Rehearse { route, weights, steering, affinity } => {
-                let (run, sequence) = (self.run(), self.subject.status.sequence + 1);
-                let wanted = Wanted { weights, steering: steering.as_ref(), affinity: affinity.as_ref() };
-                self.write_route(route, wanted, run, sequence, WriteMode::DryRun).await
+            Action::Rehearse { route, split } => {
+                let (run, sequence) = (self.subject.status.last_run(), self.subject.status.sequence + 1);
+                self.write_route(route, split, run, sequence, WriteMode::DryRun).await
             }
-            Action::WriteRoute { route, weights, steering, affinity, run, sequence } => {
-                let wanted = Wanted { weights, steering: steering.as_ref(), affinity: affinity.as_ref() };
-                self.write_route(route, wanted, *run, *sequence, WriteMode::Real).await
+            Action::WriteRoute { route, split, run, sequence } => {
+                self.write_route(route, split, *run, *sequence, WriteMode::Real).await
             }
             Action::ReleaseRoute { route, policy } => self.release_route(route, *policy).await,
             Action::ReleaseBackends { policy } => self.release_backends(*policy).await,
@@ -95,7 +97,7 @@ impl Execution<'_> {
     async fn write_route(
         &self,
         key: &RouteKey,
-        wanted: Wanted<'_>,
+        split: &Split,
         run: u64,
         sequence: u64,
         mode: WriteMode,
@@ -105,20 +107,20 @@ impl Execution<'_> {
         let mark = Mark { hub: self.subject.hub.clone(), rollout: self.subject.uid.clone(), run, sequence };
         let context = self.subject.context(placed);
         if matches!(mode, WriteMode::Real) && !self.goes_back() {
-            match route::entry(&context, route, found, wanted, &mark).map_err(|error| unable(&error))? {
+            match route::entry(&context, route, found, split, &mark).map_err(|error| unable(&error))? {
                 Entry::Done => {}
                 Entry::Pending => return Ok(()),
                 Entry::Missing(writes) => return self.write(&writes, mode).await,
             }
         }
-        let writes = route::render(&context, route, found, wanted, &mark).map_err(|error| unable(&error))?;
+        let writes = route::render(&context, route, found, split, &mark).map_err(|error| unable(&error))?;
         self.write(&writes, mode).await
     }
 
     /// A rollback waits for nothing.
     fn goes_back(&self) -> bool {
         let run = self.rollout.status.as_ref().and_then(|status| status.run.as_ref());
-        run.is_some_and(|run| run.rollback.is_some())
+        run.is_some_and(Run::is_rolling_back)
     }
 
     async fn release_route(&self, key: &RouteKey, policy: DeletionPolicy) -> Result<(), CallError> {
@@ -162,10 +164,6 @@ impl Execution<'_> {
     /// The route was not there before: nobody fights about it, and the next write need not wait.
     fn made(&self, action: &Action) -> bool {
         matches!(action, Action::WriteRoute { route, .. } if self.observed.seen.routes.get(route) == Some(&RouteSeen::ToCreate))
-    }
-
-    fn run(&self) -> u64 {
-        self.subject.status.run.as_ref().map_or(0, |run| run.number)
     }
 
     fn placed(&self, service: &str) -> Option<&Placed> {

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use super::{Hub, background_task::BackgroundTask, subject::Subject};
 use crate::{
     metric::{self, resolve::Resolved},
-    rollout::input::{Measured, Sample, Sampled, Wanted},
+    rollout::input::{Measured, MeasurementRequest, Sample, Sampled},
 };
 
 /// The measurements of one rollout.
@@ -51,7 +51,7 @@ impl Measuring {
     pub(super) fn begin(
         &mut self,
         hub: &Hub,
-        wanted: Wanted,
+        wanted: MeasurementRequest,
         analysis: &Resolved,
         subject: &Subject,
         wake: &Arc<Notify>,

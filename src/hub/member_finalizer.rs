@@ -9,7 +9,7 @@ use super::{Guarded, Hub, cache::Key, calls::CallError};
 use crate::{
     api::{
         Distribution, FINALIZER, FleetRollout, MemberCluster, Reason, ServiceCopy,
-        status::{Condition, ConditionStatus},
+        status::{Condition, ConditionStatus, Run},
     },
     member::IN_USE,
 };
@@ -126,7 +126,7 @@ fn use_of(rollout: &Guarded<FleetRollout>, member: &str) -> Option<String> {
     let Ok(readable) = &rollout.0 else {
         return Some(format!("FleetRollout {of} cannot be read, so it may use {member}; correct or delete it"));
     };
-    let has = |weights: &Distribution| weights.get(member).is_some_and(|weight| *weight > 0);
+    let has = |weights: &Distribution| weights.weight(member) > 0;
     let status = readable.status.clone().unwrap_or_default();
     let declared = readable.spec.members.iter().find(|one| one.name == member && one.weight > 0);
     if let Some(declared) = declared {
@@ -137,19 +137,20 @@ fn use_of(rollout: &Guarded<FleetRollout>, member: &str) -> Option<String> {
     }
     let leads =
         |services: &BTreeMap<String, ServiceCopy>| services.values().any(|copy| copy.leads_to() == Some(member));
-    let proving = status.run.as_ref().filter(|run| run.outcome.is_none()).is_some_and(|run| leads(&run.services));
+    let proving = status.run.as_ref().is_some_and(|run| leads(&run.services));
     if proving || status.promoted.as_ref().is_some_and(|promoted| leads(&promoted.services)) {
         return Some(format!(
             "a Service of FleetRollout {of} leads to {member}; point it elsewhere, or delete that first"
         ));
     }
-    let run = status.run.filter(|run| run.outcome.is_none());
-    if run.is_some_and(|run| has(&run.rollback_to) || has(&run.start) || run.plan.iter().any(|step| has(&step.weights)))
-    {
+    let run = status.run;
+    let needs =
+        |run: &Run| has(&run.rollback_to) || has(&run.start) || run.plan.iter().any(|step| has(&step.split.weights));
+    if run.as_ref().is_some_and(needs) {
         return Some(format!("the run of FleetRollout {of} still needs {member}; wait for its end"));
     }
     let carries =
-        status.primary.as_ref().is_some_and(has) || status.desired.is_some_and(|desired| has(&desired.weights));
+        status.primary.as_ref().is_some_and(has) || status.desired.is_some_and(|desired| has(&desired.split.weights));
     carries.then(|| format!("{member} carries traffic of FleetRollout {of}; move it to other members first"))
 }
 

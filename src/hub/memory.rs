@@ -81,5 +81,5 @@ fn broken_rule(rollout: &FleetRollout) -> Option<Problem> {
 }
 
 fn run(status: &FleetRolloutStatus) -> u64 {
-    status.run.as_ref().map_or(0, |run| run.number)
+    status.last_run()
 }

@@ -18,16 +18,15 @@ use super::{
     templates,
 };
 use crate::{
-    api::{FleetRollout, Mode, Reason, Route},
+    api::{FleetRollout, Mode, Reason, Route, status::PlannedStep},
     backend,
     object::Target,
     rollout::{
         self, Observation, RouteKey,
         input::{BackendSeen, Problem, Request, RouteSeen, SourceSeen},
-        plan::plan,
-        ramp::ramp,
+        plan::{Ends, plan_run},
     },
-    route::{self, Wanted},
+    route,
 };
 
 /// Objects in the order that routes and backends name them.
@@ -116,15 +115,13 @@ fn refused(rollout: &FleetRollout, subject: &Subject, memory: &mut Memory) -> Op
 /// A step from where the routes stand now that one of them cannot hold.
 fn beyond(rollout: &FleetRollout, subject: &Subject) -> Option<Problem> {
     let (spec, status) = (&rollout.spec, &subject.status);
-    let start = status.desired.as_ref().map(|desired| &desired.weights).or(status.primary.as_ref())?;
-    let steps = match spec.mode() {
-        Mode::Member => plan(start, &rollout::declared(spec), &spec.strategy, spec.weight_total),
-        Mode::Service => ramp(spec),
-    };
-    let steps = steps.ok()?;
+    let start = status.desired.as_ref().map(|desired| &desired.split.weights).or(status.primary.as_ref())?;
+    let rollback_to = status.run.as_ref().map_or(start, |run| &run.rollback_to);
+    let ends = Ends { start, rollback_to, target: &rollout::declared(spec) };
+    let steps = plan_run(spec, ends, "").ok()?;
     subject.declared.iter().flat_map(|placed| placed.spec.routes.iter().map(move |route| (placed, route))).find_map(
         |(placed, route)| {
-            let refusal = |step| route::capability(route).refusal(Wanted::of(step));
+            let refusal = |step: &PlannedStep| route::capability(route).refusal(&step.split);
             let (found, remedy) = steps.iter().find_map(refusal)?;
             let key = route::key(&placed.spec, route);
             Some(Problem::new(Reason::CannotCarryWeights, format!("{key}: {found}: {remedy}")))

@@ -60,7 +60,7 @@ impl Probes {
         analysis: &Analysis,
         wake: &Arc<Notify>,
     ) -> Option<Instant> {
-        if subject.status.run.as_ref().is_none_or(|run| run.outcome.is_some()) {
+        if subject.status.run.is_none() {
             *self = Self::default();
             return None;
         }

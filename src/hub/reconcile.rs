@@ -20,6 +20,7 @@ use crate::{
     api::{FINALIZER, FleetRollout, FleetRolloutStatus},
     clock,
     metric::resolve::Resolved,
+    object::field_manager,
     rollout::{self, Action, Decision, Input},
 };
 
@@ -75,7 +76,7 @@ pub(super) async fn pass(
 
 /// The run that is live: what is looked at and probed depends on it.
 fn live_run(status: &FleetRolloutStatus) -> Option<u64> {
-    status.run.as_ref().filter(|run| run.outcome.is_none()).map(|run| run.number)
+    status.run.as_ref().map(|run| run.number)
 }
 
 /// Asks the core, and sends for the measurements that it wants.
@@ -96,6 +97,7 @@ fn decide(
         leader: &hub.leader,
         uid: &subject.uid,
         generation: metadata.generation.unwrap_or_default(),
+        declared_by: field_manager::declarer(metadata),
         deleting: metadata.deletion_timestamp.is_some(),
         finalizer: metadata.finalizers.iter().flatten().any(|name| name == FINALIZER),
         spec: &rollout.spec,

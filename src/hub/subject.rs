@@ -15,8 +15,8 @@ use crate::{
     api::{FleetRollout, FleetRolloutSpec, FleetRolloutStatus, Mode, Reason, ServiceCopy, ServiceSpec},
     backend,
     member::{Member, Registry},
-    object::{Context, Reach},
     metric::{Behind, Clusters},
+    object::{Context, Reach},
     rollout::{
         self,
         input::{MemberSeen, Problem},
@@ -60,9 +60,9 @@ impl Subject {
         let status = rollout.status.clone().unwrap_or_default();
         let spec = &rollout.spec;
         let names = members(spec, &status, rollout.metadata.deletion_timestamp.is_some());
-        let placed = names.iter().chain(left_behind(&status));
+        let placed = names.iter().map(String::as_str).chain(left_behind(&status));
         let known: BTreeMap<&str, Arc<Member>> =
-            placed.filter_map(|name| Some((name.as_str(), registry.member(name)?))).collect();
+            placed.filter_map(|name| Some((name, registry.member(name)?))).collect();
         let place = |services: &[ServiceSpec], total| -> Vec<Placed> {
             let placed = |service| match spec.mode() {
                 Mode::Member => Placed::new(service, total, &namespace, &known),
@@ -70,8 +70,7 @@ impl Subject {
             };
             services.iter().map(placed).collect()
         };
-        let live = status.run.as_ref().filter(|run| run.outcome.is_none());
-        let total = live.map_or(spec.weight_total, |run| run.pinned.weight_total);
+        let total = status.run.as_ref().map_or(spec.weight_total, |run| run.pinned.weight_total);
         let services = place(rollout::services(spec, &status), total);
         let declared = place(&spec.services, spec.weight_total);
         let seen = |name: &String| seen(name, &namespace, known.get(name.as_str()).map(AsRef::as_ref), &spec.services);
@@ -149,20 +148,18 @@ impl Placed {
 
 /// The members that are declared, and those that the live run, or the way out of a deleted rollout, still needs.
 fn members(spec: &FleetRolloutSpec, status: &FleetRolloutStatus, deleting: bool) -> BTreeSet<String> {
-    let declared = spec.members.iter().map(|member| &member.name);
-    let run = status.run.as_ref().filter(|run| run.outcome.is_none());
-    let running = run
-        .into_iter()
-        .flat_map(|run| run.rollback_to.keys().chain(run.plan.iter().flat_map(|step| step.weights.keys())));
-    let leaving = status.primary.iter().filter(|_| deleting).flat_map(|primary| primary.keys());
-    declared.chain(running).chain(leaving).cloned().collect()
+    let declared = spec.members.iter().map(|member| member.name.as_str());
+    let planned = status.run.iter().flat_map(|run| &run.plan).flat_map(|step| step.split.weights.members());
+    let running = status.run.iter().flat_map(|run| run.rollback_to.members()).chain(planned);
+    let leaving = status.primary.iter().filter(|_| deleting).flat_map(|primary| primary.members());
+    declared.chain(running).chain(leaving).map(str::to_owned).collect()
 }
 
 /// The members of the write before, on every route that has not confirmed the last one: it may still send requests to one
 /// that is named nowhere any more, and only who knows its objects can remove them.
-fn left_behind(status: &FleetRolloutStatus) -> impl Iterator<Item = &String> {
+fn left_behind(status: &FleetRolloutStatus) -> impl Iterator<Item = &str> {
     let last = status.desired.as_ref().map(|desired| desired.sequence);
-    status.routes.iter().filter(move |route| Some(route.sequence) != last).flat_map(|route| route.applied.keys())
+    status.routes.iter().filter(move |route| Some(route.sequence) != last).flat_map(|route| route.applied.members())
 }
 
 fn seen(name: &str, namespace: &str, member: Option<&Member>, services: &[ServiceSpec]) -> MemberSeen {
@@ -229,11 +226,11 @@ mod tests {
         let of = |confirmed: u64| {
             let weights = json!({"eu-1": 100});
             let status = json!({
-                "desired": {"weights": weights, "sequence": 7, "at": "2026-01-01T00:00:00Z"},
+                "desired": {"split": {"weights": weights}, "sequence": 7, "at": "2026-01-01T00:00:00Z"},
                 "routes": [{"service": "shop", "route": "Ingress/public-*", "applied": {"eu-1": 100, "eu-3": 0},
                             "sequence": confirmed, "at": "2026-01-01T00:00:00Z"}]});
             let status: FleetRolloutStatus = serde_json::from_value(status).unwrap();
-            left_behind(&status).cloned().collect::<Vec<_>>()
+            left_behind(&status).map(str::to_owned).collect::<Vec<_>>()
         };
         assert_eq!(of(6), ["eu-1", "eu-3"]);
         assert_eq!(of(7), [""; 0]);

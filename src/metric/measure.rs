@@ -16,7 +16,7 @@ use super::{
 use crate::{
     api::{Metric, analysis::MetricKind},
     member::Registry,
-    rollout::input::{Sample, Sampled, Wanted, WantedMetric},
+    rollout::input::{MeasurementRequest, MetricWindow, Sample, Sampled},
 };
 
 /// The time that a whole round may take; who has not answered by then is missing this time.
@@ -42,7 +42,7 @@ type Answers = BTreeMap<(String, String), Result<Answer, Missing>>;
 /// Measures what is wanted, at all members at once, within five seconds. What could not be measured is a
 /// [`Sample::Missing`], so there is one sample for each metric, service and member.
 pub async fn measure(
-    wanted: &Wanted,
+    wanted: &MeasurementRequest,
     analysis: &Resolved,
     namespace: &str,
     clusters: &Clusters,
@@ -57,7 +57,7 @@ pub async fn measure(
 }
 
 async fn round(
-    wanted: &Wanted,
+    wanted: &MeasurementRequest,
     analysis: &Resolved,
     namespace: &str,
     clusters: &Clusters,
@@ -82,7 +82,7 @@ fn distinct(asks: &[Ask<'_>]) -> BTreeSet<(String, String)> {
 async fn ask_one(
     source: Option<&Result<Prometheus, String>>,
     query: &str,
-    wanted: &Wanted,
+    wanted: &MeasurementRequest,
     until: Instant,
 ) -> Result<Answer, Missing> {
     match source {
@@ -97,14 +97,19 @@ async fn ask_one(
 /// One metric of one service at one member, and the queries that it takes.
 struct Ask<'a> {
     metric: &'a Metric,
-    window: &'a WantedMetric,
+    window: &'a MetricWindow,
     service: &'a str,
     member: &'a str,
     cluster: String,
     queries: Result<Vec<String>, Missing>,
 }
 
-fn asks<'a>(wanted: &'a Wanted, resolved: &'a Resolved, namespace: &str, clusters: &'a Clusters) -> Vec<Ask<'a>> {
+fn asks<'a>(
+    wanted: &'a MeasurementRequest,
+    resolved: &'a Resolved,
+    namespace: &str,
+    clusters: &'a Clusters,
+) -> Vec<Ask<'a>> {
     let mut asks = Vec::new();
     let nothing = Behind::default();
     for window in &wanted.windows {
@@ -137,7 +142,7 @@ fn queries(metric: &Metric, variables: &Variables<'_>) -> Result<Vec<String>, Mi
 }
 
 impl Ask<'_> {
-    fn sampled(self, wanted: &Wanted, answers: &Answers) -> Sampled {
+    fn sampled(self, wanted: &MeasurementRequest, answers: &Answers) -> Sampled {
         let sample = self.sample(wanted, answers).unwrap_or_else(|missing| Sample::Missing(missing.to_string()));
         Sampled {
             service: self.service.to_owned(),
@@ -148,7 +153,7 @@ impl Ask<'_> {
         }
     }
 
-    fn sample(&self, wanted: &Wanted, answers: &Answers) -> Result<Sample, Missing> {
+    fn sample(&self, wanted: &MeasurementRequest, answers: &Answers) -> Result<Sample, Missing> {
         let at = wanted.evaluate_at;
         let queries = self.queries.as_ref().map_err(Clone::clone)?;
         let answer = |place: usize| {
@@ -233,14 +238,14 @@ mod tests {
         resolve(&analysis.unwrap(), &|_| None)
     }
 
-    fn wanted(metrics: &[&str], members: &[&str]) -> Wanted {
+    fn wanted(metrics: &[&str], members: &[&str]) -> MeasurementRequest {
         let at: Timestamp = "2026-11-21T12:00:00.25Z".parse().unwrap();
-        let window = |name: &&str| WantedMetric {
+        let window = |name: &&str| MetricWindow {
             metric: (*name).to_owned(),
             window: api::Duration::from_secs(60),
             whole: true,
         };
-        Wanted {
+        MeasurementRequest {
             at,
             sequence: 1,
             evaluate_at: at,

@@ -1,6 +1,6 @@
 //! Who writes an object, from its managed fields.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
 use kube::ResourceExt;
 use kube::core::DynamicObject;
 
@@ -14,6 +14,13 @@ const MAX_NAME: usize = 128;
 pub fn last(objects: &[&DynamicObject]) -> Option<String> {
     let foreign = objects.iter().flat_map(|object| object.managed_fields()).filter(|entry| is_foreign(entry));
     foreign.max_by_key(|entry| entry.time.as_ref().map(|time| time.0)).and_then(name)
+}
+
+/// Field manager of the last change of what an object declares, if that was not the hub.
+#[must_use]
+pub fn declarer(metadata: &ObjectMeta) -> Option<&str> {
+    let foreign = metadata.managed_fields.iter().flatten().filter(|entry| is_foreign(entry));
+    foreign.max_by_key(|entry| entry.time.as_ref().map(|time| time.0))?.manager.as_deref()
 }
 
 /// Another manager that owns the field at `path` (keys of `fieldsV1`) by server-side apply. What was made by a plain

@@ -95,7 +95,11 @@ fn note_analysis(draft: &mut Draft<'_>) {
     let Some(run) = draft.run_mut() else { return };
     let changed = run.analysis.replace(now.clone()).is_some_and(|before| before != now);
     if changed {
-        draft.announce(false, Reason::AnalysisChanged, "the analysis was changed; checks go by the new one from now on");
+        draft.announce(
+            false,
+            Reason::AnalysisChanged,
+            "the analysis was changed; checks go by the new one from now on",
+        );
     }
 }
 

@@ -98,7 +98,7 @@ impl<'a> Draft<'a> {
     }
 
     /// What was proven at the present weights counts no more.
-    pub(super) const fn forget_evidence(&mut self) {
+    pub(super) fn forget_evidence(&mut self) {
         if let Some(run) = self.run_mut()
             && let Some(bake) = run.state.bake_mut()
         {

@@ -136,8 +136,9 @@ fn obey(draft: &mut Draft<'_>, edit: &Edit<'_>) -> Edited {
         "{editor} set {} to {}; cutover resume writes the step's weights again",
         edit.key, edit.live.split.weights
     );
-    let obeyed = |run: &mut &mut crate::api::status::Run| !run.pause.as_ref().is_some_and(Stop::is_by_foreign_edit);
-    if let Some(run) = draft.run_mut().filter(obeyed) {
+    if let Some(run) = draft.run_mut()
+        && !run.pause.as_ref().is_some_and(Stop::is_by_foreign_edit)
+    {
         run.pause = Some(Stop { reason: Reason::PausedByForeignEdit, message: message.clone(), at });
         draft.announce(true, Reason::PausedByForeignEdit, message);
     }

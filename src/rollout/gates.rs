@@ -26,9 +26,11 @@ pub(super) fn unconfirmed(draft: &Draft<'_>) -> Option<Standing> {
         return Some(Standing::new(Phase::Paused, pause.reason, pause.message.clone()));
     }
     // A projection that is still to be desired is a write under way as well.
-    let moving = draft.status.desired.as_ref().is_some_and(|desired| {
-        draft.projected().is_some_and(|projected| !projected.same_as(&desired.split))
-    });
+    let moving = draft
+        .status
+        .desired
+        .as_ref()
+        .is_some_and(|desired| draft.projected().is_some_and(|projected| !projected.same_as(&desired.split)));
     if !moving && draft.confirmed_everywhere() {
         return None;
     }

@@ -166,7 +166,7 @@ fn resume(draft: &mut Draft<'_>) -> Outcome {
     let Some(run) = draft.run_mut() else { return Err("no run is going on".to_owned()) };
     let Some(pause) = run.pause.take() else { return Err("the run is not paused".to_owned()) };
     if pause.is_by_foreign_edit() {
-            draft.renew_desired();
+        draft.renew_desired();
         return Ok("the step's weights are written again, with a fresh bake".to_owned());
     }
     Ok("the run goes on".to_owned())

@@ -2,18 +2,8 @@
 //!
 //! Only a step that raises a canary waits. What only lowers canaries, and what is proven where it stands, goes on.
 
-use super::{
-    dependencies,
-    draft::Draft,
-    input::Problem,
-    plan::bake,
-    standing::Standing,
-    windows,
-};
-use crate::api::{
-    Distribution, Duration, Reason, Strategy,
-    status::PlannedStep,
-};
+use super::{dependencies, draft::Draft, input::Problem, plan::bake, standing::Standing, windows};
+use crate::api::{Distribution, Duration, Reason, Strategy, status::PlannedStep};
 
 /// Whether a run may begin: its first step that raises a canary could be taken now.
 pub(super) fn allows(

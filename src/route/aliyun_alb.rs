@@ -8,7 +8,7 @@ use kube::core::DynamicObject;
 
 use super::RouteError;
 use super::canary_ingress::CanaryKind;
-use super::capability::{Applied, Capability, Keeping, Leads, Mirroring, Shape, Split, Verified};
+use super::capability::{Applied, Capability, Keeping, Leads, Mirroring, Shape, Verified, Weighting};
 use super::order;
 use super::refusal::{alike, refuse};
 use crate::api::service::StableIngress;
@@ -24,7 +24,7 @@ const PARTS: u32 = 100;
 pub(super) const CAPABILITY: Capability = Capability {
     route: "aliyunALB",
     object: "Ingress of Alibaba Cloud's ALB and its canary Ingress",
-    split: Split::Weights { members: Some(2), parts: Some(PARTS) },
+    weighting: Weighting::Weights { members: Some(2), parts: Some(PARTS) },
     external_name: Leads::No {
         why: "an ALB sends to the endpoints of a Service, and an ExternalName Service has none",
         remedy: "use backend kind EndpointSlice or clusterIP",

@@ -11,13 +11,12 @@ use serde_json::{Value, json};
 
 use super::RouteError;
 use super::capability::{Capability, Extent, Matching, Values};
-use super::desired::Wanted;
 use super::ingress::{self, has_own, is_of_service, lead, paths, paths_mut, service_of, taken_over};
 use super::json::items;
 use super::provider::{Objects, Provider};
 use super::weights::{self, Raw};
 use crate::api::matches::{FieldMatch, Value as Chosen};
-use crate::api::{Distribution, Matched, PRIMARY, Steering};
+use crate::api::{Distribution, Matched, PRIMARY, Split, Steering};
 use crate::backend;
 use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
@@ -120,13 +119,13 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
-        wanted: Wanted<'_>,
+        wanted: &Split,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
         let objects = &*taken_over(context, objects);
         let Some(live) = at(objects, STABLE) else { return Ok(objects.to_vec()) };
         let stable_member = member(context, live)?;
         let canary_member = at(objects, CANARY).map(|canary| member(context, canary)).transpose()?;
-        let parts = Parts::of(&wanted.receiving(), stable_member, canary_member);
+        let parts = Parts::of(&wanted.reached(), stable_member, canary_member);
         check_tried(live, &parts, wanted)?;
         let mut stable = live.clone();
         if parts.stable != stable_member {
@@ -136,7 +135,7 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
             Some((member, weight)) => {
                 let mut canary = self.canary(context, &stable, at(objects, CANARY), &member);
                 self.0.put_share(&mut canary, weight, context.total);
-                put_matches(&mut canary, K::PREFIX, wanted.steering.and_then(Steering::matched));
+                put_matches(&mut canary, K::PREFIX, wanted.steering.as_ref().and_then(Steering::matched));
                 self.0.place(context, &stable, &mut canary)?;
                 Some(canary)
             }
@@ -266,14 +265,14 @@ impl Parts {
 }
 
 /// Requests can be chosen for the canary alone.
-fn check_tried(stable: &DynamicObject, parts: &Parts, wanted: Wanted<'_>) -> Result<(), RouteError> {
+fn check_tried(stable: &DynamicObject, parts: &Parts, wanted: &Split) -> Result<(), RouteError> {
     let title = describe(stable);
     let canary = parts.canary.as_ref().map(|(member, _)| member.as_str());
-    match wanted.steering.and_then(|steering| steering.members().find(|member| Some(*member) != canary)) {
+    match wanted.steering.as_ref().and_then(|steering| steering.members().find(|member| Some(*member) != canary)) {
         Some(member) => Err(RouteError::CannotCarry(format!(
             "{title}: requests can be chosen for the canary Ingress only, and {member} stands in the stable one: leave matches out for it"
         ))),
-        None if wanted.receiving().len() > 2 => Err(RouteError::CannotCarry(format!(
+        None if wanted.reached().len() > 2 => Err(RouteError::CannotCarry(format!(
             "{title}: it and its canary lead to two members, and three would get requests: move fewer members at once"
         ))),
         None => Ok(()),

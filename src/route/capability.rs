@@ -1,9 +1,8 @@
 //! What each kind of route can do, as data. Whoever refuses a combination, and the page docs/routes.md, read it here.
 
-use super::desired::Wanted;
 use crate::api::matches::{FieldMatch, Value};
 use crate::api::steering::{ALL_REQUESTS, Mirrored};
-use crate::api::{Affinity, Backend, Distribution, RequestMatch, Steering};
+use crate::api::{Affinity, Backend, Distribution, RequestMatch, Split, Steering};
 
 /// What one kind of route can do.
 #[derive(Debug)]
@@ -13,7 +12,7 @@ pub struct Capability {
     /// The objects that hold the weights.
     pub object: &'static str,
     /// How traffic is divided.
-    pub split: Split,
+    pub weighting: Weighting,
     /// Members behind ExternalName Services.
     pub external_name: Leads,
     /// Members behind Services with addresses that exist already.
@@ -42,7 +41,7 @@ pub struct Capability {
 
 /// How traffic is divided among members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Split {
+pub enum Weighting {
     /// By weights.
     Weights {
         /// Members that may carry traffic at once, where that is bounded.
@@ -284,36 +283,36 @@ impl Capability {
 
     /// Why this kind cannot hold this: what is wrong, and what would help.
     #[must_use]
-    pub fn refusal<'w>(&self, wanted: impl Into<Wanted<'w>>) -> Option<(String, String)> {
-        let wanted = wanted.into();
-        let carrying = wanted.receiving().len();
-        let keeping = wanted.affinity.and_then(|affinity| self.keeps.refusal(self.route, affinity));
-        if let Some(refusal) = keeping.or_else(|| wanted.steering.and_then(|steering| self.refuses(steering))) {
+    pub fn refusal(&self, wanted: &Split) -> Option<(String, String)> {
+        let carrying = wanted.reached().len();
+        let keeping = wanted.affinity.as_ref().and_then(|affinity| self.keeps.refusal(self.route, affinity));
+        if let Some(refusal) = keeping.or_else(|| wanted.steering.as_ref().and_then(|steering| self.refuses(steering)))
+        {
             return Some(refusal);
         }
-        if wanted.affinity.is_some() && wanted.matched().is_some() {
+        if wanted.affinity.as_ref().is_some() && wanted.matched().is_some() {
             return Some((
                 "strategy.sessionAffinity keeps users where they were sent, and a step with matches sends them elsewhere".to_owned(),
                 "leave one of them out".to_owned(),
             ));
         }
-        match self.split {
-            Split::Switch if carrying > 1 => Some((
+        match self.weighting {
+            Weighting::Switch if carrying > 1 => Some((
                 format!("{carrying} members would carry traffic at once, but {} has no weights", self.route),
                 "give one member all the weight, and say strategy.steps: [{progress: 100%}]; or use a route with weights"
                     .to_owned(),
             )),
-            Split::Weights { members: Some(most), .. } if carrying > most => Some((
+            Weighting::Weights { members: Some(most), .. } if carrying > most => Some((
                 format!("{carrying} members would carry traffic at once"),
                 format!("{} takes {most}; move fewer members at once, or use contour or skipper", self.route),
             )),
-            Split::Weights { parts: Some(parts), .. } => uneven(wanted.weights, parts).map(|(member, weight, total)| {
+            Weighting::Weights { parts: Some(parts), .. } => uneven(&wanted.weights, parts).map(|(member, weight, total)| {
                 (
                     format!("{member} would have {weight} of {total}, which is no whole {parts}th of all traffic"),
                     format!("{} knows only {parts}ths: choose weights and steps that need no finer ones", self.route),
                 )
             }),
-            Split::Weights { parts: None, .. } | Split::Switch => None,
+            Weighting::Weights { parts: None, .. } | Weighting::Switch => None,
         }
     }
 
@@ -332,7 +331,7 @@ impl Capability {
 
 /// A weight that does not fit into so many equal parts.
 fn uneven(weights: &Distribution, parts: u32) -> Option<(&str, u32, u32)> {
-    let total: u32 = weights.values().sum();
+    let total = weights.total();
     let is_uneven = |weight: u32| !(u64::from(weight) * u64::from(parts)).is_multiple_of(u64::from(total.max(1)));
-    weights.iter().find(|(_, weight)| is_uneven(**weight)).map(|(member, weight)| (member.as_str(), *weight, total))
+    weights.iter().find(|(_, weight)| is_uneven(*weight)).map(|(member, weight)| (member, weight, total))
 }

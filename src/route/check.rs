@@ -2,10 +2,9 @@
 
 use kube::core::DynamicObject;
 
-use super::desired::Wanted;
+use super::RouteError;
 use super::provider::{Objects, Provider};
-use super::{RouteError, weights};
-use crate::api::Distribution;
+use crate::api::{Distribution, Split};
 use crate::object::Owner;
 use crate::object::{Context, describe, field_manager};
 
@@ -48,7 +47,7 @@ pub(super) fn applier(provider: &dyn Provider, object: &DynamicObject) -> Result
 }
 
 /// The kind can hold this at all.
-pub(super) fn able(provider: &dyn Provider, wanted: Wanted<'_>) -> Result<(), RouteError> {
+pub(super) fn able(provider: &dyn Provider, wanted: &Split) -> Result<(), RouteError> {
     match provider.capability().refusal(wanted) {
         Some((found, remedy)) => Err(RouteError::CannotCarry(format!("{found}: {remedy}"))),
         None => Ok(()),
@@ -60,15 +59,14 @@ pub(super) fn shown(
     context: &Context<'_>,
     provider: &dyn Provider,
     after: Objects<'_>,
-    asked: &Distribution,
+    desired: &Distribution,
 ) -> Result<(), RouteError> {
     let shown = provider.read(context, after)?;
-    if weights::nonzero(&shown) == weights::nonzero(asked) {
+    if shown.same_as(desired) {
         return Ok(());
     }
     let (kind, names) = (provider.resource().kind, provider.names(context).join(", "));
-    let (shown, asked) = (weights::words(&shown), weights::words(asked));
     Err(RouteError::CannotCarry(format!(
-        "{kind} {names} would show {shown} instead of {asked}: declare every member, and let the weights sum to weightTotal"
+        "{kind} {names} would show {shown} instead of {desired}: declare every member, and let the weights sum to weightTotal"
     )))
 }

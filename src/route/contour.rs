@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::accepted::{MAX_WORDS, condition};
 use super::capability::{
-    Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Split, Values, Verified,
+    Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Values, Verified, Weighting,
 };
 use super::json::{items, put};
 use super::listed::ListKind;
@@ -37,7 +37,7 @@ impl ListKind for ContourRoute {
     const CAPABILITY: &'static Capability = &Capability {
         route: "contour",
         object: "HTTPProxy of Contour",
-        split: Split::Weights { members: None, parts: None },
+        weighting: Weighting::Weights { members: None, parts: None },
         external_name: Leads::Yes,
         cluster_ip: Leads::Yes,
         endpoint_slice: Leads::Yes,

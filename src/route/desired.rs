@@ -7,46 +7,7 @@ use kube::ResourceExt;
 use kube::core::DynamicObject;
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::api::status::PlannedStep;
-use crate::api::{AFFINITY_ANNOTATION, Affinity, Distribution, Matched, Steering, STEERING_ANNOTATION};
-
-/// What a route shall show.
-#[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
-    /// The weights.
-    pub weights: &'a Distribution,
-    /// The requests that reach canaries beside them.
-    pub steering: Option<&'a Steering>,
-    /// Where users are kept; its weights are the weights.
-    pub affinity: Option<&'a Affinity>,
-}
-
-impl<'a> From<&'a Distribution> for Wanted<'a> {
-    fn from(weights: &'a Distribution) -> Self {
-        Self { weights, steering: None, affinity: None }
-    }
-}
-
-impl<'a> Wanted<'a> {
-    /// What a route shall show at a step, wherever users are kept.
-    #[must_use]
-    pub fn of(step: &'a PlannedStep) -> Self {
-        Self { steering: step.steering.as_ref(), ..Self::from(&step.weights) }
-    }
-
-    /// The requests that are chosen, where some are.
-    pub(super) fn matched(&self) -> Option<&'a Matched> {
-        self.steering.and_then(Steering::matched)
-    }
-
-    /// Every member to which requests go, with its weight.
-    pub(super) fn receiving(&self) -> Distribution {
-        let tried = self.steering.into_iter().flat_map(Steering::members);
-        let mut receiving: Distribution = tried.map(|member| (member.to_owned(), 0)).collect();
-        receiving.extend(super::weights::nonzero(self.weights));
-        receiving
-    }
-}
+use crate::api::{AFFINITY_ANNOTATION, Affinity, STEERING_ANNOTATION, Steering};
 
 /// What is kept on objects, in an annotation of its own.
 pub(super) trait Kept: Clone + Serialize + DeserializeOwned {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::accepted::{condition, together};
 use super::capability::{
-    Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Split, Values, Verified,
+    Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Values, Verified, Weighting,
 };
 use super::json::{items, put};
 use super::listed::ListKind;
@@ -42,7 +42,7 @@ impl ListKind for GatewayApiRoute {
     const CAPABILITY: &'static Capability = &Capability {
         route: "gatewayAPI",
         object: "HTTPRoute of Gateway API",
-        split: Split::Weights { members: Some(Self::LISTS.max), parts: None },
+        weighting: Weighting::Weights { members: Some(Self::LISTS.max), parts: None },
         external_name: Leads::Yes,
         cluster_ip: Leads::Yes,
         endpoint_slice: Leads::Yes,

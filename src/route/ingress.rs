@@ -104,8 +104,8 @@ pub(super) fn lead(path: &mut Value, context: &Context<'_>, member: &str) {
 }
 
 /// Copies of a path that lead to these members.
-pub(super) fn leading(context: &Context<'_>, path: &Value, members: &[&String]) -> Vec<Value> {
-    let lead = |member: &&String| {
+pub(super) fn leading(context: &Context<'_>, path: &Value, members: &[&str]) -> Vec<Value> {
+    let lead = |member: &&str| {
         let mut path = path.clone();
         lead(&mut path, context, member);
         path
@@ -114,7 +114,7 @@ pub(super) fn leading(context: &Context<'_>, path: &Value, members: &[&String]) 
 }
 
 /// A new Ingress whose only path leads to these members.
-pub(super) fn draft(name: &str, context: &Context<'_>, hosts: &[String], members: &[&String]) -> DynamicObject {
+pub(super) fn draft(name: &str, context: &Context<'_>, hosts: &[String], members: &[&str]) -> DynamicObject {
     let paths = leading(context, &json!({"path": "/", "pathType": "Prefix"}), members);
     let rules: Vec<Value> = hosts.iter().map(|host| json!({"host": host, "http": {"paths": paths}})).collect();
     DynamicObject::new(name, &ingress()).within(context.namespace).data(json!({"spec": {"rules": rules}}))

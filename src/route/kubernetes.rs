@@ -7,14 +7,13 @@ use k8s_openapi::api::core::v1::Service;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::capability::{Applied, Capability, Keeping, Leads, Matching, Mirroring, Shape, Split, Verified};
-use super::desired::Wanted;
+use super::RouteError;
+use super::capability::{Applied, Capability, Keeping, Leads, Matching, Mirroring, Shape, Verified, Weighting};
 use super::json::put;
 use super::provider::{Objects, Provider, only};
 use super::refusal::{no_host, no_tls, refuse};
-use super::{RouteError, weights};
-use crate::api::Distribution;
 use crate::api::service::KubernetesRoute;
+use crate::api::{Distribution, Split};
 use crate::object::Reach;
 use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
@@ -29,7 +28,7 @@ const ADDRESSES: Leads = Leads::No {
 pub(super) const CAPABILITY: Capability = Capability {
     route: "kubernetes",
     object: "Service of type ExternalName",
-    split: Split::Switch,
+    weighting: Weighting::Switch,
     external_name: Leads::Yes,
     cluster_ip: ADDRESSES,
     endpoint_slice: ADDRESSES,
@@ -101,11 +100,9 @@ impl Provider for SwitchedService<'_> {
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
-        wanted: Wanted<'_>,
+        wanted: &Split,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
-        let weights = wanted.weights;
-        let carrying = weights::nonzero(weights);
-        let reach = carrying.keys().next().and_then(|member| context.endpoints.get(member));
+        let reach = wanted.weights.carrying().next().and_then(|(member, _)| context.endpoints.get(member));
         let mut service = only(objects).cloned().or_else(|| self.0.create.is_some().then(|| self.draft(context)));
         if let (Some(reach), Some(spec)) = (reach, service.as_mut().and_then(|service| service.data.get_mut("spec"))) {
             put(spec, "externalName", reach.host.as_str());

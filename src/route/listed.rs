@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::RouteError;
 use super::capability::Capability;
-use super::desired::{Kept, Wanted};
+use super::desired::Kept;
 use super::lists::Lists;
 use super::provider::{Objects, Provider, only};
-use crate::api::{Affinity, Distribution, PRIMARY, Steering};
+use crate::api::{Affinity, Distribution, PRIMARY, Split, Steering};
 use crate::object::Context;
 use crate::rollout::input::{Accepted, Problem};
 
@@ -111,7 +111,7 @@ impl<K: ListKind> Provider for Listed<'_, K> {
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
-        wanted: Wanted<'_>,
+        wanted: &Split,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
         let new = |spec| {
             DynamicObject::new(&context.service.name, &self.resource())
@@ -121,8 +121,8 @@ impl<K: ListKind> Provider for Listed<'_, K> {
         let live = only(objects).map(|object| self.plain(context, object));
         let mut object = live.or_else(|| self.0.draft().map(new));
         if let Some(object) = &mut object {
-            K::LISTS.set(context, object, self.0.rules(), wanted.weights)?;
-            self.apply_steering(context, object, wanted.steering, wanted.affinity)?;
+            K::LISTS.set(context, object, self.0.rules(), &wanted.weights)?;
+            self.apply_steering(context, object, wanted.steering.as_ref(), wanted.affinity.as_ref())?;
         }
         Ok(vec![object])
     }

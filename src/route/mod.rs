@@ -49,7 +49,6 @@ use crate::object::{Context, Target};
 use crate::rollout::RouteKey;
 use crate::rollout::input::Problem;
 
-pub use desired::Wanted;
 pub use error::RouteError;
 pub use read::{names, read};
 pub use release::release;

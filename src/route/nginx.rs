@@ -8,7 +8,7 @@ use kube::core::DynamicObject;
 
 use super::RouteError;
 use super::canary_ingress::CanaryKind;
-use super::capability::{Applied, Capability, Keeping, Leads, Mirroring, Shape, Split, Verified};
+use super::capability::{Applied, Capability, Keeping, Leads, Mirroring, Shape, Verified, Weighting};
 use super::refusal::{alike, refuse};
 use crate::api::service::StableIngress;
 use crate::object::{Context, describe};
@@ -23,7 +23,7 @@ const DEFAULT_TOTAL: u32 = 100;
 pub(super) const CAPABILITY: Capability = Capability {
     route: "nginx",
     object: "Ingress of ingress-nginx and its canary Ingress",
-    split: Split::Weights { members: Some(2), parts: None },
+    weighting: Weighting::Weights { members: Some(2), parts: None },
     external_name: Leads::Yes,
     cluster_ip: Leads::Yes,
     endpoint_slice: Leads::Yes,

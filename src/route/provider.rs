@@ -5,8 +5,7 @@ use serde_json::Value;
 
 use super::RouteError;
 use super::capability::Capability;
-use super::desired::Wanted;
-use crate::api::{Affinity, Distribution, Steering};
+use crate::api::{Affinity, Distribution, Split, Steering};
 use crate::object::Context;
 use crate::rollout::input::{Accepted, Problem};
 
@@ -49,7 +48,7 @@ pub(super) trait Provider {
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
-        wanted: Wanted<'_>,
+        wanted: &Split,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError>;
 
     /// The objects send these requests where they shall go.

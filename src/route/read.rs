@@ -7,7 +7,7 @@ use super::check;
 use super::desired::Kept;
 use super::provider::{Objects, Provider};
 use super::{RouteError, accepted, mark, provider};
-use crate::api::{Affinity, Route, Steering};
+use crate::api::{Affinity, Route, Split, Steering};
 use crate::object::{Context, field_manager};
 use crate::rollout::input::{Accepted, LiveRoute, Mark, RouteSeen};
 
@@ -59,7 +59,7 @@ fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) ->
     let affinity = present.iter().find_map(|object| Affinity::kept(object, context.uid));
     let affinity = affinity.filter(|affinity| provider.keeps(context, objects, affinity));
     let editor = field_manager::last(&present);
-    let live = LiveRoute { weights, uneven, steering, affinity, mark, accepted, editor, failed: None };
+    let live = LiveRoute { split: Split { weights, steering, affinity }, uneven, mark, accepted, editor, failed: None };
     Ok(RouteSeen::Live(Box::new(live)))
 }
 

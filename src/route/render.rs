@@ -3,32 +3,32 @@
 use kube::core::DynamicObject;
 
 use super::check;
-use super::desired::{Kept, Wanted};
+use super::desired::Kept;
 use super::provider::{Objects, Provider};
 use super::{RouteError, accepted, mark, original, provider, targets};
-use crate::api::{Affinity, Route, Steering};
+use crate::api::{Affinity, Route, Split, Steering};
 use crate::object::{Context, Write, owner};
 use crate::rollout::input::{Accepted, Mark};
 
 /// The writes that bring the route to these weights and leave the mark, in an order that never uncovers traffic.
 /// Nothing where it is so already.
-pub fn render<'w>(
+pub fn render(
     context: &Context<'_>,
     route: &Route,
     objects: &[Option<DynamicObject>],
-    wanted: impl Into<Wanted<'w>>,
+    wanted: &Split,
     mark: &Mark,
 ) -> Result<Vec<Write>, RouteError> {
-    let (provider, wanted) = (provider(route), wanted.into());
+    let provider = provider(route);
     check::present(context, provider.as_ref(), objects)?;
     check::able(provider.as_ref(), wanted)?;
     let mut after = provider.set(context, objects, wanted)?;
     for object in after.iter_mut().flatten() {
-        Steering::keep(object, context.uid, wanted.steering);
-        Affinity::keep(object, context.uid, wanted.affinity);
+        Steering::keep(object, context.uid, wanted.steering.as_ref());
+        Affinity::keep(object, context.uid, wanted.affinity.as_ref());
     }
     sign(context, provider.as_ref(), objects, &mut after, mark)?;
-    check::shown(context, provider.as_ref(), &after, wanted.weights)?;
+    check::shown(context, provider.as_ref(), &after, &wanted.weights)?;
     Ok(writes(context, route, objects, after))
 }
 
@@ -45,14 +45,14 @@ pub enum Entry {
 
 /// A data plane may learn of a route's new backend later than of the route, and refuse requests until then. So a
 /// backend is named at weight 0 first, and that must be accepted, where the kind can name one without weight.
-pub fn entry<'w>(
+pub fn entry(
     context: &Context<'_>,
     route: &Route,
     objects: &[Option<DynamicObject>],
-    wanted: impl Into<Wanted<'w>>,
+    wanted: &Split,
     mark: &Mark,
 ) -> Result<Entry, RouteError> {
-    let (provider, wanted) = (provider(route), wanted.into());
+    let provider = provider(route);
     if objects.iter().all(Option::is_none) {
         return Ok(Entry::Done);
     }
@@ -61,8 +61,8 @@ pub fn entry<'w>(
         shown => shown?,
     };
     let named_member = provider.named_member(context, objects);
-    let has = |member: &String| shown.get(member).is_some_and(|weight| *weight > 0) && named_member != Some(member);
-    let entering: Vec<String> = wanted.receiving().into_keys().filter(|member| !has(member)).collect();
+    let has = |member: &str| shown.weight(member) > 0 && named_member != Some(member);
+    let entering: Vec<String> = wanted.reached().members().filter(|member| !has(member)).map(str::to_owned).collect();
     let mut after = provider.name(context, objects, &entering)?;
     if after != objects {
         // The weights are those of before, so the mark is as well.

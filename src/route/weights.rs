@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::RouteError;
+use crate::api::distribution::greatest_common_divisor;
 use crate::api::{Distribution, PRIMARY};
 use crate::backend;
 use crate::object::Context;
-use crate::rollout::distribution::apportion;
 
 /// Larger raw weights than any data plane takes are refused, so that no sum overflows.
 const MAX_RAW: u64 = 1_000_000;
@@ -24,24 +24,12 @@ pub fn agreed(object: &str, rules: impl IntoIterator<Item = Distribution>) -> Re
     let mut rules = rules.into_iter();
     let first =
         rules.next().ok_or_else(|| RouteError::Unreadable(format!("{object}: no rule to read weights from")))?;
-    match rules.find(|other| nonzero(other) != nonzero(&first)) {
+    match rules.find(|other| !other.same_as(&first)) {
         Some(other) => Err(RouteError::Differs(format!(
-            "{object}: its rules show {} and {}: bring them to one distribution, or give each its own rollout",
-            words(&first),
-            words(&other)
+            "{object}: its rules show {first} and {other}: bring them to one distribution, or give each its own rollout"
         ))),
         None => Ok(first),
     }
-}
-
-/// Weights without the zeros: leaving a member out and giving it nothing are the same.
-pub fn nonzero(weights: &Distribution) -> Distribution {
-    weights.iter().filter(|(_, weight)| **weight > 0).map(|(member, weight)| (member.clone(), *weight)).collect()
-}
-
-/// The weights as a person reads them.
-pub fn words(weights: &Distribution) -> String {
-    weights.iter().map(|(member, weight)| format!("{member} {weight}")).collect::<Vec<_>>().join(" / ")
 }
 
 fn members(context: &Context<'_>, object: &str, raw: &[Raw]) -> Result<BTreeMap<String, u64>, RouteError> {
@@ -87,12 +75,12 @@ fn scale(object: &str, raw: &BTreeMap<String, u64>, total: u32) -> Result<Distri
         let remedy = "all weights are 0: give its backends the weights that hold today";
         return Err(RouteError::Unreadable(format!("{object}: {remedy}")));
     }
-    let units = sum / raw.values().fold(sum, |divisor, weight| gcd(divisor, *weight));
+    let units = sum / raw.values().fold(sum, |divisor, weight| greatest_common_divisor(divisor, *weight));
     if !u64::from(total).is_multiple_of(units) {
         let remedy = remedy(units);
         let message = format!("{object}: its weights do not fit into weightTotal: {total} without rounding: {remedy}");
         let whole = raw.iter().filter_map(|(member, weight)| Some((member.clone(), u32::try_from(*weight).ok()?)));
-        return Err(RouteError::Uneven { message, nearly: apportion(total, &whole.collect()) });
+        return Err(RouteError::Uneven { message, nearly: whole.collect::<Distribution>().apportion(total) });
     }
     let scaled = raw
         .iter()
@@ -107,8 +95,4 @@ fn remedy(units: u64) -> String {
     } else {
         "bring them to a sum of 100, 1000 or 10000".to_owned()
     }
-}
-
-const fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }

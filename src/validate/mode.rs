@@ -3,7 +3,7 @@
 use super::problem::{Problem, quoted};
 use crate::{
     api::{Backend, CANARY, FleetRolloutSpec, Mode, Route, ServiceSpec, strategy::Ramp},
-    rollout::ramp::ramp,
+    rollout::plan::{Ends, plan_run},
 };
 
 /// Longest name of a Service that has a copy named `<service>-primary`.
@@ -38,7 +38,7 @@ fn service_mode(spec: &FleetRolloutSpec) -> Vec<Problem> {
     problems.extend(spec.services.iter().enumerate().flat_map(|(place, service)| of_service(place, service)));
     problems.extend(spec.strategy.ramp.iter().flat_map(shape));
     if problems.is_empty()
-        && let Err(problem) = ramp(spec)
+        && let Err(problem) = plan_run(spec, Ends::of_services(), "")
     {
         let field = if spec.strategy.ramp.is_some() { "spec.strategy.ramp" } else { "spec.strategy.steps" };
         problems.push(Problem::error(

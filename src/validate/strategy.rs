@@ -3,17 +3,18 @@
 use std::collections::BTreeSet;
 
 use super::{
-    declared_start,
     problem::{Problem, quoted},
     suggestion::did_you_mean,
-    target,
 };
 use crate::{
     api::{
         Duration, FleetRolloutSpec, Mode, Progress, Strategy,
         strategy::{Stage, Step},
     },
-    rollout::plan::{PlanProblem, plan, too_small},
+    rollout::{
+        declared, initial,
+        plan::{Ends, PlanProblem, plan_run, too_small},
+    },
 };
 
 /// Steps rise, and the last one is all of the way.
@@ -141,7 +142,8 @@ fn named(stages: &[Stage]) -> impl Iterator<Item = (String, &str)> {
 
 /// What stands against a plan from the declared start. Sums and repeated names have rules of their own.
 fn planned(spec: &FleetRolloutSpec) -> Option<Problem> {
-    match plan(&declared_start(spec)?, &target(spec), &spec.strategy, spec.weight_total).err()? {
+    let start = initial(spec)?;
+    match plan_run(spec, Ends { start: &start, rollback_to: &start, target: &declared(spec) }, "").err()? {
         PlanProblem::Sum { .. } | PlanProblem::InTwoStages { .. } => None,
         PlanProblem::MissingFromStages { member } => Some(Problem::error(
             "spec.strategy.stages",

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use cutover::route::{
     capabilities,
     capability::{
-        Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Regexes, Shape, Split, Values, Verified,
+        Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Regexes, Shape, Values, Verified, Weighting,
     },
 };
 
@@ -82,11 +82,11 @@ fn row(route: &Capability) -> [String; 14] {
     let yes = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
     let leads = |leads: Leads| yes(leads == Leads::Yes);
     let (weights, members) = match route.split {
-        Split::Weights { members, parts } => (
+        Weighting::Weights { members, parts } => (
             parts.map_or_else(|| "whole units".to_owned(), |parts| format!("whole {parts}ths")),
             members.map_or_else(|| "any".to_owned(), |most| most.to_string()),
         ),
-        Split::Switch => ("switch".to_owned(), "1".to_owned()),
+        Weighting::Switch => ("switch".to_owned(), "1".to_owned()),
     };
     let shape = match route.shape {
         Shape::OneObject => "one",

@@ -2,6 +2,8 @@
 
 mod arithmetic;
 
+pub use arithmetic::greatest_common_divisor;
+
 use std::{collections::BTreeMap, fmt};
 
 use schemars::JsonSchema;
@@ -47,6 +49,11 @@ impl Distribution {
     pub fn add(&mut self, member: impl Into<String>, weight: u32) {
         let sum = self.0.entry(member.into()).or_default();
         *sum = sum.saturating_add(weight);
+    }
+
+    /// Takes a member out, and returns the weight that it had.
+    pub fn remove(&mut self, member: &str) -> u32 {
+        self.0.remove(member).unwrap_or(0)
     }
 
     /// Every member that is named, with its weight, by name.
@@ -121,6 +128,15 @@ impl fmt::Display for Distribution {
 impl<M: Into<String>> FromIterator<(M, u32)> for Distribution {
     fn from_iter<I: IntoIterator<Item = (M, u32)>>(weights: I) -> Self {
         Self(weights.into_iter().map(|(member, weight)| (member.into(), weight)).collect())
+    }
+}
+
+impl IntoIterator for Distribution {
+    type Item = (String, u32);
+    type IntoIter = std::collections::btree_map::IntoIter<String, u32>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
     }
 }
 

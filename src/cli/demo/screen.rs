@@ -42,7 +42,7 @@ impl<'w> Screen<'w> {
         let status = rollout::status(&self.world.client).await.unwrap_or_default();
         let first = self.plan.first();
         let desired =
-            status.desired.as_ref().map(|desired| &desired.weights).or(status.primary.as_ref()).unwrap_or(&first);
+            status.desired.as_ref().map(|desired| &desired.split.weights).or(status.primary.as_ref()).unwrap_or(&first);
         let mut lines = vec![String::new(), header(width)];
         for service in &self.plan.services {
             let applied = rollout::applied(&self.world.client, service).await.unwrap_or_default();
@@ -83,7 +83,7 @@ fn rows(shares: &Shares, status: &FleetRolloutStatus, width: usize, colour: bool
     let last = shares.members.len().saturating_sub(1);
     let row = |(index, one): (usize, &MemberShare)| {
         let MemberShare { member, desired, applied, observed } = one;
-        let run = status.run.as_ref().filter(|run| run.outcome.is_none());
+        let run = status.run.as_ref();
         let part = run.map(|run| Part::of(run, member));
         let branch = if index == last { "└─" } else { "├─" };
         let name = cut(&format!("│  {branch} {member}  {}", part.map_or("", Part::word)), 22);

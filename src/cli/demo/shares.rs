@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::world::Received;
-use crate::{api::Distribution, cli::view::weight};
+use crate::api::Distribution;
 
 /// Requests behind each share that is shown: fewer would move by a point or two by chance alone.
 pub(super) const REQUESTS: u64 = 2000;
@@ -40,8 +40,8 @@ impl Shares {
         let requests = counted.values().sum();
         let member = |(member, count): (&String, &u64)| MemberShare {
             member: member.clone(),
-            desired: weight(desired, member),
-            applied: weight(applied, member),
+            desired: desired.weight(member),
+            applied: applied.weight(member),
             observed: percent(*count, requests),
         };
         Self { service: service.to_owned(), requests, members: counted.iter().map(member).collect() }

@@ -8,7 +8,7 @@ use crate::{
     cli::{
         sentences,
         text::{WIDTH, clock, cut, escape, number, share},
-        view::{View, weight},
+        view::View,
     },
 };
 
@@ -92,8 +92,8 @@ fn route_line(view: &View, route: &RouteStatus) -> String {
 /// `│  ├─ eu-1  leaving    75.0     75.0`, and the measured values if `metrics` are given.
 fn member_line(view: &View, route: &RouteStatus, member: &str, name: &str, metrics: Option<&[&Metric]>) -> String {
     let total = view.total();
-    let desired = share(view.desired().map_or(0, |desired| weight(desired, member)), total);
-    let applied = share(weight(&route.applied, member), total);
+    let desired = share(view.desired().map_or(0, |desired| desired.weight(member)), total);
+    let applied = share(route.applied.weight(member), total);
     let counted = metrics.map(|metrics| counted(view, &route.service, member, metrics)).unwrap_or_default();
     format!("{name}{desired:>7}{applied:>9}{counted}\n")
 }

@@ -4,7 +4,7 @@ use super::Choice;
 use crate::{
     api::{
         Reason,
-        status::{Phase, Run},
+        status::{Phase, Run, RunState},
         strategy::Wait,
     },
     cli::{Exit, text::shares, view::View},
@@ -12,7 +12,7 @@ use crate::{
 
 pub(super) fn all(view: &View) -> Vec<Choice> {
     let mut choices = vec![Choice { command: "nothing".to_owned(), effect: nothing(view) }];
-    if let Some(run) = view.live().filter(|run| run.rollback.is_none()) {
+    if let Some(run) = view.live().filter(|run| !run.is_rolling_back()) {
         choices.extend(forward(view, run));
         choices.extend(back(view, run));
     }
@@ -36,8 +36,9 @@ fn nothing(view: &View) -> String {
 fn forward(view: &View, run: &Run) -> Vec<Choice> {
     let mut choices = Vec::new();
     let waits = run.present().is_some_and(|present| present.wait == Some(Wait::Promotion));
-    if waits && !run.promoted.contains(&run.step) && run.soaking_since.is_none() {
-        let after = run.next().map(|next| shares(&next.weights, view.total()));
+    let steps = matches!(run.state, RunState::Stepping(_));
+    if waits && steps && !run.approved.contains(&run.step()) {
+        let after = run.next().map(|next| shares(&next.split.weights, view.total()));
         let goal = after.unwrap_or_else(|| "the end of the run".to_owned());
         let now =
             if view.status.phase == Phase::WaitingPromotion { "at once" } else { "when checks and bake are done" };

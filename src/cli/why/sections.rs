@@ -96,7 +96,7 @@ fn last_pass(view: &View) -> Option<String> {
 /// How the present state ends: by an advance, or by an automatic rollback.
 fn ends_by(view: &View) -> Vec<String> {
     let forward = format!("a) {}", sentences::next(view));
-    let judged = view.live().is_some_and(|run| run.rollback.is_none()) && !view.rollout.spec.suspend;
+    let judged = view.live().is_some_and(|run| !run.is_rolling_back()) && !view.rollout.spec.suspend;
     if !judged {
         return vec![forward];
     }
@@ -128,7 +128,7 @@ fn ruled_out(view: &View) -> Option<String> {
     let claims = [
         (view.unconfirmed().is_none() && status.desired.is_some(), "routes (all confirmed)"),
         (!foreign && run.put_back.is_empty(), "foreign edits"),
-        (endpoints && run.dead.is_empty(), "endpoints of the members"),
+        (endpoints && run.unavailable.is_empty(), "endpoints of the members"),
         (matches!(view.hub, crate::cli::hub_liveness::HubLiveness::Alive(_)), "hub"),
     ];
     let held: Vec<&str> = claims.iter().filter(|(holds, _)| *holds).map(|(_, words)| *words).collect();

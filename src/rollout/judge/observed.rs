@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     api::{Analysis, status::Desired},
-    rollout::{
-        input::{Measured, Sample},
-    },
+    rollout::input::{Measured, Sample},
 };
 
 /// Share of each service that each member received, in percent.

@@ -3,11 +3,7 @@
 //! So a weight is the part of all users that a member has, from the first request after a step on, and nobody moves who need
 //! not. Every unit of weight has a way of its own through the plan; the units that go the same way are one bin.
 
-use crate::api::{
-    Affinity, Distribution, SessionAffinity,
-    affinity::Bin,
-    status::PlannedStep,
-};
+use crate::api::{Affinity, Distribution, SessionAffinity, affinity::Bin, status::PlannedStep};
 
 /// Units that are with the same member at every step.
 struct Way<'p> {

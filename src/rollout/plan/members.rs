@@ -3,11 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{End, LARGEST_TOTAL, PlanProblem, planned, steering};
-use crate::api::{
-    Distribution, Duration, Progress, Split, Strategy,
-    status::PlannedStep,
-    strategy::Step,
-};
+use crate::api::{Distribution, Duration, Progress, Split, Strategy, status::PlannedStep, strategy::Step};
 
 /// Members that gain together.
 struct Group<'a> {
@@ -54,7 +50,7 @@ pub(super) fn steps(
                         .filter(|needed| *needed <= LARGEST_TOTAL),
                 });
             }
-            steps.push(planned(group.name, step, strategy.bake, weights));
+            steps.push(planned(group.name, step, strategy.bake, weights.into()));
         }
         finished.extend(group.members.iter().copied());
     }
@@ -163,7 +159,13 @@ mod tests {
             .iter()
             .map(|step| {
                 let progress = step.progress.unwrap();
-                format!("{} {progress} {:?} {} {:?}", step.stage, step.split.weights.weights().collect::<Vec<_>>(), step.bake, step.wait)
+                format!(
+                    "{} {progress} {:?} {} {:?}",
+                    step.stage,
+                    step.split.weights.weights().collect::<Vec<_>>(),
+                    step.bake,
+                    step.wait
+                )
             })
             .collect();
         assert_eq!(

@@ -11,8 +11,7 @@ pub use ramp::primary_and_canary;
 pub use time::{bake, least_time, longest_window};
 
 use crate::api::{
-    Distribution, Duration, FleetRolloutSpec, Matched, Mirrored, Mode, Progress, Split, Steering,
-    status::PlannedStep,
+    Distribution, Duration, FleetRolloutSpec, Matched, Mirrored, Mode, Progress, Split, Steering, status::PlannedStep,
     strategy::Step,
 };
 
@@ -25,6 +24,15 @@ pub struct Ends<'a> {
     pub rollback_to: &'a Distribution,
     /// Where it ends.
     pub target: &'a Distribution,
+}
+
+impl Ends<'_> {
+    /// Service mode: the strategy alone says how far the canary goes.
+    #[must_use]
+    pub fn of_services() -> Self {
+        static NOWHERE: Distribution = Distribution::new();
+        Self { start: &NOWHERE, rollback_to: &NOWHERE, target: &NOWHERE }
+    }
 }
 
 /// Every step of a run, by the mode of the rollout, with all that its routes show at each. `run` begins the cookies that

@@ -49,7 +49,9 @@ mod tests {
             "settle": "30s", "metrics": [{"name": "m", "query": "1", "window": "2m", "perMember": {"max": 1.0}}]
         }))
         .unwrap();
-        let planned = members::steps(&Distribution::from([("a", 100)]), &Distribution::from([("b", 100)]), &strategy, 100).unwrap();
+        let planned =
+            members::steps(&Distribution::from([("a", 100)]), &Distribution::from([("b", 100)]), &strategy, 100)
+                .unwrap();
         // (30s + 2m window and 15s lag + 10m) + (30s + 5m)
         assert_eq!(least_time(&planned, &analysis).to_string(), "18m15s");
     }

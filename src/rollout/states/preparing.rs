@@ -26,10 +26,8 @@ fn not_prepared(draft: &mut Draft<'_>) -> Option<Standing> {
     let run = draft.run()?;
     let gaining = gates::gaining(run);
     let changed_at = (!run.services.is_empty() && !gaining.is_empty()).then_some(run.started_at);
-    let problem = routes_show(draft, &run.start)
-        .err()
-        .or_else(|| health::not_ready(draft, &gaining))
-        .or_else(|| rehearse(draft));
+    let problem =
+        routes_show(draft, &run.start).err().or_else(|| health::not_ready(draft, &gaining)).or_else(|| rehearse(draft));
     match problem {
         Some(problem) => Some(Standing::not_ready(problem)),
         None => promotion::not_learnt(draft, changed_at?),

@@ -7,13 +7,7 @@ use crate::{
         status::{Promoting, RunState, Stepping},
         strategy::Wait,
     },
-    rollout::{
-        checks,
-        draft::Draft,
-        gates, promotion, schedule,
-        standing::Standing,
-        time::later,
-    },
+    rollout::{checks, draft::Draft, gates, promotion, schedule, standing::Standing, time::later},
 };
 
 pub(super) fn advance(draft: &mut Draft<'_>) -> Standing {

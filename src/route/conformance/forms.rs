@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::capability::Split;
+use super::capability::Weighting;
 use super::world::object;
 use super::*;
 use crate::api::member::HostHeader;
@@ -135,7 +135,7 @@ impl Form {
 
     /// The forms whose objects name the backends of the service.
     pub fn naming_backends() -> impl Iterator<Item = Self> {
-        let names = |form: &Self| capability(&form.route).split != Split::Switch && !form.objects.is_empty();
+        let names = |form: &Self| capability(&form.route).weighting != Weighting::Switch && !form.objects.is_empty();
         Self::all().into_iter().filter(names)
     }
 

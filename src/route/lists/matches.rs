@@ -57,7 +57,7 @@ impl Lists {
         matched: &Matched,
     ) -> Result<Vec<Value>, RouteError> {
         let services: Vec<Value> =
-            matched.weights.iter().map(|(member, weight)| self.service(context, member, *weight, None)).collect();
+            matched.weights.iter().map(|(member, weight)| self.service(context, member, weight, None)).collect();
         let mut rules = Vec::new();
         for index in self.select(object, selected)? {
             let rule = self.rules(object).get(index).unwrap_or(&Value::Null);
@@ -78,7 +78,7 @@ impl Lists {
         let mut members: Vec<String> =
             items(rule.get(self.services)).iter().map(|service| backend_name(context, service)).collect();
         let mut tried: Vec<String> =
-            matched.weights.keys().map(|member| backend::name(context.service, member)).collect();
+            matched.weights.members().map(|member| backend::name(context.service, member)).collect();
         members.sort();
         tried.sort();
         let conditions = (self.conditions)(rule);

@@ -208,24 +208,19 @@ impl Lists {
         index: usize,
         weights: &Distribution,
     ) -> Result<Vec<Value>, RouteError> {
-        let mut waiting = weights::nonzero(weights);
+        let mut waiting = weights.nonzero();
         let mut services = Vec::new();
         let live = self.services(object, index);
         for service in live {
             let name = own_name(context, service);
             match backend::member(context, &name).filter(|_| !is_mirror(service)) {
-                Some(member) => services.push(self.service(
-                    context,
-                    member,
-                    waiting.remove(member).unwrap_or_default(),
-                    Some(service),
-                )),
+                Some(member) => services.push(self.service(context, member, waiting.remove(member), Some(service))),
                 // A data plane may forget a backend before it learns that no route sends anybody there.
                 None if is_apex(context, service) => services.push(with(service, "weight", 0)),
                 None => services.push(service.clone()),
             }
         }
-        services.extend(waiting.iter().map(|(member, weight)| self.added(context, member, *weight, live)));
+        services.extend(waiting.iter().map(|(member, weight)| self.added(context, member, weight, live)));
         self.fit(object, services)
     }
 

@@ -64,10 +64,10 @@ impl Group {
 
     /// A route for each member with a weight.
     pub fn cut(&self, context: &Context<'_>, weights: &Distribution) -> Vec<Value> {
-        let weights = weights::nonzero(weights);
-        let units: Vec<u32> = weights.values().copied().collect();
+        let units: Vec<u32> = weights.carrying().map(|(_, units)| units).collect();
         let segments = Segment::cut(&units, context.total);
-        weights.keys().zip(segments).map(|(member, segment)| self.route(context, member, Some(segment))).collect()
+        let carrying = weights.carrying().zip(segments);
+        carrying.map(|((member, _), segment)| self.route(context, member, Some(segment))).collect()
     }
 
     /// The group for those of its requests that have these predicates.

@@ -11,16 +11,15 @@ use super::conditions::{MATCHING, alternatives};
 use super::matched::{self, PREDICATE, beside, lead_alike, like, predicates, put_predicates, with};
 use super::segments::{self, Segment};
 use crate::api::service::SkipperRoute;
-use crate::api::{Backend, Distribution, Matched, Steering};
+use crate::api::{Backend, Distribution, Matched, Split, Steering};
 use crate::backend;
 use crate::object::Owner;
 use crate::object::Reach;
 use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
 use crate::route::capability::{
-    Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Split, Verified,
+    Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Verified, Weighting,
 };
-use crate::route::desired::Wanted;
 use crate::route::ingress::{self, draft, has_own, lead, paths, paths_mut, service_of, taken_over};
 use crate::route::provider::{Objects, Provider};
 use crate::route::refusal::{no_tls, other_sni, refuse};
@@ -30,7 +29,7 @@ use crate::route::{RouteError, weights};
 pub(in crate::route) const CAPABILITY: Capability = Capability {
     route: "skipper, form IngressPerMember",
     object: "Ingress of Skipper per member, each with a `TrafficSegment`",
-    split: Split::Weights { members: None, parts: None },
+    weighting: Weighting::Weights { members: None, parts: None },
     external_name: Leads::Yes,
     cluster_ip: Leads::Yes,
     endpoint_slice: Leads::Yes,
@@ -110,11 +109,11 @@ impl Provider for IngressPerMember<'_> {
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
-        wanted: Wanted<'_>,
+        wanted: &Split,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
         let objects = &*taken_over(context, objects);
         let (plain, tried) = parted(context, objects);
-        let mut after = self.weighted(context, plain, wanted.weights);
+        let mut after = self.weighted(context, plain, &wanted.weights);
         let tried = self.tried(context, &after, tried, wanted.matched());
         after.extend(tried);
         Ok(after)
@@ -164,10 +163,8 @@ impl IngressPerMember<'_> {
     ) -> Vec<Option<DynamicObject>> {
         let members: Vec<&String> = context.endpoints.keys().collect();
         let order = order(context, plain);
-        let in_order: Vec<u32> = order
-            .iter()
-            .map(|index| members.get(*index).and_then(|member| weights.get(*member)).copied().unwrap_or_default())
-            .collect();
+        let in_order: Vec<u32> =
+            order.iter().map(|index| members.get(*index).map_or(0, |member| weights.weight(member))).collect();
         let model = plain.iter().flatten().next();
         let mut after = vec![None; members.len()];
         for ((index, segment), weight) in order.into_iter().zip(Segment::cut(&in_order, context.total)).zip(in_order) {
@@ -195,7 +192,7 @@ impl IngressPerMember<'_> {
         matched: Option<&Matched>,
     ) -> Vec<Option<DynamicObject>> {
         let conditions = matched.and_then(|matched| alternatives(matched).into_iter().next());
-        let weight = |member| matched.and_then(|matched| matched.weights.get(member)).copied().unwrap_or_default();
+        let weight = |member: &String| matched.map_or(0, |matched| matched.weights.weight(member));
         let weights: Vec<u32> = context.endpoints.keys().map(weight).collect();
         let members = context.endpoints.keys().enumerate();
         let tried = |((index, member), segment): ((usize, &String), Segment)| {

@@ -11,12 +11,12 @@ use super::affinity;
 use super::conditions::{MATCHING, alternatives};
 use super::groups::{Group, groups, template, text};
 use crate::api::service::SkipperRoute;
-use crate::api::{Affinity, Backend, Distribution, Matched, Steering};
+use crate::api::{Affinity, Backend, Distribution, Matched, Split, Steering};
 use crate::backend;
 use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
-use crate::route::capability::{Applied, Capability, Keeping, Leads, Mirroring, Shape, Split, Verified};
-use crate::route::desired::{Kept, Wanted};
+use crate::route::capability::{Applied, Capability, Keeping, Leads, Mirroring, Shape, Verified, Weighting};
+use crate::route::desired::Kept;
 use crate::route::json::{contains, items, put};
 use crate::route::provider::{Objects, Provider, only, resource};
 use crate::route::refusal::{no_tls, other_sni, refuse};
@@ -26,7 +26,7 @@ use crate::route::{RouteError, weights};
 pub(in crate::route) const CAPABILITY: Capability = Capability {
     route: "skipper, form RouteGroup",
     object: "RouteGroup of Skipper, with a `TrafficSegment` route per member",
-    split: Split::Weights { members: None, parts: None },
+    weighting: Weighting::Weights { members: None, parts: None },
     external_name: Leads::Yes,
     cluster_ip: Leads::Yes,
     endpoint_slice: Leads::Yes,
@@ -93,7 +93,7 @@ impl Provider for RouteGroup<'_> {
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
-        wanted: Wanted<'_>,
+        wanted: &Split,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
         let creating = only(objects).is_none();
         let (mut object, groups) = match (only(objects), &self.0.create) {
@@ -113,19 +113,19 @@ impl Provider for RouteGroup<'_> {
         };
         let is_ours = |group: &&Group| creating || group.is_ours(context);
         groups.iter().filter(is_ours).try_for_each(|group| group.check_known(context, &describe(&object)))?;
-        let cut = |group: &Group| match wanted.affinity {
+        let cut = |group: &Group| match wanted.affinity.as_ref() {
             _ if !is_ours(&group) => group.routes.clone(),
             Some(affinity) => group.binned(context, affinity),
-            None => group.cut(context, wanted.weights),
+            None => group.cut(context, &wanted.weights),
         };
         let keeping = |affinity| {
             groups.iter().filter(is_ours).flat_map(|group| group.keeping(context, affinity)).collect::<Vec<_>>()
         };
         let tried =
             wanted.matched().map(|matched| tried(context, groups.iter().filter(is_ours), matched)).unwrap_or_default();
-        let keeping = wanted.affinity.map(keeping).unwrap_or_default();
+        let keeping = wanted.affinity.as_ref().map(keeping).unwrap_or_default();
         let routes = groups.iter().flat_map(cut).chain(tried).chain(keeping).collect();
-        let backends = backends(context, &object, &wanted.receiving())?;
+        let backends = backends(context, &object, &wanted.reached())?;
         put_spec(&mut object, routes, backends);
         Ok(vec![Some(object)])
     }
@@ -213,7 +213,7 @@ fn routes(object: &DynamicObject) -> &[Value] {
 /// The object's backends with those of these members. What the user named must be there and stays as it is.
 fn backends(context: &Context<'_>, object: &DynamicObject, members: &Distribution) -> Result<Vec<Value>, RouteError> {
     let mut backends = items(object.data.pointer("/spec/backends")).to_vec();
-    for member in members.keys() {
+    for member in members.members() {
         let name = backend::name(context.service, member);
         let is_named = backend::existing(context.service, member).is_some();
         match backends.iter_mut().find(|backend| text(backend, "name") == name) {

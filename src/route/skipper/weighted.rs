@@ -11,16 +11,15 @@ use serde_json::{Map, Value, json};
 use super::conditions::{MATCHING, alternatives};
 use super::matched::{self, beside, lead_alike, like, predicates, put_predicates, with};
 use crate::api::service::SkipperRoute;
-use crate::api::{Backend, Distribution, Matched, PRIMARY, Steering};
+use crate::api::{Backend, Distribution, Matched, PRIMARY, Split, Steering};
 use crate::backend;
 use crate::object::Reach;
 use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
 use crate::route::RouteError;
 use crate::route::capability::{
-    Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Split, Verified,
+    Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Verified, Weighting,
 };
-use crate::route::desired::Wanted;
 use crate::route::ingress::{self, draft, is_of_service, leading, service_of};
 use crate::route::json::items;
 use crate::route::provider::{Objects, Provider, only};
@@ -33,7 +32,7 @@ pub(super) const WEIGHTS: &str = "zalando.org/backend-weights";
 pub(in crate::route) const CAPABILITY: Capability = Capability {
     route: "skipper, form Ingress",
     object: "Ingress of Skipper, with `zalando.org/backend-weights`",
-    split: Split::Weights { members: None, parts: None },
+    weighting: Weighting::Weights { members: None, parts: None },
     external_name: Leads::No {
         why: "skipper Ingress weights are ignored for ExternalName members (all traffic would go to one of them)",
         remedy: "use the RouteGroup form or backend kind EndpointSlice",
@@ -118,9 +117,9 @@ impl Provider for WeightedIngress<'_> {
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
-        wanted: Wanted<'_>,
+        wanted: &Split,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
-        let (weights, objects) = (wanted.weights, &*taken_over(context, objects));
+        let (weights, objects) = (&wanted.weights, &*taken_over(context, objects));
         let Some(mut object) = only(objects).cloned().or_else(|| self.draft(context, weights)) else {
             return Ok(vec![None, None]);
         };
@@ -133,7 +132,7 @@ impl Provider for WeightedIngress<'_> {
         annotated.retain(|name, _| backend::member(context, name).is_none());
         for name in paths(&object).iter().flat_map(|(_, groups)| groups).flatten().map(service_of) {
             if let Some(member) = backend::member(context, name) {
-                annotated.insert(name.to_owned(), weights.get(member).copied().unwrap_or_default().into());
+                annotated.insert(name.to_owned(), weights.weight(member).into());
             }
         }
         put_annotated(&mut object, &annotated);
@@ -182,8 +181,7 @@ impl Provider for WeightedIngress<'_> {
 
 impl WeightedIngress<'_> {
     fn draft(&self, context: &Context<'_>, weights: &Distribution) -> Option<DynamicObject> {
-        let weights = weights::nonzero(weights);
-        let members: Vec<&String> = weights.keys().collect();
+        let members: Vec<&str> = weights.carrying().map(|(member, _)| member).collect();
         let hosts = &self.0.create.as_ref()?.hosts;
         Some(draft(&context.service.name, context, hosts, &members))
     }
@@ -197,8 +195,8 @@ fn chosen(
     matched: &Matched,
 ) -> Option<DynamicObject> {
     let conditions = alternatives(matched).into_iter().next()?.join(" && ");
-    let weights = weights::nonzero(&matched.weights);
-    let members: Vec<&String> = weights.keys().collect();
+    let weights = matched.weights.nonzero();
+    let members: Vec<&str> = weights.members().collect();
     let mut chosen = like(object, &beside(&object.name_any()));
     for (index, groups) in paths(object) {
         let ours = groups.iter().filter(|group| is_ours(context, group)).filter_map(|group| group.first());
@@ -269,9 +267,8 @@ fn raw(group: &[Value], annotated: &Map<String, Value>) -> Vec<Raw> {
 /// The paths of a group, with one for each member that has a weight.
 fn weighted(context: &Context<'_>, mut group: Vec<Value>, weights: &Distribution) -> Vec<Value> {
     let is_missing =
-        |member: &&String| group.iter().all(|path| backend::member(context, service_of(path)) != Some(member.as_str()));
-    let weights = weights::nonzero(weights);
-    let missing: Vec<&String> = weights.keys().filter(is_missing).collect();
+        |member: &&str| group.iter().all(|path| backend::member(context, service_of(path)) != Some(*member));
+    let missing: Vec<&str> = weights.carrying().map(|(member, _)| member).filter(is_missing).collect();
     let new = group.first().map_or_else(Vec::new, |path| leading(context, path, &missing));
     group.extend(new);
     group
