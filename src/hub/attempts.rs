@@ -116,17 +116,11 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::api::Split;
 
     fn write(route: &str) -> Action {
         let route = RouteKey { service: "shop".to_owned(), route: route.to_owned() };
-        Action::WriteRoute {
-            route,
-            weights: crate::api::Distribution::new(),
-            steering: None,
-            affinity: None,
-            run: 1,
-            sequence: 1,
-        }
+        Action::WriteRoute { route, split: Split::default(), run: 1, sequence: 1 }
     }
 
     #[test]

@@ -262,6 +262,7 @@ fn forbidden(kind: &str) -> String {
 mod tests {
     use super::*;
     use crate::{
+        api::Distribution,
         clock::Clock,
         member::Registry,
         rollout::input::{Accepted, LiveRoute, Mark},
@@ -277,14 +278,11 @@ mod tests {
         let key = RouteKey { service: "shop".to_owned(), route: "HTTPRoute/public".to_owned() };
         let seen = |hub: &str, rollout: &str| {
             let mark = Mark { hub: hub.to_owned(), rollout: rollout.to_owned(), run: 1, sequence: 1 };
-            let (weights, accepted) = ([("eu-1".to_owned(), 100)].into(), Accepted::Unsaid);
             RouteSeen::Live(Box::new(LiveRoute {
-                weights,
+                split: Distribution::from([("eu-1", 100)]).into(),
                 uneven: false,
                 mark: Some(mark),
-                accepted,
-                steering: None,
-                affinity: None,
+                accepted: Accepted::Unsaid,
                 failed: None,
                 editor: None,
             }))

@@ -57,10 +57,6 @@ impl<'a> Draft<'a> {
         self.status.run.as_mut()
     }
 
-    pub(super) fn is_rolling_back(&self) -> bool {
-        self.run().is_some_and(Run::is_rolling_back)
-    }
-
     pub(super) fn want_finalizer(&mut self) {
         if !self.input.finalizer {
             self.actions.push(Action::AddFinalizer);

@@ -81,7 +81,7 @@ fn page() -> String {
 fn row(route: &Capability) -> [String; 14] {
     let yes = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
     let leads = |leads: Leads| yes(leads == Leads::Yes);
-    let (weights, members) = match route.split {
+    let (weights, members) = match route.weighting {
         Weighting::Weights { members, parts } => (
             parts.map_or_else(|| "whole units".to_owned(), |parts| format!("whole {parts}ths")),
             members.map_or_else(|| "any".to_owned(), |most| most.to_string()),

@@ -62,12 +62,12 @@ fn the_users_own_service_is_read_as_the_primary_and_put_back() {
     for mut world in all() {
         let (name, before, foreign) = (world.form.name, world.contents(), world.foreign());
         let [primary, canary, _] = world.form.initially;
-        let weights = weights::nonzero(&split(primary, canary));
+        let weights = split(primary, canary).nonzero();
         assert_eq!((world.weights(), world.live().mark), (weights, None), "{name}");
         for (sequence, weights) in (1..).zip([split(100, 0), split(80, 20), split(0, 100), split(100, 0)]) {
             world.write(&weights, sequence);
-            assert_eq!(world.weights(), weights::nonzero(&weights), "{name}");
-            assert!(names(&world, "shop-primary") || weights[PRIMARY] == 0, "{name}");
+            assert_eq!(world.weights(), weights.nonzero(), "{name}");
+            assert!(names(&world, "shop-primary") || weights.weight(PRIMARY) == 0, "{name}");
             assert!(foreign.is_subset(&world.foreign()), "{name}");
         }
         assert_eq!(world.render(&split(100, 0), 4), vec![], "{name}");
@@ -90,7 +90,7 @@ fn the_primary_is_named_before_it_takes_the_place_of_the_users_own_service() {
         assert_eq!(world.entry(&split(100, 0), 1), Entry::Pending, "{name}");
         let foreign = world.foreign();
         world.write(&split(100, 0), 1);
-        assert_eq!(world.weights(), weights::nonzero(&split(100, 0)), "{name}");
+        assert_eq!(world.weights(), split(100, 0).nonzero(), "{name}");
         assert_eq!((gets(&world, "shop"), gets(&world, "shop-primary")), (0, 100), "{name}");
         assert_eq!(world.foreign(), foreign, "{name}");
         assert_eq!(world.entry(&split(100, 0), 1), Entry::Done, "{name}");
@@ -140,7 +140,7 @@ fn skipper_is_led_in_one_write() {
         world.write(&weights, 1);
         assert!(names(&world, "shop-primary"), "{name}");
         assert!(sends(&world).iter().all(|backend| backend != "shop"), "{name}: {:?}", sends(&world));
-        assert_eq!(world.weights(), weights::nonzero(&weights), "{name}");
+        assert_eq!(world.weights(), weights.nonzero(), "{name}");
     }
 }
 
@@ -180,7 +180,7 @@ fn a_backend_of_a_route_group_is_the_service_that_it_leads_to() {
     object.data["spec"]["backends"][0]["name"] = "front".into();
     object.data["spec"]["routes"][0]["backends"][0]["backendName"] = "front".into();
     let before = named.contents();
-    assert_eq!(named.weights(), weights::nonzero(&split(100, 0)));
+    assert_eq!(named.weights(), split(100, 0).nonzero());
     named.write(&split(80, 20), 1);
     assert_eq!(named.weights(), split(80, 20));
     named.release(DeletionPolicy::Revert);

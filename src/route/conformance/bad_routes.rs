@@ -10,7 +10,7 @@ fn seen(backends: Value) -> Result<String, (Reason, String)> {
     let mut world = World::new(Form::named("HTTPRoute adopted"), 100);
     *world.objects[0].as_mut().unwrap().data.pointer_mut("/spec/rules/1/backendRefs").unwrap() = backends;
     match world.read() {
-        RouteSeen::Live(live) => Ok(weights::words(&live.weights)),
+        RouteSeen::Live(live) => Ok(live.split.weights.to_string()),
         RouteSeen::Unusable(problem) => Err((problem.reason, problem.message)),
         other => panic!("{other:?}"),
     }

@@ -150,7 +150,11 @@ impl Form {
     }
 
     pub fn can(&self, split: [u32; 3]) -> bool {
-        capability(&self.route).refusal(&distribution(split, 1)).is_none()
+        self.refusal(distribution(split, 1)).is_none()
+    }
+
+    pub fn refusal(&self, split: impl Into<Split>) -> Option<(String, String)> {
+        capability(&self.route).refusal(&split.into())
     }
 
     pub fn named(name: &str) -> Self {

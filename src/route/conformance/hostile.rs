@@ -23,10 +23,10 @@ fn places(value: &Value, at: &str, found: &mut Vec<String>) {
 /// Asks for everything that can be asked about an object; what is read must be a distribution.
 fn check(world: &World, place: &str) {
     if let RouteSeen::Live(live) = world.read() {
-        assert_eq!(live.weights.values().sum::<u32>(), world.total, "{} {place}", world.form.name);
+        assert_eq!(live.split.weights.total(), world.total, "{} {place}", world.form.name);
     }
     let weights = distribution(world.form.able([10, 20, 70]), 1);
-    if let Ok(writes) = render(&world.context(), &world.form.route, &world.objects, &weights, &world.mark(9)) {
+    if let Ok(writes) = world.attempt(&weights, 9) {
         assert!(!writes.is_empty(), "{} {place}", world.form.name);
     }
     for policy in [DeletionPolicy::Retain, DeletionPolicy::Revert] {

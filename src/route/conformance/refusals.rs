@@ -166,7 +166,7 @@ fn an_edit_of_one_weight_alone_is_read_as_what_it_is_nearly() {
         let text = serde_json::to_string(&object.data).unwrap().replace("\"weight\":30", "\"weight\":8");
         object.data = serde_json::from_str(&text).unwrap();
         let live = world.live();
-        assert_eq!((weights::nonzero(&live.weights), live.uneven), (distribution([90, 0, 10], 1), true), "{name}");
+        assert_eq!((live.split.weights.nonzero(), live.uneven), (distribution([90, 0, 10], 1), true), "{name}");
         assert_eq!(world.entry(&distribution([70, 0, 30], 1), 2), Entry::Done, "{name}");
         world.write(&distribution([100, 0, 0], 1), 2);
         assert_eq!((world.weights(), world.live().uneven), (distribution([100, 0, 0], 1), false), "{name}");
@@ -211,7 +211,7 @@ fn rules_are_found_by_name_by_place_or_as_the_only_one() {
         let mut form = Form::named("HTTPRoute adopted");
         form.route = serde_json::from_value(json!({"gatewayAPI": {"name": "public", "rules": rules}})).unwrap();
         match World::new(form, 100).read() {
-            RouteSeen::Live(live) => weights::words(&live.weights),
+            RouteSeen::Live(live) => live.split.weights.to_string(),
             RouteSeen::Unusable(problem) => problem.message,
             other => panic!("{other:?}"),
         }
@@ -267,7 +267,7 @@ fn an_http_route_takes_sixteen_backends() {
     };
     world.write(&weights(16), 1);
     assert_eq!(world.weights().len(), 16);
-    let error = render(&world.context(), &world.form.route, &world.objects, &weights(20), &world.mark(2)).unwrap_err();
+    let error = world.attempt(weights(20), 2).unwrap_err();
     assert_eq!(
         error.to_string(),
         "20 members would carry traffic at once: gatewayAPI takes 16; move fewer members at once, or use contour or skipper"

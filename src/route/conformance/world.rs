@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::api::Steering;
+use crate::api::{Split, Steering};
 
 pub const UID: &str = "uid-1";
 
@@ -25,6 +25,11 @@ pub fn distribution(split: [u32; 3], unit: u32) -> Distribution {
         .filter(|(_, weight)| *weight > 0)
         .map(|(member, weight)| (member, weight * unit))
         .collect()
+}
+
+/// Weights, and requests that are steered beside them.
+pub fn steered(weights: &Distribution, steering: &Steering) -> Split {
+    Split { steering: Some(steering.clone()), ..weights.into() }
 }
 
 /// Parses a fixture.
@@ -72,24 +77,28 @@ impl World {
     }
 
     pub fn weights(&self) -> Distribution {
-        weights::nonzero(&self.live().weights)
+        self.live().split.weights.nonzero()
     }
 
-    pub fn render<'w>(&self, wanted: impl Into<Wanted<'w>>, sequence: u64) -> Vec<Write> {
-        match render(&self.context(), &self.form.route, &self.objects, wanted, &self.mark(sequence)) {
+    pub fn attempt(&self, split: impl Into<Split>, sequence: u64) -> Result<Vec<Write>, RouteError> {
+        render(&self.context(), &self.form.route, &self.objects, &split.into(), &self.mark(sequence))
+    }
+
+    pub fn render(&self, split: impl Into<Split>, sequence: u64) -> Vec<Write> {
+        match self.attempt(split, sequence) {
             Ok(writes) => writes,
             Err(error) => panic!("{}: {error}", self.form.name),
         }
     }
 
     pub fn try_with(&mut self, weights: &Distribution, steering: &Steering, sequence: u64) {
-        for write in self.render(Wanted { steering: Some(steering), ..Wanted::from(weights) }, sequence) {
+        for write in self.render(steered(weights, steering), sequence) {
             self.apply(write);
         }
     }
 
     pub fn entry(&self, weights: &Distribution, sequence: u64) -> Entry {
-        match entry(&self.context(), &self.form.route, &self.objects, weights, &self.mark(sequence)) {
+        match entry(&self.context(), &self.form.route, &self.objects, &weights.into(), &self.mark(sequence)) {
             Ok(entry) => entry,
             Err(error) => panic!("{}: {error}", self.form.name),
         }

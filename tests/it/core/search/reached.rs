@@ -23,7 +23,7 @@ impl Reached {
 
 pub fn count_reasons(world: &World, reached: &mut Reached) {
     let status = &world.status;
-    let run = world.last_run();
+    let run = world.live_run();
     let stops = run.iter().flat_map(|run| run.pause.iter().chain(&run.hold)).map(|stop| stop.reason);
     let judged = run
         .iter()

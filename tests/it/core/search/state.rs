@@ -1,9 +1,6 @@
 //! A world with what the search remembers of it, and how a move changes both.
 
-use cutover::{
-    api::{FleetRolloutStatus, Verb, request::RequestState, status::Outcome},
-    rollout::same,
-};
+use cutover::api::{FleetRolloutStatus, Verb, request::RequestState, status::Outcome};
 use jiff::Timestamp;
 
 use super::{
@@ -136,7 +133,7 @@ impl State {
             }
             Move::RestoreOldStatus => {
                 let weights =
-                    |status: &FleetRolloutStatus| status.desired.as_ref().map(|desired| desired.weights.clone());
+                    |status: &FleetRolloutStatus| status.desired.as_ref().map(|desired| desired.split.weights.clone());
                 self.witness.proven &= weights(&world.status) == weights(&self.witness.backup);
                 world.status = self.witness.backup.clone();
                 self.witness.went_back = None;
@@ -163,14 +160,14 @@ impl State {
     /// Brings the witness up to date from what happened in the world.
     fn remember(&mut self, before: &World) {
         let world = &self.world;
-        let desired = |world: &World| world.status.desired.as_ref().map(|desired| desired.weights.clone());
+        let desired = |world: &World| world.status.desired.as_ref().map(|desired| desired.split.weights.clone());
         if desired(before) != desired(world) {
             (self.witness.proven, self.witness.shown_since) = (false, None);
         }
         let shown = world.status.desired.as_ref().is_some_and(|desired| {
             world.routes.values().all(|route| {
                 route.as_ref().is_some_and(|route| {
-                    same(&route.weights, &desired.weights) && route.accepted == cutover::rollout::input::Accepted::Yes
+                    route.split.weights.same_as(&desired.split.weights) && route.accepted == cutover::rollout::input::Accepted::Yes
                 })
             })
         });

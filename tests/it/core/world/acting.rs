@@ -1,7 +1,7 @@
 //! The hub: passes, and what they do to the world.
 
 use cutover::{
-    api::{Affinity, Distribution, Steering},
+    api::Split,
     rollout::{
         self, Action, Decision, RouteKey,
         input::{Accepted, Mark},
@@ -72,9 +72,9 @@ impl World {
                 let result = if self.refuse_rehearsals { Err("denied by a webhook".to_owned()) } else { Ok(()) };
                 self.rehearsed.insert(route.clone(), result);
             }
-            Action::WriteRoute { route, weights, steering, affinity, run, sequence } => {
+            Action::WriteRoute { route, split, run, sequence } => {
                 let mark = Mark { hub: HUB.to_owned(), rollout: UID.to_owned(), run: *run, sequence: *sequence };
-                self.write(route, weights, steering.clone(), affinity.clone(), mark);
+                self.write(route, split, mark);
             }
             Action::ReleaseRoute { route, policy } => {
                 self.released.push((route.clone(), *policy));
@@ -89,14 +89,7 @@ impl World {
         }
     }
 
-    fn write(
-        &mut self,
-        key: &RouteKey,
-        weights: &Distribution,
-        steering: Option<Steering>,
-        affinity: Option<Affinity>,
-        mark: Mark,
-    ) {
+    fn write(&mut self, key: &RouteKey, split: &Split, mark: Mark) {
         let mode = self.writes.get(key).copied().unwrap_or(Writes::Confirmed);
         let route = self.routes.get_mut(key).unwrap();
         let accepted = match mode {
@@ -112,17 +105,13 @@ impl World {
         };
         let failed = (mode == Writes::AnswerLost).then(|| "the answer was lost".to_owned());
         *route = Some(RouteInWorld {
-            weights: weights.clone(),
+            split: split.clone(),
             uneven: false,
-            steering: steering.clone(),
-            affinity: affinity.clone(),
             mark: Some(mark),
             accepted,
             failed,
             editor: None,
         });
-        self.written.push((key.clone(), weights.clone()));
-        self.tried.push(steering);
-        self.kept.push(affinity);
+        self.written.push((key.clone(), split.clone()));
     }
 }
