@@ -11,6 +11,7 @@ pub mod metric;
 #[doc(hidden)]
 pub mod mistakes;
 pub mod object;
+pub mod prometheus;
 pub mod rollout;
 pub mod route;
 pub mod sandbox;

@@ -15,8 +15,8 @@ use crate::{
     api::{FleetRollout, FleetRolloutSpec, FleetRolloutStatus, Mode, Reason, ServiceCopy, ServiceSpec},
     backend,
     member::{Member, Registry},
-    object::{Context, Reach},
     metric::{Behind, Clusters},
+    object::{Context, Reach},
     rollout::{
         self,
         input::{MemberSeen, Problem},

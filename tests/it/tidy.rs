@@ -119,12 +119,13 @@ fn folders_know_only_what_lies_below_them() {
     only_knows("src/object", &["api", "object"]);
     only_knows("src/route", &["api", "rollout", "object", "backend", "route"]);
     only_knows("src/backend", &["api", "rollout", "object", "backend"]);
-    only_knows("src/metric", &["api", "rollout", "metric", "member", "http", "mistakes"]);
+    only_knows("src/metric", &["api", "rollout", "metric", "prometheus", "http"]);
+    only_knows("src/prometheus", &["api", "rollout", "http", "mistakes", "prometheus"]);
     only_knows("src/validate", &["api", "rollout", "route", "backend", "metric", "yaml", "validate"]);
     only_knows("src/http", &["http"]);
-    only_knows("src/sandbox", &["api", "clock", "http", "metric", "sandbox"]);
+    only_knows("src/sandbox", &["api", "clock", "http", "sandbox"]);
     only_knows("src/sandbox/api", &["api", "sandbox"]);
-    only_knows("src/sandbox/prometheus", &["metric"]);
+    only_knows("src/sandbox/prometheus", &[]);
 }
 
 /// The hub never depends on the world that it is tried in.
