@@ -48,7 +48,7 @@ pub(super) fn applier(provider: &dyn Provider, object: &DynamicObject) -> Result
 }
 
 /// The kind can hold this at all.
-pub(super) fn able(provider: &dyn Provider, wanted: Wanted<'_>) -> Result<(), RouteError> {
+pub(super) fn supported(provider: &dyn Provider, wanted: Wanted<'_>) -> Result<(), RouteError> {
     match provider.capability().refusal(wanted) {
         Some((found, remedy)) => Err(RouteError::CannotCarry(format!("{found}: {remedy}"))),
         None => Ok(()),
@@ -56,7 +56,7 @@ pub(super) fn able(provider: &dyn Provider, wanted: Wanted<'_>) -> Result<(), Ro
 }
 
 /// What is about to be written reads back as what was asked for.
-pub(super) fn shown(
+pub(super) fn reads_back(
     context: &Context<'_>,
     provider: &dyn Provider,
     after: Objects<'_>,

@@ -3,7 +3,7 @@
 use kube::core::DynamicObject;
 
 use super::check;
-use super::desired::{Kept, Wanted};
+use super::desired::{Stored, Wanted};
 use super::provider::{Objects, Provider};
 use super::{RouteError, accepted, mark, original, provider, targets};
 use crate::api::{Affinity, Route, Steering};
@@ -21,14 +21,14 @@ pub fn render<'w>(
 ) -> Result<Vec<Write>, RouteError> {
     let (provider, wanted) = (provider(route), wanted.into());
     check::present(context, provider.as_ref(), objects)?;
-    check::able(provider.as_ref(), wanted)?;
+    check::supported(provider.as_ref(), wanted)?;
     let mut after = provider.set(context, objects, wanted)?;
     for object in after.iter_mut().flatten() {
-        Steering::keep(object, context.uid, wanted.steering);
-        Affinity::keep(object, context.uid, wanted.affinity);
+        Steering::store(object, context.uid, wanted.steering);
+        Affinity::store(object, context.uid, wanted.affinity);
     }
     sign(context, provider.as_ref(), objects, &mut after, mark)?;
-    check::shown(context, provider.as_ref(), &after, wanted.weights)?;
+    check::reads_back(context, provider.as_ref(), &after, wanted.weights)?;
     Ok(writes(context, route, objects, after))
 }
 
@@ -63,7 +63,7 @@ pub fn entry<'w>(
     let named_member = provider.named_member(context, objects);
     let has = |member: &String| shown.get(member).is_some_and(|weight| *weight > 0) && named_member != Some(member);
     let entering: Vec<String> = wanted.receiving().into_keys().filter(|member| !has(member)).collect();
-    let mut after = provider.name(context, objects, &entering)?;
+    let mut after = provider.add_at_zero(context, objects, &entering)?;
     if after != objects {
         // The weights are those of before, so the mark is as well.
         let mark = Mark { sequence: mark.sequence.saturating_sub(1), ..mark.clone() };
@@ -71,7 +71,7 @@ pub fn entry<'w>(
         return Ok(Entry::Missing(writes(context, route, objects, after)));
     }
     let accepted =
-        objects.iter().flatten().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::together);
+        objects.iter().flatten().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::combined);
     Ok(if !entering.is_empty() && accepted == Accepted::Pending { Entry::Pending } else { Entry::Done })
 }
 
@@ -89,11 +89,11 @@ fn sign(
         match objects.get(index).and_then(Option::as_ref) {
             Some(before) if provider.creates(context, index) => {
                 check::owner(context, before)?;
-                owner::take(object, context);
+                owner::set(object, context);
             }
             Some(before) if mark::entries(before)?.iter().any(|entry| entry.mark.rollout == context.uid) => {}
-            Some(before) => original::keep(object, context.uid, provider.held(context, before)?)?,
-            None => owner::take(object, context),
+            Some(before) => original::store(object, context.uid, provider.original_rules(context, before)?)?,
+            None => owner::set(object, context),
         }
         mark::set(object, mark, &rules)?;
     }
