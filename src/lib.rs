@@ -9,6 +9,7 @@ pub mod hub;
 pub mod member;
 pub mod metric;
 pub mod object;
+pub mod prometheus;
 pub mod rollout;
 pub mod route;
 pub mod sandbox;

@@ -28,7 +28,7 @@ use crate::object::{Context, Owner, Target, Write, owner};
 use crate::rollout::input::{BackendSeen, Problem};
 
 /// One object that a backend consists of, as it must be.
-struct Wanted {
+struct DesiredObject {
     /// All but metadata, as a merge patch: what the hub does not name stays as it is.
     fields: Value,
     labels: BTreeMap<String, String>,
@@ -90,25 +90,25 @@ pub fn problems(context: &Context<'_>) -> Vec<Problem> {
     if !context.copies.is_empty() {
         return Vec::new();
     }
-    let mut places: BTreeMap<String, &str> = BTreeMap::new();
+    let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     let mut problems = Vec::new();
     for (member, reach) in context.endpoints {
         let backend = name(service, member);
-        let mut held = vec![format!("backend {backend}")];
+        let mut identities = vec![format!("backend {backend}")];
         if existing(service, member).is_none() && !matches!(service.backend, Backend::ClusterIp(_)) {
-            held.push(format!(
+            identities.push(format!(
                 "endpoint {}:{} {}",
                 reach.host,
                 reach.port,
                 reach.server_name.as_deref().unwrap_or_default()
             ));
         }
-        for place in held {
-            if let Some(other) = places.insert(place.clone(), member) {
+        for identity in identities {
+            if let Some(other) = seen.insert(identity.clone(), member) {
                 let message = format!(
                     "service {}: members {other} and {member} have the same {}: weights between them would have no effect; give each its own",
                     service.name,
-                    place.trim_end()
+                    identity.trim_end()
                 );
                 problems.push(Problem::new(Reason::CannotCarryWeights, message));
             }
@@ -133,12 +133,12 @@ pub fn render(
         return cluster_ip::check(context, member, current.first().and_then(Option::as_ref)).map(|()| Vec::new());
     }
     let mut writes = Vec::new();
-    let wanted = wanted(context, member, current, addresses)?;
-    for (index, (target, wanted)) in targets(context, member).into_iter().zip(wanted).enumerate() {
+    let desired = desired(context, member, current, addresses)?;
+    for (index, (target, desired)) in targets(context, member).into_iter().zip(desired).enumerate() {
         let before = current.get(index).and_then(Option::as_ref);
         let is_foreign = before.is_some_and(|before| Owner::of(before, context) != Owner::This);
-        if wanted.is_some() || !is_foreign {
-            let after = wanted.map(|wanted| made(context, member, &target, before, wanted)).transpose()?;
+        if desired.is_some() || !is_foreign {
+            let after = desired.map(|desired| rendered(context, member, &target, before, desired)).transpose()?;
             writes.extend(Write::between(target, before, after));
         }
     }
@@ -174,7 +174,7 @@ pub fn release(
     let given_back = |(target, before): (Target, &Option<DynamicObject>)| {
         let before = before.as_ref().filter(|object| Owner::of(object, context) == Owner::This)?;
         let mut after = before.clone();
-        owner::give_back(&mut after);
+        owner::release(&mut after);
         Write::between(target, Some(before), (!remove).then_some(after))
     };
     targets(context, member).into_iter().zip(current).filter_map(given_back).collect()
@@ -184,12 +184,12 @@ fn is_made_of_slices(context: &Context<'_>, member: &str) -> bool {
     matches!(context.service.backend, Backend::EndpointSlice(_)) && existing(context.service, member).is_none()
 }
 
-fn wanted(
+fn desired(
     context: &Context<'_>,
     member: &str,
     current: &[Option<DynamicObject>],
     addresses: &[IpAddr],
-) -> Result<Vec<Option<Wanted>>, Problem> {
+) -> Result<Vec<Option<DesiredObject>>, Problem> {
     let Some(reach) = context.endpoints.get(member) else {
         return Err(Problem::new(
             Reason::MemberNotFound,
@@ -197,29 +197,29 @@ fn wanted(
         ));
     };
     match context.service.backend {
-        Backend::ExternalName(_) => Ok(vec![Some(external_name::wanted(reach))]),
-        Backend::EndpointSlice(_) => endpoint_slice::wanted(context.service, member, reach, current, addresses),
+        Backend::ExternalName(_) => Ok(vec![Some(external_name::service(reach))]),
+        Backend::EndpointSlice(_) => endpoint_slice::objects(context.service, member, reach, current, addresses),
         Backend::ClusterIp(_) => Ok(Vec::new()),
     }
 }
 
-fn made(
+fn rendered(
     context: &Context<'_>,
     member: &str,
     target: &Target,
     before: Option<&DynamicObject>,
-    wanted: Wanted,
+    desired: DesiredObject,
 ) -> Result<DynamicObject, Problem> {
     let Target { resource, namespace, name } = target;
     let new = || DynamicObject::new(name, resource).within(namespace).data(Value::Object(serde_json::Map::new()));
     let mut object = before.cloned().unwrap_or_else(new);
-    json_patch::merge(&mut object.data, &wanted.fields);
+    json_patch::merge(&mut object.data, &desired.fields);
     if !is_ours(context, target, member, before, &object)? {
         return Ok(object);
     }
-    owner::take(&mut object, context);
+    owner::set(&mut object, context);
     let labels = object.metadata.labels.get_or_insert_default();
-    labels.extend(wanted.labels);
+    labels.extend(desired.labels);
     labels.insert(MEMBER_LABEL.to_owned(), member.to_owned());
     Ok(object)
 }

@@ -7,8 +7,9 @@ use tokio::sync::Notify;
 
 use super::{Hub, background_task::BackgroundTask, subject::Subject};
 use crate::{
-    metric::{self, resolve::Resolved},
-    rollout::input::{Measured, MeasurementRequest, Sample, Sampled},
+    member::Registry,
+    metric::{self, Clusters, Sources, resolve::Resolved},
+    rollout::input::{Measured, Sample, Sampled, MeasurementRequest},
 };
 
 /// The measurements of one rollout.
@@ -61,13 +62,21 @@ impl Measuring {
         let (analysis, namespace) = (analysis.clone(), subject.namespace.clone());
         let places = subject.clusters();
         self.task.send("measurements", &hub.metrics, wake, async move {
-            let samples = metric::measure(&wanted, &analysis, &namespace, &places, &registry).await;
+            let samples = metric::measure(&wanted, &analysis, &namespace, &places, &sources(&registry, &places)).await;
             let missing = samples.iter().filter(|sampled| is_missing(sampled)).count();
             metrics.measured("missing", missing);
             metrics.measured("read", samples.len() - missing);
             Measured { at: wanted.at, sequence: wanted.sequence, samples }
         });
     }
+}
+
+fn sources(registry: &Registry, places: &Clusters) -> Sources {
+    let source = |cluster: &str| match registry.member(cluster) {
+        Some(found) => found.prometheus().map_err(|problem| problem.message),
+        None => Err(format!("there is no MemberCluster {cluster}")),
+    };
+    places.values().map(|behind| (behind.cluster.clone(), source(&behind.cluster))).collect()
 }
 
 fn is_missing(sampled: &Sampled) -> bool {

@@ -9,7 +9,7 @@ use super::kubeconfig::{Credentials, Expiry, Vetted};
 use crate::{
     api::{Reason, member::PrometheusService},
     http::{API_BODY, Client, DEADLINE, HttpError, Limits, Network, Peer, sanitise},
-    metric::Prometheus,
+    prometheus::Prometheus,
     rollout::input::Problem,
 };
 

@@ -17,7 +17,7 @@ use crate::{
         member::{NamespacesFrom, Prometheus as PrometheusSpec, PrometheusUrl},
     },
     http::{Client, HttpError, Network, Peer},
-    metric::Prometheus,
+    prometheus::Prometheus,
     rollout::input::Problem,
 };
 

@@ -9,21 +9,21 @@ use futures::future::join_all;
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    Answer, Missing, Prometheus,
     resolve::Resolved,
-    template::{Variables, render},
+    template::{TemplateError, Variables, render},
 };
 use crate::{
     api::{Metric, analysis::MetricKind},
-    member::Registry,
-    rollout::input::{MeasurementRequest, MetricWindow, Sample, Sampled},
+    http::HttpError,
+    prometheus::{Answer, Missing, Prometheus},
+    rollout::input::{Sample, Sampled, MeasurementRequest, MetricWindow},
 };
 
 /// The time that a whole round may take; who has not answered by then is missing this time.
 const ROUND: Duration = Duration::from_secs(5);
 
-/// Where each member's metrics are, or why they cannot be asked for.
-type Sources = BTreeMap<String, Result<Prometheus, String>>;
+/// The Prometheus of each `MemberCluster`, or why it cannot be asked.
+pub type Sources = BTreeMap<String, Result<Prometheus, String>>;
 /// What stands behind each service and member of the distribution: in service mode the members are primary and canary.
 pub type Clusters = BTreeMap<(String, String), Behind>;
 
@@ -36,27 +36,29 @@ pub struct Behind {
     pub backend: String,
 }
 
+/// Why there is no sample: neither a pass nor a failure.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+enum Unmeasured {
+    /// What the metric refers to does not exist or does not fit.
+    #[error("{0}")]
+    Unusable(String),
+    /// The query cannot be written.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    /// There is no Prometheus to ask.
+    #[error("source down: {0}")]
+    NoSource(String),
+    /// Prometheus gave no number.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+}
+
 /// Answers by cluster and query.
-type Answers = BTreeMap<(String, String), Result<Answer, Missing>>;
+type Answers = BTreeMap<(String, String), Result<Answer, Unmeasured>>;
 
 /// Measures what is wanted, at all members at once, within five seconds. What could not be measured is a
 /// [`Sample::Missing`], so there is one sample for each metric, service and member.
 pub async fn measure(
-    wanted: &MeasurementRequest,
-    analysis: &Resolved,
-    namespace: &str,
-    clusters: &Clusters,
-    registry: &Registry,
-) -> Vec<Sampled> {
-    let source = |cluster: &String| match registry.member(cluster) {
-        Some(found) => found.prometheus().map_err(|problem| problem.message),
-        None => Err(format!("there is no MemberCluster {cluster}")),
-    };
-    let sources = clusters.values().map(|behind| (behind.cluster.clone(), source(&behind.cluster))).collect();
-    round(wanted, analysis, namespace, clusters, &sources).await
-}
-
-async fn round(
     wanted: &MeasurementRequest,
     analysis: &Resolved,
     namespace: &str,
@@ -84,13 +86,14 @@ async fn ask_one(
     query: &str,
     wanted: &MeasurementRequest,
     until: Instant,
-) -> Result<Answer, Missing> {
+) -> Result<Answer, Unmeasured> {
     match source {
         Some(Ok(prometheus)) => timeout_at(until, prometheus.query(query, wanted.evaluate_at))
             .await
-            .unwrap_or_else(|_| Err(Missing::Down(format!("no answer within {} s", ROUND.as_secs())))),
-        Some(Err(why)) => Err(Missing::Down(why.clone())),
-        None => Err(Missing::Down("not asked".to_owned())),
+            .unwrap_or(Err(Missing::Down(HttpError::Late(ROUND))))
+            .map_err(Unmeasured::Missing),
+        Some(Err(why)) => Err(Unmeasured::NoSource(why.clone())),
+        None => Err(Unmeasured::NoSource("not asked".to_owned())),
     }
 }
 
@@ -101,7 +104,7 @@ struct Ask<'a> {
     service: &'a str,
     member: &'a str,
     cluster: String,
-    queries: Result<Vec<String>, Missing>,
+    queries: Result<Vec<String>, Unmeasured>,
 }
 
 fn asks<'a>(
@@ -121,7 +124,7 @@ fn asks<'a>(
                 let Behind { cluster, backend } = clusters.get(&(service.clone(), member.clone())).unwrap_or(&nothing);
                 let variables = Variables { service, namespace, member: cluster, backend, window: window.window };
                 let queries = match resolved.unusable.get(&metric.name) {
-                    Some(problem) => Err(Missing::Unusable(problem.message.clone())),
+                    Some(problem) => Err(Unmeasured::Unusable(problem.message.clone())),
                     None => queries(metric, &variables),
                 };
                 asks.push(Ask { metric, window, service, member, cluster: cluster.clone(), queries });
@@ -131,7 +134,7 @@ fn asks<'a>(
     asks
 }
 
-fn queries(metric: &Metric, variables: &Variables<'_>) -> Result<Vec<String>, Missing> {
+fn queries(metric: &Metric, variables: &Variables<'_>) -> Result<Vec<String>, Unmeasured> {
     let templates = match metric.kind() {
         MetricKind::Ratio(ratio) => vec![ratio.numerator.as_str(), &ratio.denominator],
         MetricKind::Histogram(histogram) => vec![histogram.buckets.as_str()],
@@ -153,12 +156,12 @@ impl Ask<'_> {
         }
     }
 
-    fn sample(&self, wanted: &MeasurementRequest, answers: &Answers) -> Result<Sample, Missing> {
+    fn sample(&self, wanted: &MeasurementRequest, answers: &Answers) -> Result<Sample, Unmeasured> {
         let at = wanted.evaluate_at;
         let queries = self.queries.as_ref().map_err(Clone::clone)?;
         let answer = |place: usize| {
             let query = queries.get(place).cloned().unwrap_or_default();
-            answers.get(&(self.cluster.clone(), query)).cloned().unwrap_or(Err(Missing::NoSeries))
+            answers.get(&(self.cluster.clone(), query)).cloned().unwrap_or(Err(Missing::NoSeries.into()))
         };
         match self.metric.kind() {
             MetricKind::Ratio(_) => {
@@ -260,7 +263,7 @@ mod tests {
         let server = counting().await;
         let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
         let wanted = wanted(&["errors", "latency", "load", "typo", "slow", "gone"], &["eu-3"]);
-        let samples = round(&wanted, &analysis(), "shop", &themselves(), &sources).await;
+        let samples = measure(&wanted, &analysis(), "shop", &themselves(), &sources).await;
         let samples: Vec<_> = samples.into_iter().map(|sampled| sampled.sample).collect();
         let typo = "{{ interval }} is not a variable; there are service, namespace, member, backend, window, service.word and namespace.word";
         assert_eq!(
@@ -291,7 +294,7 @@ mod tests {
         let behind = Behind { cluster: "eu-3".to_owned(), backend: "checkout-gateway".to_owned() };
         let clusters = Clusters::from([(("checkout".to_owned(), "eu-3".to_owned()), behind)]);
         let analysis = resolve(&analysis.unwrap(), &|_| None);
-        round(&wanted(&["load"], &["eu-3"]), &analysis, "shop", &clusters, &sources).await;
+        measure(&wanted(&["load"], &["eu-3"]), &analysis, "shop", &clusters, &sources).await;
         let heads = server.heads.lock().await.join("");
         assert!(heads.contains("query=load%7Bb%3D%22checkout-gateway%22%7D"), "{heads}");
     }
@@ -301,7 +304,7 @@ mod tests {
         let server = counting().await;
         let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
         let samples =
-            round(&wanted(&["errors", "again"], &["eu-3"]), &analysis(), "shop", &themselves(), &sources).await;
+            measure(&wanted(&["errors", "again"], &["eu-3"]), &analysis(), "shop", &themselves(), &sources).await;
         assert_eq!(samples.len(), 2);
         assert_eq!(server.heads.lock().await.len(), 2, "the numerator of one, and what is equal in both");
     }
@@ -316,7 +319,7 @@ mod tests {
         ]);
         let began = std::time::Instant::now();
         let samples =
-            round(&wanted(&["load"], &["eu-1", "eu-2", "eu-3"]), &analysis(), "shop", &themselves(), &sources).await;
+            measure(&wanted(&["load"], &["eu-1", "eu-2", "eu-3"]), &analysis(), "shop", &themselves(), &sources).await;
         assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
         let samples: Vec<_> = samples.into_iter().map(|sampled| (sampled.member, sampled.sample)).collect();
         assert_eq!(

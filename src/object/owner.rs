@@ -46,15 +46,15 @@ pub fn is_made_by_cutover(object: &DynamicObject) -> bool {
 }
 
 /// Labels an object as made and held by this rollout.
-pub fn take(object: &mut DynamicObject, context: &Context<'_>) {
+pub fn set(object: &mut DynamicObject, context: &Context<'_>) {
     let labels = object.metadata.labels.get_or_insert_with(BTreeMap::new);
     for (key, value) in [(ROLLOUT_LABEL, context.uid), (MANAGED_BY, MANAGER), (INSTANCE, context.rollout)] {
         labels.insert(key.to_owned(), value.to_owned());
     }
 }
 
-/// Gives an object back: it stays, and a rollout of the same name may take it again.
-pub fn give_back(object: &mut DynamicObject) {
+/// Releases an object: it stays, and a rollout of the same name may take it again.
+pub fn release(object: &mut DynamicObject) {
     if let Some(labels) = &mut object.metadata.labels {
         labels.remove(ROLLOUT_LABEL);
     }

@@ -8,9 +8,9 @@ use kube::core::DynamicObject;
 
 use super::RouteError;
 use super::canary_ingress::CanaryKind;
-use super::capability::{Applied, Capability, Keeping, Leads, Mirroring, Shape, Verified, Weighting};
+use super::capability::{AffinitySupport, Applied, BackendSupport, Capability, Mirroring, Shape, Weighting, Verified};
 use super::order;
-use super::refusal::{alike, refuse};
+use super::refusal::{refuse, same_for_all};
 use crate::api::service::StableIngress;
 use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
@@ -25,17 +25,17 @@ pub(super) const CAPABILITY: Capability = Capability {
     route: "aliyunALB",
     object: "Ingress of Alibaba Cloud's ALB and its canary Ingress",
     weighting: Weighting::Weights { members: Some(2), parts: Some(PARTS) },
-    external_name: Leads::No {
+    external_name: BackendSupport::No {
         why: "an ALB sends to the endpoints of a Service, and an ExternalName Service has none",
         remedy: "use backend kind EndpointSlice or clusterIP",
     },
-    cluster_ip: Leads::Yes,
-    endpoint_slice: Leads::Yes,
+    cluster_ip: BackendSupport::Yes,
+    endpoint_slice: BackendSupport::Yes,
     own_host: false,
     own_tls: false,
     matches: super::canary_ingress::MATCHING,
     mirrors: Mirroring::No,
-    keeps: Keeping::No,
+    affinity: AffinitySupport::No,
     shape: Shape::StableAndCanary,
     applied: Applied::ReadBack,
     verified: Verified::Objects,
@@ -59,7 +59,9 @@ impl CanaryKind for AliyunAlb<'_> {
     }
 
     fn problems(&self, context: &Context<'_>) -> Vec<Problem> {
-        refuse(context, |reach| alike(context, reach, "an ALB has one Host and one TLS setting for both members"))
+        refuse(context, |reach| {
+            same_for_all(context, reach, "an ALB has one Host and one TLS setting for both members")
+        })
     }
 
     fn share(&self, canary: &DynamicObject) -> Result<(u32, u32), RouteError> {
@@ -81,7 +83,7 @@ impl CanaryKind for AliyunAlb<'_> {
     }
 
     fn is_placed(&self, context: &Context<'_>, stable: &DynamicObject, canary: &DynamicObject) -> bool {
-        order::is_kept(context.neighbours, stable, canary)
+        order::has_free_order(context.neighbours, stable, canary)
     }
 
     fn place(
@@ -93,8 +95,8 @@ impl CanaryKind for AliyunAlb<'_> {
         if self.is_placed(context, stable, canary) {
             return Ok(());
         }
-        let order = order::free(context.neighbours, stable, canary).map_err(RouteError::CannotCarry)?;
-        order::put(canary, order);
+        let order = order::free_order(context.neighbours, stable, canary).map_err(RouteError::CannotCarry)?;
+        order::set_order(canary, order);
         Ok(())
     }
 }

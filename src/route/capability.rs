@@ -14,11 +14,11 @@ pub struct Capability {
     /// How traffic is divided.
     pub weighting: Weighting,
     /// Members behind ExternalName Services.
-    pub external_name: Leads,
+    pub external_name: BackendSupport,
     /// Members behind Services with addresses that exist already.
-    pub cluster_ip: Leads,
+    pub cluster_ip: BackendSupport,
     /// Members behind Services with addresses that the hub resolves.
-    pub endpoint_slice: Leads,
+    pub endpoint_slice: BackendSupport,
     /// Each member may have its own Host header.
     pub own_host: bool,
     /// Members may be reached by TLS, each with its own server name.
@@ -27,8 +27,8 @@ pub struct Capability {
     pub matches: Matching,
     /// Whether it can send copies of requests.
     pub mirrors: Mirroring,
-    /// Whether it can keep users where they were sent.
-    pub keeps: Keeping,
+    /// Whether it supports session affinity.
+    pub affinity: AffinitySupport,
     /// How many objects one split takes.
     pub shape: Shape,
     /// When a write counts as applied.
@@ -53,12 +53,12 @@ pub enum Weighting {
     Switch,
 }
 
-/// Whether members behind a kind of backend get their share.
+/// Whether a route can hold true weights for a kind of backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leads {
-    /// They do.
+pub enum BackendSupport {
+    /// It can.
     Yes,
-    /// They do not.
+    /// It cannot.
     No {
         /// What is wrong.
         why: &'static str,
@@ -125,7 +125,7 @@ impl Values {
     /// A regular expression; whole values and beginnings are written as one.
     pub const ANY: Self = Self { exact: true, prefix: true, regex: Regexes::Any, only: None };
 
-    fn can(self, field: &FieldMatch) -> bool {
+    fn supports(self, field: &FieldMatch) -> bool {
         match field.value() {
             Some(Value::Exact(text)) => self.exact && self.only.is_none_or(|only| only == text),
             Some(Value::Prefix(_)) => self.prefix,
@@ -147,21 +147,21 @@ impl Matching {
 
     /// The first condition that this kind cannot hold, in words.
     fn refusal(self, matches: &[RequestMatch]) -> Option<String> {
-        let fields = |sort: &'_ RequestMatch| sort.headers.len() + sort.cookies.len() + sort.query.len();
-        let conditions: usize = matches.iter().map(fields).sum();
+        let fields = |request: &RequestMatch| request.headers.len() + request.cookies.len() + request.query.len();
+        let count: usize = matches.iter().map(fields).sum();
         match self.extent {
-            Extent::OneCondition if conditions > 1 => return Some("more than one condition".to_owned()),
+            Extent::OneCondition if count > 1 => return Some("more than one condition".to_owned()),
             Extent::OneMatch if matches.len() > 1 => return Some("more than one match".to_owned()),
             Extent::Alternatives | Extent::OneMatch | Extent::OneCondition => {}
         }
-        matches.iter().find_map(|sort| {
-            let sorts = [
-                ("header", &sort.headers, self.headers),
-                ("cookie", &sort.cookies, self.cookies),
-                ("query", &sort.query, self.query),
+        matches.iter().find_map(|request| {
+            let conditions = [
+                ("header", &request.headers, self.headers),
+                ("cookie", &request.cookies, self.cookies),
+                ("query", &request.query, self.query),
             ];
-            sorts.into_iter().find_map(|(name, fields, can)| {
-                fields.iter().find(|field| !can.can(field)).map(|field| format!("{name} {field}"))
+            conditions.into_iter().find_map(|(name, fields, values)| {
+                fields.iter().find(|field| !values.supports(field)).map(|field| format!("{name} {field}"))
             })
         })
     }
@@ -211,9 +211,9 @@ impl Mirroring {
     }
 }
 
-/// Whether a kind can keep users at the member that answered them first.
+/// Session affinity: whether a kind can keep users at the member that answered them first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keeping {
+pub enum AffinitySupport {
     /// It cannot.
     No,
     /// It can.
@@ -223,7 +223,7 @@ pub enum Keeping {
     },
 }
 
-impl Keeping {
+impl AffinitySupport {
     /// What this kind cannot do of it, and what would help.
     fn refusal(self, route: &str, affinity: &Affinity) -> Option<(String, String)> {
         let count = affinity.bins.len();
@@ -271,9 +271,9 @@ pub enum Verified {
 }
 
 impl Capability {
-    /// What this kind does with a kind of backend.
+    /// Whether this kind supports a kind of backend.
     #[must_use]
-    pub const fn leads(&self, backend: &Backend) -> Leads {
+    pub const fn supports(&self, backend: &Backend) -> BackendSupport {
         match backend {
             Backend::ExternalName(_) => self.external_name,
             Backend::ClusterIp(_) => self.cluster_ip,
@@ -285,8 +285,8 @@ impl Capability {
     #[must_use]
     pub fn refusal(&self, wanted: &Split) -> Option<(String, String)> {
         let carrying = wanted.reached().len();
-        let keeping = wanted.affinity.as_ref().and_then(|affinity| self.keeps.refusal(self.route, affinity));
-        if let Some(refusal) = keeping.or_else(|| wanted.steering.as_ref().and_then(|steering| self.refuses(steering)))
+        let affinity = wanted.affinity.as_ref().and_then(|affinity| self.affinity.refusal(self.route, affinity));
+        if let Some(refusal) = affinity.or_else(|| wanted.steering.as_ref().and_then(|steering| self.steering_refusal(steering)))
         {
             return Some(refusal);
         }
@@ -316,7 +316,7 @@ impl Capability {
         }
     }
 
-    fn refuses(&self, steering: &Steering) -> Option<(String, String)> {
+    fn steering_refusal(&self, steering: &Steering) -> Option<(String, String)> {
         match steering {
             Steering::Matched(matched) => self.matches.refusal(&matched.matches).map(|found| {
                 let remedy = "cannot choose requests so; docs/routes.md says what each route can";

@@ -47,7 +47,7 @@ pub(super) fn applier(provider: &dyn Provider, object: &DynamicObject) -> Result
 }
 
 /// The kind can hold this at all.
-pub(super) fn able(provider: &dyn Provider, wanted: &Split) -> Result<(), RouteError> {
+pub(super) fn supported(provider: &dyn Provider, wanted: &Split) -> Result<(), RouteError> {
     match provider.capability().refusal(wanted) {
         Some((found, remedy)) => Err(RouteError::CannotCarry(format!("{found}: {remedy}"))),
         None => Ok(()),
@@ -55,7 +55,7 @@ pub(super) fn able(provider: &dyn Provider, wanted: &Split) -> Result<(), RouteE
 }
 
 /// What is about to be written reads back as what was asked for.
-pub(super) fn shown(
+pub(super) fn reads_back(
     context: &Context<'_>,
     provider: &dyn Provider,
     after: Objects<'_>,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::accepted::{MAX_WORDS, condition};
 use super::capability::{
-    Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Values, Verified, Weighting,
+    AffinitySupport, Applied, BackendSupport, Capability, Extent, Matching, Mirroring, Shape, Weighting, Values, Verified,
 };
 use super::json::{items, put};
 use super::listed::ListKind;
@@ -27,7 +27,7 @@ impl ListKind for ContourRoute {
         services: "services",
         max: 128,
         unset: 0,
-        tried,
+        narrowed,
         conditions,
         mirrors: Mirrors { list: "services", entry: mirror, service: mirrored, single: true },
         cookies: None,
@@ -38,9 +38,9 @@ impl ListKind for ContourRoute {
         route: "contour",
         object: "HTTPProxy of Contour",
         weighting: Weighting::Weights { members: None, parts: None },
-        external_name: Leads::Yes,
-        cluster_ip: Leads::Yes,
-        endpoint_slice: Leads::Yes,
+        external_name: BackendSupport::Yes,
+        cluster_ip: BackendSupport::Yes,
+        endpoint_slice: BackendSupport::Yes,
         own_host: true,
         own_tls: true,
         matches: Matching {
@@ -50,7 +50,7 @@ impl ListKind for ContourRoute {
             extent: Extent::Alternatives,
         },
         mirrors: Mirroring::Yes { members: Some(1), parts: true },
-        keeps: Keeping::No,
+        affinity: AffinitySupport::No,
         shape: Shape::OneObject,
         applied: Applied::Accepted,
         verified: Verified::Traffic,
@@ -119,15 +119,15 @@ fn mirrored(service: &Value) -> Option<&Value> {
 
 /// A route for each sort, with the route's own conditions and those of the sort. Envoy tries routes with more conditions
 /// on headers and parameters first, wherever they stand.
-fn tried(route: &Value, sorts: &[RequestMatch]) -> Vec<Value> {
+fn narrowed(route: &Value, sorts: &[RequestMatch]) -> Vec<Value> {
     let narrow = |sort: &RequestMatch| {
         let headers = sort.headers.iter().map(|field| condition_on("header", field));
         let query = sort.query.iter().map(|field| condition_on("queryParameter", field));
         let conditions: Vec<Value> =
             items(route.get("conditions")).iter().cloned().chain(headers).chain(query).collect();
-        let mut tried = route.clone();
-        put(&mut tried, "conditions", conditions);
-        tried
+        let mut narrowed = route.clone();
+        put(&mut narrowed, "conditions", conditions);
+        narrowed
     };
     sorts.iter().map(narrow).collect()
 }

@@ -9,17 +9,17 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::api::{AFFINITY_ANNOTATION, Affinity, STEERING_ANNOTATION, Steering};
 
-/// What is kept on objects, in an annotation of its own.
-pub(super) trait Kept: Clone + Serialize + DeserializeOwned {
+/// What is stored on objects, in an annotation of its own.
+pub(super) trait Stored: Clone + Serialize + DeserializeOwned {
     const ANNOTATION: &'static str;
 
-    /// What this rollout asked last.
-    fn kept(object: &DynamicObject, uid: &str) -> Option<Self> {
+    /// What this rollout stored last.
+    fn stored(object: &DynamicObject, uid: &str) -> Option<Self> {
         all(object).remove(uid)
     }
 
-    /// Keeps what this rollout asks now.
-    fn keep(object: &mut DynamicObject, uid: &str, desired: Option<&Self>) {
+    /// Stores what this rollout desires now.
+    fn store(object: &mut DynamicObject, uid: &str, desired: Option<&Self>) {
         let mut all = all(object);
         match desired {
             Some(desired) => all.insert(uid.to_owned(), desired.clone()),
@@ -34,16 +34,16 @@ pub(super) trait Kept: Clone + Serialize + DeserializeOwned {
     }
 }
 
-impl Kept for Steering {
+impl Stored for Steering {
     const ANNOTATION: &'static str = STEERING_ANNOTATION;
 }
 
-impl Kept for Affinity {
+impl Stored for Affinity {
     const ANNOTATION: &'static str = AFFINITY_ANNOTATION;
 }
 
 /// What cannot be read was not written by cutover, and says nothing.
-fn all<K: Kept>(object: &DynamicObject) -> BTreeMap<String, K> {
+fn all<K: Stored>(object: &DynamicObject) -> BTreeMap<String, K> {
     let text = object.annotations().get(K::ANNOTATION);
     text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }

@@ -4,9 +4,9 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::accepted::{condition, together};
+use super::accepted::{combined, condition};
 use super::capability::{
-    Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Values, Verified, Weighting,
+    AffinitySupport, Applied, BackendSupport, Capability, Extent, Matching, Mirroring, Shape, Weighting, Values, Verified,
 };
 use super::json::{items, put};
 use super::listed::ListKind;
@@ -32,8 +32,8 @@ impl ListKind for GatewayApiRoute {
         services: "backendRefs",
         max: 16,
         unset: 1,
-        tried,
-        conditions: chosen_by,
+        narrowed,
+        conditions: rule_conditions,
         mirrors: Mirrors { list: "filters", entry: request_mirror, service: mirrored, single: false },
         cookies: Some(cookies::COOKIES),
         fields,
@@ -43,9 +43,9 @@ impl ListKind for GatewayApiRoute {
         route: "gatewayAPI",
         object: "HTTPRoute of Gateway API",
         weighting: Weighting::Weights { members: Some(Self::LISTS.max), parts: None },
-        external_name: Leads::Yes,
-        cluster_ip: Leads::Yes,
-        endpoint_slice: Leads::Yes,
+        external_name: BackendSupport::Yes,
+        cluster_ip: BackendSupport::Yes,
+        endpoint_slice: BackendSupport::Yes,
         own_host: false,
         own_tls: false,
         matches: Matching {
@@ -55,7 +55,7 @@ impl ListKind for GatewayApiRoute {
             extent: Extent::Alternatives,
         },
         mirrors: Mirroring::Yes { members: None, parts: false },
-        keeps: Keeping::Yes { bins: Self::LISTS.max },
+        affinity: AffinitySupport::Yes { bins: Self::LISTS.max },
         shape: Shape::OneObject,
         applied: Applied::Accepted,
         verified: Verified::Traffic,
@@ -101,7 +101,7 @@ impl ListKind for GatewayApiRoute {
             Some(status) => conditions(status, object.metadata.generation),
             None => Accepted::Pending,
         };
-        items(object.data.pointer("/spec/parentRefs")).iter().map(says).reduce(together).unwrap_or(Accepted::Pending)
+        items(object.data.pointer("/spec/parentRefs")).iter().map(says).reduce(combined).unwrap_or(Accepted::Pending)
     }
 }
 
@@ -123,14 +123,14 @@ fn mirrored(filter: &Value) -> Option<&Value> {
 
 /// One rule for all sorts: each of the rule's own matches, with each sort's conditions. The more headers a match names
 /// the earlier it is tried, wherever it stands.
-fn tried(rule: &Value, sorts: &[RequestMatch]) -> Vec<Value> {
+fn narrowed(rule: &Value, sorts: &[RequestMatch]) -> Vec<Value> {
     let any = [json!({})];
     let own = Some(items(rule.get("matches"))).filter(|own| !own.is_empty()).unwrap_or(&any);
-    let narrowed = own.iter().flat_map(|own| sorts.iter().map(move |sort| narrow(own, sort))).collect::<Vec<_>>();
-    let mut tried = rule.clone();
-    put(&mut tried, "matches", narrowed);
-    tried.as_object_mut().into_iter().for_each(|fields| drop(fields.remove("name")));
-    vec![tried]
+    let matches = own.iter().flat_map(|own| sorts.iter().map(move |sort| narrow(own, sort))).collect::<Vec<_>>();
+    let mut narrowed = rule.clone();
+    put(&mut narrowed, "matches", matches);
+    narrowed.as_object_mut().into_iter().for_each(|fields| drop(fields.remove("name")));
+    vec![narrowed]
 }
 
 fn narrow(own: &Value, sort: &RequestMatch) -> Value {
@@ -153,7 +153,7 @@ fn field(field: &FieldMatch) -> Value {
     json!({"type": kind, "name": field.name, "value": value})
 }
 
-fn chosen_by(rule: &Value) -> Vec<Vec<Value>> {
+fn rule_conditions(rule: &Value) -> Vec<Vec<Value>> {
     let all = |of: &Value| {
         ["headers", "queryParams"]
             .into_iter()
@@ -176,5 +176,5 @@ fn conditions(status: &Value, generation: Option<i64>) -> Accepted {
     let found =
         |kind| items(status.get("conditions")).iter().find(|one| one.get("type").and_then(Value::as_str) == Some(kind));
     let says = |kind| found(kind).map_or(Accepted::Pending, |one| condition(one, generation));
-    together(says("Accepted"), says("ResolvedRefs"))
+    combined(says("Accepted"), says("ResolvedRefs"))
 }

@@ -7,8 +7,9 @@ use k8s_openapi::api::core::v1::Service;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::RouteError;
-use super::capability::{Applied, Capability, Keeping, Leads, Matching, Mirroring, Shape, Verified, Weighting};
+use super::capability::{
+    AffinitySupport, Applied, BackendSupport, Capability, Matching, Mirroring, Shape, Weighting, Verified,
+};
 use super::json::put;
 use super::provider::{Objects, Provider, only};
 use super::refusal::{no_host, no_tls, refuse};
@@ -19,7 +20,7 @@ use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
 
 const WHY: &str = "clients of an ExternalName Service speak to the member themselves";
-const ADDRESSES: Leads = Leads::No {
+const ADDRESSES: BackendSupport = BackendSupport::No {
     why: "only a Service of type ExternalName can be switched from one member to another",
     remedy: "say backend: {externalName: {}}, or use a route with weights",
 };
@@ -29,14 +30,14 @@ pub(super) const CAPABILITY: Capability = Capability {
     route: "kubernetes",
     object: "Service of type ExternalName",
     weighting: Weighting::Switch,
-    external_name: Leads::Yes,
+    external_name: BackendSupport::Yes,
     cluster_ip: ADDRESSES,
     endpoint_slice: ADDRESSES,
     own_host: false,
     own_tls: false,
     matches: Matching::NONE,
     mirrors: Mirroring::No,
-    keeps: Keeping::No,
+    affinity: AffinitySupport::No,
     shape: Shape::OneObject,
     applied: Applied::ReadBack,
     verified: Verified::Traffic,
@@ -110,12 +111,12 @@ impl Provider for SwitchedService<'_> {
         Ok(vec![service])
     }
 
-    fn held(&self, _context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
+    fn original_rules(&self, _context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
         Ok(json!(object.data.pointer("/spec/externalName")))
     }
 
-    fn restore(&self, _context: &Context<'_>, object: &mut DynamicObject, held: &Value) {
-        if let (Some(spec), Some(host)) = (object.data.get_mut("spec"), held.as_str()) {
+    fn restore(&self, _context: &Context<'_>, object: &mut DynamicObject, original: &Value) {
+        if let (Some(spec), Some(host)) = (object.data.get_mut("spec"), original.as_str()) {
             put(spec, "externalName", host);
         }
     }

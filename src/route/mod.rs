@@ -33,7 +33,7 @@ mod weights;
 
 use aliyun_alb::AliyunAlb;
 use canary_ingress::CanaryIngress;
-use capability::{Capability, Leads};
+use capability::{BackendSupport, Capability};
 use kube::core::ApiResource;
 use kubernetes::SwitchedService;
 use listed::{ListKind, Listed};
@@ -120,9 +120,9 @@ pub fn neighbours(route: &Route) -> Option<ApiResource> {
 pub fn problems(context: &Context<'_>, route: &Route) -> Vec<Problem> {
     let provider = provider(route);
     let mut problems = crate::backend::problems(context);
-    match provider.capability().leads(&context.service.backend) {
-        Leads::Yes => problems.extend(provider.problems(context)),
-        Leads::No { why, remedy } => {
+    match provider.capability().supports(&context.service.backend) {
+        BackendSupport::Yes => problems.extend(provider.problems(context)),
+        BackendSupport::No { why, remedy } => {
             let message = format!("service {}: {why}: {remedy}", context.service.name);
             problems.push(Problem::new(Reason::CannotCarryWeights, message));
         }

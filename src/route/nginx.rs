@@ -8,8 +8,8 @@ use kube::core::DynamicObject;
 
 use super::RouteError;
 use super::canary_ingress::CanaryKind;
-use super::capability::{Applied, Capability, Keeping, Leads, Mirroring, Shape, Verified, Weighting};
-use super::refusal::{alike, refuse};
+use super::capability::{AffinitySupport, Applied, BackendSupport, Capability, Mirroring, Shape, Weighting, Verified};
+use super::refusal::{refuse, same_for_all};
 use crate::api::service::StableIngress;
 use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
@@ -24,14 +24,14 @@ pub(super) const CAPABILITY: Capability = Capability {
     route: "nginx",
     object: "Ingress of ingress-nginx and its canary Ingress",
     weighting: Weighting::Weights { members: Some(2), parts: None },
-    external_name: Leads::Yes,
-    cluster_ip: Leads::Yes,
-    endpoint_slice: Leads::Yes,
+    external_name: BackendSupport::Yes,
+    cluster_ip: BackendSupport::Yes,
+    endpoint_slice: BackendSupport::Yes,
     own_host: false,
     own_tls: false,
     matches: super::canary_ingress::MATCHING,
     mirrors: Mirroring::No,
-    keeps: Keeping::No,
+    affinity: AffinitySupport::No,
     shape: Shape::StableAndCanary,
     applied: Applied::ReadBack,
     verified: Verified::Objects,
@@ -61,7 +61,7 @@ impl CanaryKind for Nginx<'_> {
 
     fn problems(&self, context: &Context<'_>) -> Vec<Problem> {
         refuse(context, |reach| {
-            alike(context, reach, "ingress-nginx has one Host and one TLS setting for both members")
+            same_for_all(context, reach, "ingress-nginx has one Host and one TLS setting for both members")
         })
     }
 

@@ -15,23 +15,23 @@ const MAX_LENGTH: usize = 64 * 1024;
 
 type Originals = BTreeMap<String, Value>;
 
-/// What this rollout found, if it kept it.
-pub fn kept(object: &DynamicObject, uid: &str) -> Result<Option<Value>, RouteError> {
+/// The original rules that this rollout stored.
+pub fn stored(object: &DynamicObject, uid: &str) -> Result<Option<Value>, RouteError> {
     Ok(all(object)?.remove(uid))
 }
 
-/// Keeps what this rollout found. The first answer stays: later ones would be our own doing.
-pub fn keep(object: &mut DynamicObject, uid: &str, held: Value) -> Result<(), RouteError> {
+/// Stores the original rules, once: what is found later was written by this rollout.
+pub fn store(object: &mut DynamicObject, uid: &str, original: Value) -> Result<(), RouteError> {
     let mut originals = all(object)?;
     if originals.contains_key(uid) {
         return Ok(());
     }
-    originals.insert(uid.to_owned(), held);
+    originals.insert(uid.to_owned(), original);
     write(object, &originals)
 }
 
-/// Forgets what this rollout found.
-pub fn forget(object: &mut DynamicObject, uid: &str) -> Result<(), RouteError> {
+/// Removes what this rollout stored.
+pub fn remove(object: &mut DynamicObject, uid: &str) -> Result<(), RouteError> {
     let mut originals = all(object)?;
     match originals.remove(uid) {
         Some(_) => write(object, &originals),

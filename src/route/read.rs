@@ -4,7 +4,7 @@ use kube::core::DynamicObject;
 use serde_json::Value;
 
 use super::check;
-use super::desired::Kept;
+use super::desired::Stored;
 use super::provider::{Objects, Provider};
 use super::{RouteError, accepted, mark, provider};
 use crate::api::{Affinity, Route, Split, Steering};
@@ -53,11 +53,11 @@ fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) ->
         Err(RouteError::Uneven { nearly, .. }) if is_ours(mark.as_ref(), context) => (nearly, true),
         weights => (weights?, false),
     };
-    let accepted = present.iter().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::together);
-    let steering = present.iter().find_map(|object| Steering::kept(object, context.uid));
-    let steering = steering.filter(|steering| provider.shows(context, objects, steering));
-    let affinity = present.iter().find_map(|object| Affinity::kept(object, context.uid));
-    let affinity = affinity.filter(|affinity| provider.keeps(context, objects, affinity));
+    let accepted = present.iter().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::combined);
+    let steering = present.iter().find_map(|object| Steering::stored(object, context.uid));
+    let steering = steering.filter(|steering| provider.applies_steering(context, objects, steering));
+    let affinity = present.iter().find_map(|object| Affinity::stored(object, context.uid));
+    let affinity = affinity.filter(|affinity| provider.applies_affinity(context, objects, affinity));
     let editor = field_manager::last(&present);
     let live = LiveRoute { split: Split { weights, steering, affinity }, uneven, mark, accepted, editor, failed: None };
     Ok(RouteSeen::Live(Box::new(live)))

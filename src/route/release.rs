@@ -2,7 +2,7 @@
 
 use kube::core::DynamicObject;
 
-use super::desired::Kept;
+use super::desired::Stored;
 use super::provider::Provider;
 use super::render::writes;
 use super::{RouteError, mark, original, provider};
@@ -40,15 +40,15 @@ fn released(
     match policy {
         DeletionPolicy::Revert if Owner::of(&object, context) == Owner::This => return Ok(None),
         DeletionPolicy::Revert => {
-            if let Some(held) = original::kept(&object, context.uid)? {
-                provider.restore(context, &mut object, &held);
+            if let Some(original) = original::stored(&object, context.uid)? {
+                provider.restore(context, &mut object, &original);
             }
         }
-        DeletionPolicy::Retain => owner::give_back(&mut object),
+        DeletionPolicy::Retain => owner::release(&mut object),
     }
-    original::forget(&mut object, context.uid)?;
-    Steering::keep(&mut object, context.uid, None);
-    Affinity::keep(&mut object, context.uid, None);
+    original::remove(&mut object, context.uid)?;
+    Steering::store(&mut object, context.uid, None);
+    Affinity::store(&mut object, context.uid, None);
     mark::remove(&mut object, context.uid)?;
     Ok(Some(object))
 }

@@ -3,7 +3,7 @@
 use kube::core::DynamicObject;
 
 use super::check;
-use super::desired::Kept;
+use super::desired::Stored;
 use super::provider::{Objects, Provider};
 use super::{RouteError, accepted, mark, original, provider, targets};
 use crate::api::{Affinity, Route, Split, Steering};
@@ -21,14 +21,14 @@ pub fn render(
 ) -> Result<Vec<Write>, RouteError> {
     let provider = provider(route);
     check::present(context, provider.as_ref(), objects)?;
-    check::able(provider.as_ref(), wanted)?;
+    check::supported(provider.as_ref(), wanted)?;
     let mut after = provider.set(context, objects, wanted)?;
     for object in after.iter_mut().flatten() {
-        Steering::keep(object, context.uid, wanted.steering.as_ref());
-        Affinity::keep(object, context.uid, wanted.affinity.as_ref());
+        Steering::store(object, context.uid, wanted.steering.as_ref());
+        Affinity::store(object, context.uid, wanted.affinity.as_ref());
     }
     sign(context, provider.as_ref(), objects, &mut after, mark)?;
-    check::shown(context, provider.as_ref(), &after, &wanted.weights)?;
+    check::reads_back(context, provider.as_ref(), &after, &wanted.weights)?;
     Ok(writes(context, route, objects, after))
 }
 
@@ -61,9 +61,9 @@ pub fn entry(
         shown => shown?,
     };
     let named_member = provider.named_member(context, objects);
-    let has = |member: &str| shown.weight(member) > 0 && named_member != Some(member);
-    let entering: Vec<String> = wanted.reached().members().filter(|member| !has(member)).map(str::to_owned).collect();
-    let mut after = provider.name(context, objects, &entering)?;
+    let has = |member: &String| shown.get(member).is_some_and(|weight| *weight > 0) && named_member != Some(member);
+    let entering: Vec<String> = wanted.reached().into_keys().filter(|member| !has(member)).collect();
+    let mut after = provider.add_at_zero(context, objects, &entering)?;
     if after != objects {
         // The weights are those of before, so the mark is as well.
         let mark = Mark { sequence: mark.sequence.saturating_sub(1), ..mark.clone() };
@@ -71,7 +71,7 @@ pub fn entry(
         return Ok(Entry::Missing(writes(context, route, objects, after)));
     }
     let accepted =
-        objects.iter().flatten().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::together);
+        objects.iter().flatten().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::combined);
     Ok(if !entering.is_empty() && accepted == Accepted::Pending { Entry::Pending } else { Entry::Done })
 }
 
@@ -89,11 +89,11 @@ fn sign(
         match objects.get(index).and_then(Option::as_ref) {
             Some(before) if provider.creates(context, index) => {
                 check::owner(context, before)?;
-                owner::take(object, context);
+                owner::set(object, context);
             }
             Some(before) if mark::entries(before)?.iter().any(|entry| entry.mark.rollout == context.uid) => {}
-            Some(before) => original::keep(object, context.uid, provider.held(context, before)?)?,
-            None => owner::take(object, context),
+            Some(before) => original::store(object, context.uid, provider.original_rules(context, before)?)?,
+            None => owner::set(object, context),
         }
         mark::set(object, mark, &rules)?;
     }

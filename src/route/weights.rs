@@ -60,7 +60,7 @@ pub fn unknown(context: &Context<'_>, object: &str, backend: &str) -> RouteError
     let object = object.to_owned();
     if !context.copies.is_empty() {
         let primary = backend::name(context.service, PRIMARY);
-        return RouteError::NotLed { object, backend: backend.to_owned(), primary };
+        return RouteError::NotPrimaryOrCanary { object, backend: backend.to_owned(), primary };
     }
     match backend.strip_prefix(&context.service.name).and_then(|rest| rest.strip_prefix('-')) {
         Some(member) if !member.is_empty() => RouteError::NotDeclared { object, member: member.to_owned() },

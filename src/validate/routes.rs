@@ -18,7 +18,7 @@ use crate::{
     },
     route::{
         self,
-        capability::{Leads, Weighting},
+        capability::{BackendSupport, Weighting},
     },
 };
 
@@ -53,9 +53,9 @@ fn each(spec: &FleetRolloutSpec) -> impl Iterator<Item = (String, &ServiceSpec, 
 
 /// A data plane that cannot divide traffic among this kind of backend would send everything to one member, or nothing.
 fn weights_ignored(path: &str, service: &ServiceSpec, route: &Route) -> Option<Problem> {
-    match route::capability(route).leads(&service.backend) {
-        Leads::Yes => None,
-        Leads::No { why, remedy } => Some(Problem::error(path, why, remedy)),
+    match route::capability(route).supports(&service.backend) {
+        BackendSupport::Yes => None,
+        BackendSupport::No { why, remedy } => Some(Problem::error(path, why, remedy)),
     }
 }
 

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use cutover::route::{
     capabilities,
     capability::{
-        Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Regexes, Shape, Values, Verified, Weighting,
+        AffinitySupport, Applied, BackendSupport, Capability, Extent, Matching, Mirroring, Regexes, Shape, Weighting,
+        Values, Verified,
     },
 };
 
@@ -80,7 +81,7 @@ fn page() -> String {
 
 fn row(route: &Capability) -> [String; 14] {
     let yes = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
-    let leads = |leads: Leads| yes(leads == Leads::Yes);
+    let supported = |support: BackendSupport| yes(support == BackendSupport::Yes);
     let (weights, members) = match route.weighting {
         Weighting::Weights { members, parts } => (
             parts.map_or_else(|| "whole units".to_owned(), |parts| format!("whole {parts}ths")),
@@ -105,14 +106,14 @@ fn row(route: &Capability) -> [String; 14] {
         format!("`{}`", route.route),
         weights,
         members,
-        leads(route.external_name),
-        leads(route.cluster_ip),
-        leads(route.endpoint_slice),
+        supported(route.external_name),
+        supported(route.cluster_ip),
+        supported(route.endpoint_slice),
         yes(route.own_host),
         yes(route.own_tls),
         chooses(route.matches),
         mirrors(route.mirrors),
-        keeps(route.keeps),
+        affinity(route.affinity),
         shape.to_owned(),
         applied.to_owned(),
         verified.to_owned(),
@@ -147,10 +148,10 @@ fn mirrors(can: Mirroring) -> String {
     format!("{part}, to {members}")
 }
 
-fn keeps(can: Keeping) -> String {
+fn affinity(can: AffinitySupport) -> String {
     match can {
-        Keeping::No => "no".to_owned(),
-        Keeping::Yes { bins } => format!("{bins} bins"),
+        AffinitySupport::No => "no".to_owned(),
+        AffinitySupport::Yes { bins } => format!("{bins} bins"),
     }
 }
 
@@ -161,8 +162,8 @@ fn refusals(route: &Capability) -> String {
         ("EndpointSlice", route.endpoint_slice),
     ];
     let refusal = |(backend, leads)| match leads {
-        Leads::Yes => None,
-        Leads::No { why, remedy } => Some(format!("\n\nRefused with {backend}: {why}; {remedy}.")),
+        BackendSupport::Yes => None,
+        BackendSupport::No { why, remedy } => Some(format!("\n\nRefused with {backend}: {why}; {remedy}.")),
     };
     backends.into_iter().filter_map(refusal).collect()
 }

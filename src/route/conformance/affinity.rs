@@ -37,7 +37,7 @@ fn bring(world: &mut World, split: &Split, sequence: u64) {
 #[test]
 fn every_kind_that_says_so_is_asked() {
     let names: Vec<&str> = able().iter().map(|form| form.name).collect();
-    let says = |form: &Form| capability(&form.route).keeps != capability::Keeping::No;
+    let says = |form: &Form| capability(&form.route).affinity != capability::AffinitySupport::No;
     let said: Vec<&str> = Form::all().into_iter().filter(says).map(|form| form.name).collect();
     assert!(names == said && names.len() >= 4, "{names:?}");
 }

@@ -7,10 +7,10 @@ use crate::route::lists::Cookies;
 
 const FILTER: &str = "ResponseHeaderModifier";
 
-pub(super) const COOKIES: Cookies = Cookies { giving, without, narrowed };
+pub(super) const COOKIES: Cookies = Cookies { with_cookie, without_cookie, for_cookie };
 
 /// A list of filters may have one of this type.
-fn giving(service: &Value, cookie: &str) -> Option<Value> {
+fn with_cookie(service: &Value, cookie: &str) -> Option<Value> {
     let filters = items(service.get("filters"));
     if filters.iter().any(is_modifier) {
         return None;
@@ -21,7 +21,7 @@ fn giving(service: &Value, cookie: &str) -> Option<Value> {
     Some(giving)
 }
 
-fn without(service: &Value, beginning: &str) -> Option<Value> {
+fn without_cookie(service: &Value, beginning: &str) -> Option<Value> {
     let gives = |filter: &Value| {
         let cookie = filter.pointer("/responseHeaderModifier/add/0/value").and_then(Value::as_str);
         is_modifier(filter) && cookie.is_some_and(|cookie| cookie.starts_with(beginning))
@@ -41,7 +41,7 @@ fn without(service: &Value, beginning: &str) -> Option<Value> {
 }
 
 /// Of two conditions on one header only the first counts. The rule with more headers comes first, wherever it stands.
-fn narrowed(rule: &Value, pattern: &str) -> Option<Value> {
+fn for_cookie(rule: &Value, pattern: &str) -> Option<Value> {
     let any = [json!({})];
     let own = Some(items(rule.get("matches"))).filter(|own| !own.is_empty()).unwrap_or(&any);
     let is_cookie = |header: &Value| {

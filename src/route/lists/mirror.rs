@@ -67,7 +67,7 @@ impl Lists {
     }
 
     /// Every selected rule sends these copies.
-    pub(super) fn shows_mirrored(
+    pub(super) fn applies_mirrored(
         &self,
         context: &Context<'_>,
         object: &DynamicObject,

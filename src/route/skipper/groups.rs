@@ -173,13 +173,13 @@ fn shares(
                 text(backend, "backendName")
             ))
         })?;
-        Ok((named_member(context, object, text(backend, "backendName")), weight, segment))
+        Ok((resolved_backend(context, object, text(backend, "backendName")), weight, segment))
     };
     backends.iter().map(share).collect()
 }
 
 /// The backend that a name means: in service mode the user's own Service, whatever it is called here, is the primary.
-fn named_member(context: &Context<'_>, object: &DynamicObject, name: &str) -> String {
+fn resolved_backend(context: &Context<'_>, object: &DynamicObject, name: &str) -> String {
     let is_own = |backend: &Value| {
         text(backend, "name") == name
             && text(backend, "serviceName") == context.service.name

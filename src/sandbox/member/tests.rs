@@ -11,7 +11,7 @@ use crate::{
     clock::Clock,
     http::{AddressRules, Aliases, Client, Limits, Network, Peer},
     member::{Declared, Member as Seen, Secrets},
-    metric::Prometheus,
+    prometheus::Prometheus,
 };
 
 const LIMITS: Limits = Limits { deadline: Duration::from_secs(5), body: 1 << 20 };
@@ -71,7 +71,7 @@ async fn what_was_answered_is_counted_and_told() {
         let counted = loop {
             let now = Clock::default().now();
             let answer = prometheus.query(query, now).await.unwrap();
-            let crate::metric::Answer::Vector(series) = answer else { panic!("{answer:?}") };
+            let crate::prometheus::Answer::Vector(series) = answer else { panic!("{answer:?}") };
             let counted: BTreeMap<_, _> =
                 series.iter().map(|one| (one.labels["code"].clone(), one.point.value)).collect();
             if counted.values().sum::<f64>() >= 10.0 || since.elapsed() > Duration::from_secs(10) {

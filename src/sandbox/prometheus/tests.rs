@@ -140,7 +140,7 @@ fn errors_are_told_as_prometheus_tells_them() {
 #[test]
 fn the_hub_reads_the_answer() {
     let (_, body) = response(&series().answer("sum(latency_bucket)", at(120)));
-    let answer = crate::metric::parse(body.to_string().as_bytes()).unwrap();
+    let answer = crate::prometheus::parse(body.to_string().as_bytes()).unwrap();
     assert_eq!(answer.number(at(120)), Ok(Some(2280.0)));
 }
 

@@ -6,7 +6,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
-use crate::{api::Duration, http::sanitise, rollout::merge::Buckets};
+use crate::{
+    api::Duration,
+    http::{HttpError, sanitise},
+    rollout::merge::Buckets,
+};
 
 /// How far a sample may be from the time that was asked for: an instant query is stamped with its evaluation time, so
 /// more means that another time was evaluated.
@@ -43,12 +47,9 @@ pub struct Point {
 /// and numbers, made harmless.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Missing {
-    /// The source cannot be asked.
+    /// It does not answer.
     #[error("source down: {0}")]
-    Down(String),
-    /// It cannot be asked for: what the metric refers to is not there or does not fit.
-    #[error("{0}")]
-    Unusable(String),
+    Down(#[from] HttpError),
     /// It, or the API server before it, does not know the credentials or does not allow them to ask.
     #[error("Prometheus answered with status {0}; renew the credentials or their role")]
     Credentials(u16),
@@ -93,9 +94,6 @@ pub enum Missing {
     /// Buckets that are none.
     #[error("the buckets cannot be read: {0}")]
     Buckets(&'static str),
-    /// The query could not be written.
-    #[error("{0}")]
-    Template(#[from] super::template::TemplateError),
 }
 
 #[derive(Deserialize)]

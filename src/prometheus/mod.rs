@@ -1,0 +1,9 @@
+//! One Prometheus: its query API and what it answers, read with distrust. Members lead here and metrics are asked here.
+//!
+//! Not knowing is a value here: [`Missing`] is neither a pass nor a failure.
+
+mod answer;
+mod client;
+
+pub use answer::{Answer, Missing, Series, parse};
+pub use client::Prometheus;
