@@ -40,7 +40,7 @@ struct Kind {
 
 /// What a look at one object shows.
 #[derive(Clone, Debug)]
-pub(super) enum Look {
+pub(super) enum Lookup {
     /// Its kind has not been listed yet.
     Pending,
     /// Its kind is not installed.
@@ -60,13 +60,13 @@ impl Objects {
     }
 
     /// One object, as it is known now. The first look at a kind begins to watch it.
-    pub(super) fn look(&self, resource: &ApiResource, key: &Key) -> Look {
+    pub(super) fn lookup(&self, resource: &ApiResource, key: &Key) -> Lookup {
         let kind = &self.kind(resource).cache;
         match kind.availability() {
-            Availability::Pending => Look::Pending,
-            Availability::NotInstalled => Look::NotInstalled,
-            Availability::Forbidden => Look::Forbidden,
-            Availability::Synced => kind.get(key).map_or(Look::Absent, Look::Found),
+            Availability::Pending => Lookup::Pending,
+            Availability::NotInstalled => Lookup::NotInstalled,
+            Availability::Forbidden => Lookup::Forbidden,
+            Availability::Synced => kind.get(key).map_or(Lookup::Absent, Lookup::Found),
         }
     }
 
@@ -111,7 +111,7 @@ impl Objects {
                 Change::Nothing | Change::One(_) | Change::All => wakers.wake(change),
             };
             let fill = || watch::fill(api.clone(), selection(&resource), filled.cache.clone(), trimmed, changed);
-            supervise::forever(&name, &metrics, fill).await;
+            supervise::run_forever(&name, &metrics, fill).await;
         });
         kind
     }
