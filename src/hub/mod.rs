@@ -1,12 +1,13 @@
-//! The imperative shell: sees the world, asks the core what to do, records it, does it, tells it.
+//! The imperative shell: observes the world, asks the core what to do, records that, does it, and announces it.
 //!
-//! [`run`] is the whole process, and [`run_instance`] what it does once it has a client. One task a rollout (`task`) makes passes (`pass`), whose phases are the files
-//! `observe`, `persist`, `execute` and `publish`. Everything is read from watches (`cache`, `objects`, `watch`); every
-//! change goes through `calls`, which asks the lease (`lease`) first. What is slow is done in the background
-//! (`task`): measurements, probes, addresses. Members that a rollout uses are kept from going (`members`).
+//! [`run`] is the whole process, and [`run_instance`] what it does once it has a client. One task for each rollout
+//! (`task`) makes passes (`reconcile`), whose phases are the files `observe`, `persist`, `execute` and `publish`.
+//! Everything is read from watches (`watch`, `cache`, `objects`; docs/adr/0002-watches.md says why these). Every write
+//! goes through `calls`, which asks the lease (`lease`) first. What is slow is done in the background
+//! (`background_task`): measurements, probes, addresses. `members` keeps the registry, and writes members' status.
 //!
-//! Guarantee: nothing is done that is not recorded in the rollout's status before, and every write is about the very
-//! version on which was decided.
+//! Guarantee: nothing is done that is not recorded in the rollout's status before, and every write is over the very
+//! version from which it was decided.
 
 mod addresses;
 mod attempts;
