@@ -61,7 +61,7 @@ fn a_step_of_three_checks_ends_after_three_that_passed() {
     let mut passed = BTreeSet::new();
     for _ in 0..200 {
         world.run_for(1);
-        let run = world.status.run.as_ref().unwrap();
+        let run = world.run();
         let check = run.check.as_ref().filter(|check| run.step == 2 && check.verdict == Verdict::Pass);
         passed.extend(check.filter(|_| run.passes > 0).map(|check| check.at));
     }
@@ -95,7 +95,7 @@ fn a_guard_takes_the_matches_away_in_the_pass_that_sees_the_breach() {
     let mut world = world(TESTERS);
     world.run_for(8);
     world.metrics = Metrics::CanaryBreaksGuard;
-    while world.status.run.as_ref().unwrap().rollback.is_none() {
+    while !world.is_rolling_back() {
         world.after(1).probe();
         world.pass();
     }

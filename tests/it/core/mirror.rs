@@ -165,7 +165,7 @@ fn copies_are_no_wrong_share() {
     let mut world = world(COPIES_FIRST);
     world.spec.analysis.share = Some(serde_json::from_value(serde_json::json!({"within": 5})).unwrap());
     world.run_for(20);
-    let check = world.status.run.as_ref().unwrap().check.as_ref().unwrap();
+    let check = world.check().unwrap();
     let measured = |name: &str| check.metrics[0].members.iter().any(|one| one.member == name && one.value.is_some());
     assert!(measured("eu-1") && measured("eu-3") && check.observed.is_empty(), "{check:?}");
     world.run_for(40);

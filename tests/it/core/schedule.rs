@@ -50,7 +50,7 @@ fn no_run_begins_while_every_window_is_closed_and_the_hub_wakes_when_one_opens()
     let message = "the step to 25% takes 25s (settle and bake) and waits for a window; the next opens Mon 2026-01-12 \
                    09:00 Europe/Berlin (2026-01-12T08:00:00Z); checks and rollback go on";
     assert_eq!(world.status.message, message);
-    assert!(world.written.is_empty() && world.status.run.is_none());
+    assert!(world.written.is_empty() && world.last_run().is_none());
     assert_eq!(sleep(&mut world).to_string(), "2026-01-12T08:00:00Z");
     world.run_for(8);
     assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]));
@@ -63,11 +63,8 @@ fn a_step_that_would_not_end_inside_its_window_waits_for_the_next_one() {
     assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]), "the first step had its time, the second had not");
     shows(&world, Phase::Progressing, Reason::WindowClosed);
     world.run_for(3600);
-    assert_eq!(world.status.run.as_ref().unwrap().check.as_ref().unwrap().verdict, Verdict::Pass, "checks go on");
-    assert!(
-        world.status.run.as_ref().unwrap().deadline_used.as_millis() < 120_000,
-        "the deadline's clock stands still"
-    );
+    assert_eq!(world.check().unwrap().verdict, Verdict::Pass, "checks go on");
+    assert!(world.run().deadline_used.as_millis() < 120_000, "the deadline's clock stands still");
     world.now = "2026-01-12T07:59:50Z".parse().unwrap();
     world.run_for(9);
     assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]));
@@ -97,10 +94,10 @@ fn a_new_target_waits_for_a_window_too_and_what_carries_weight_is_still_checked(
     world.run_for(120);
     world.declare(&[("eu-1", 50), ("eu-3", 50)]).run_for(120);
     shows(&world, Phase::Progressing, Reason::WindowClosed);
-    assert_eq!(world.status.run.as_ref().unwrap().number, 1);
-    let used = world.status.run.as_ref().unwrap().deadline_used;
+    assert_eq!(world.run().number, 1);
+    let used = world.run().deadline_used;
     world.run_for(900);
-    assert_eq!(world.status.run.as_ref().unwrap().deadline_used, used);
+    assert_eq!(world.run().deadline_used, used);
     world.metrics = Metrics::CanaryFails;
     world.run_for(30);
     assert_eq!(world.live(), of(&[("eu-1", 100)]));
@@ -140,7 +137,7 @@ fn a_run_begins_when_what_it_depends_on_has_come_to_rest() {
     shows(&world, Phase::Progressing, Reason::WaitingForDependency);
     let message = "waits for FleetRollout base to be Ready with what it declares: Progressing, Baking";
     assert_eq!(world.status.message, message);
-    assert!(world.status.run.is_none() && world.written.is_empty());
+    assert!(world.last_run().is_none() && world.written.is_empty());
     base_stands(&mut world, DependencySeen::AtRest).run_for(120);
     shows(&world, Phase::Succeeded, Reason::RunSucceeded);
 }
@@ -204,5 +201,5 @@ strategy:
     let mut world = at(World::new(spec(&text), &[("eu-1", 100)]), "2026-01-09T14:59:50Z");
     world.run_for(8);
     shows(&world, Phase::Progressing, Reason::WindowClosed);
-    assert!(world.status.run.is_none(), "a step of 25 s would end after the window");
+    assert!(world.last_run().is_none(), "a step of 25 s would end after the window");
 }

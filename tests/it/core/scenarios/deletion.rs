@@ -1,0 +1,38 @@
+//! The end of a rollout that is deleted.
+
+use super::{super::world::of, at_first_step, plain};
+
+#[test]
+fn a_deletion_waits_until_the_routes_were_read() {
+    let mut world = plain();
+    world.run_for(150);
+    world.restart().unlisted = true;
+    world.deleting = true;
+    world.run_for(5);
+    assert!(!world.gone, "a route that was not read may still carry our mark");
+    world.unlisted = false;
+    world.run_for(5);
+    assert!(world.gone);
+    assert!(world.routes.values().flatten().all(|route| route.mark.is_none()));
+}
+
+#[test]
+fn deleting_in_mid_run_ends_on_the_primary_and_gives_the_routes_back() {
+    let mut world = at_first_step();
+    world.deleting = true;
+    world.run_for(10);
+    assert!(world.gone);
+    assert_eq!(world.live(), of(&[("eu-1", 100)]));
+    assert_eq!(world.released.len(), 1);
+    assert!(world.routes.values().flatten().all(|route| route.mark.is_none()));
+}
+
+#[test]
+fn deleted_while_suspended_writes_no_route() {
+    let mut world = at_first_step();
+    world.spec.suspend = true;
+    world.deleting = true;
+    world.run_for(5);
+    assert!(world.gone);
+    assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]));
+}

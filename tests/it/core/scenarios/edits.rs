@@ -1,0 +1,110 @@
+//! Other people's edits of the routes.
+
+use cutover::api::{Phase, Reason, Verb};
+
+use super::{
+    super::world::{World, Writes, of},
+    at_first_step, plain, shows,
+};
+
+#[test]
+fn an_edit_that_only_lowers_canaries_is_obeyed_and_resume_writes_the_step_again() {
+    let mut world = at_first_step();
+    world.edit(&[("eu-1", 95), ("eu-3", 5)]).run_for(100);
+    shows(&world, Phase::Paused, Reason::PausedByForeignEdit);
+    assert_eq!(world.live(), of(&[("eu-1", 95), ("eu-3", 5)]));
+    assert!(world.status.message.starts_with("kubectl-edit set HTTPRoute/shop-0 (shop) to eu-1:95 eu-3:5"));
+    world.restart().run_for(20);
+    assert_eq!(world.live(), of(&[("eu-1", 95), ("eu-3", 5)]), "also after a takeover");
+    world.ask(Verb::Resume).run_for(3);
+    assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]));
+    assert_eq!(world.baked().as_millis(), 0);
+}
+
+/// Whoever lowers one weight leaves the others, and the sum is no longer whole.
+#[test]
+fn an_edit_of_one_weight_alone_is_judged_like_any_other() {
+    let uneven = |world: &mut World, weights: &[(&str, u32)]| {
+        world.edit(weights);
+        world.routes.values_mut().flatten().for_each(|route| route.uneven = true);
+    };
+    let mut world = at_first_step();
+    uneven(&mut world, &[("eu-1", 94), ("eu-3", 6)]);
+    world.run_for(20);
+    shows(&world, Phase::Paused, Reason::PausedByForeignEdit);
+    world.ask(Verb::Abort).run_for(3);
+    assert_eq!(world.live(), of(&[("eu-1", 100)]), "it keeps nobody from going back");
+
+    let mut world = at_first_step();
+    uneven(&mut world, &[("eu-1", 75), ("eu-3", 25)]);
+    let before = world.written.len();
+    world.run_for(3);
+    assert!(world.routes.values().flatten().all(|route| !route.uneven), "what is nearly right is made right");
+    assert_eq!(world.written.len(), before + world.routes.len());
+}
+
+#[test]
+fn an_edit_that_raises_a_canary_is_put_back_twice_and_then_held() {
+    let mut world = at_first_step();
+    for _ in 0..2 {
+        world.edit(&[("eu-1", 10), ("eu-3", 90)]);
+        world.pass();
+        assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]));
+        world.run_for(3);
+    }
+    world.edit(&[("eu-1", 10), ("eu-3", 90)]).run_for(5);
+    shows(&world, Phase::Held, Reason::ForeignEditsRepeat);
+    assert_eq!(world.live(), of(&[("eu-1", 10), ("eu-3", 90)]));
+    world.ask(Verb::Abort).run_for(3);
+    assert_eq!(world.live(), of(&[("eu-1", 100)]));
+}
+
+#[test]
+fn an_edit_is_counted_once_however_often_the_write_that_puts_it_back_conflicts() {
+    let mut world = at_first_step();
+    let key = world.routes.keys().next().unwrap().clone();
+    world.writes.insert(key, Writes::Conflict);
+    world.edit(&[("eu-1", 10), ("eu-3", 90)]).run_for(5);
+    assert_eq!(world.run().put_back.len(), 1);
+    world.writes.clear();
+    world.run_for(1);
+    assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]));
+}
+
+#[test]
+fn in_a_rollback_every_edit_is_put_back() {
+    let mut world = at_first_step();
+    let key = world.routes.keys().next().unwrap().clone();
+    world.writes.insert(key.clone(), Writes::NotAccepted);
+    world.ask(Verb::Abort).run_for(3);
+    world.edit(&[("eu-1", 50), ("eu-3", 50)]).run_for(3);
+    assert_eq!(world.live(), of(&[("eu-1", 100)]));
+    world.writes.clear();
+    world.routes.get_mut(&key).unwrap().as_mut().unwrap().accepted = cutover::rollout::input::Accepted::Yes;
+    world.run_for(3);
+    shows(&world, Phase::RolledBack, Reason::Aborted);
+}
+
+#[test]
+fn outside_a_run_an_edit_is_told_and_left() {
+    let mut world = plain();
+    world.run_for(150);
+    world.edit(&[("eu-1", 20), ("eu-3", 80)]).run_for(20);
+    shows(&world, Phase::Held, Reason::RouteDrifted);
+    assert_eq!(world.live(), of(&[("eu-1", 20), ("eu-3", 80)]));
+    world.ask(Verb::Adopt).run_for(2);
+    assert_eq!(world.status.primary, Some(of(&[("eu-1", 20), ("eu-3", 80)])));
+}
+
+#[test]
+fn a_route_that_somebody_made_anew_in_mid_run_is_obeyed_where_it_lowers_and_told() {
+    let mut world = at_first_step();
+    for route in world.routes.values_mut().flatten() {
+        (route.mark, route.weights) = (None, of(&[("eu-1", 100)]));
+    }
+    world.run_for(30);
+    shows(&world, Phase::Paused, Reason::PausedByForeignEdit);
+    assert_eq!(world.live(), of(&[("eu-1", 100)]));
+    world.ask(Verb::Resume).run_for(3);
+    assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]));
+}

@@ -1,0 +1,75 @@
+//! What people ask for, by request and by spec.
+
+use cutover::api::{Phase, Reason, Verb, request::RequestState};
+
+use super::{
+    super::world::{Crash, Metrics, of},
+    answer, at_first_step, shows,
+};
+
+#[test]
+fn pauses_stop_advances_but_never_a_rollback() {
+    let mut world = at_first_step();
+    world.ask(Verb::Pause).run_for(100);
+    shows(&world, Phase::Paused, Reason::PausedByRequest);
+    assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]));
+    world.metrics = Metrics::CanaryBreaksGuard;
+    world.run_for(20);
+    shows(&world, Phase::Failed, Reason::GuardBreached);
+}
+
+#[test]
+fn resume_is_refused_against_the_spec() {
+    let mut world = at_first_step();
+    world.spec.paused = true;
+    world.run_for(60);
+    shows(&world, Phase::Paused, Reason::PausedBySpec);
+    world.ask(Verb::Resume).run_for(1);
+    assert_eq!(answer(&world), (RequestState::Refused, "spec.paused is true; set it to false"));
+}
+
+#[test]
+fn suspended_means_that_nothing_is_written() {
+    let mut world = at_first_step();
+    world.spec.suspend = true;
+    world.metrics = Metrics::CanaryBreaksGuard;
+    let writes = world.written.len();
+    world.run_for(60);
+    shows(&world, Phase::Paused, Reason::Suspended);
+    assert_eq!(world.written.len(), writes);
+}
+
+#[test]
+fn abort_wins_over_all_others() {
+    let mut world = at_first_step();
+    world.ask(Verb::Pause).ask(Verb::Abort);
+    world.pass();
+    assert_eq!(world.live(), of(&[("eu-1", 100)]));
+    world.run_for(2);
+    shows(&world, Phase::RolledBack, Reason::Aborted);
+    assert_eq!(world.status.failed_revision.as_deref(), Some(cutover::rollout::revision(&world.spec).as_str()));
+}
+
+#[test]
+fn a_request_is_applied_once_even_if_the_hub_dies_before_it_answers() {
+    let mut world = at_first_step();
+    world.ask(Verb::Pause);
+    world.pass_until(Crash::AfterStatus);
+    world.ask(Verb::Resume);
+    world.run_for(3);
+    let states: Vec<_> = world.answered.iter().map(|answer| answer.1).collect();
+    assert_eq!(states, [RequestState::Applied, RequestState::Applied]);
+    assert!(world.run().pause.is_none());
+}
+
+#[test]
+fn requests_for_another_run_and_late_ones_are_refused() {
+    let mut world = at_first_step();
+    world.ask(Verb::Pause);
+    world.requests[0].spec.run = 7;
+    world.run_for(1);
+    assert_eq!(answer(&world), (RequestState::Refused, "meant for run 7, but this is run 1"));
+    world.ask(Verb::Retry).after(700);
+    world.pass();
+    assert_eq!(answer(&world), (RequestState::Expired, "older than 10m; ask again"));
+}

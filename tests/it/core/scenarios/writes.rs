@@ -1,0 +1,70 @@
+//! Writes that are refused, not confirmed, or must be made again.
+
+use cutover::api::{Phase, Reason, Verb};
+
+use super::{
+    super::world::{RouteInWorld, World, Writes, of, spec},
+    PLAIN, at_first_step, plain, shows,
+};
+
+#[test]
+fn an_increase_that_is_not_confirmed_everywhere_is_taken_back_everywhere() {
+    let services = "services: [{name: shop, port: 80, routes: [{gatewayAPI: {name: a}}, {gatewayAPI: {name: b}}]}]";
+    let mut world = World::new(spec(&format!("{services}{PLAIN}")), &[("eu-1", 100)]);
+    world.run_for(8);
+    let second = world.routes.keys().nth(1).unwrap().clone();
+    world.writes.insert(second.clone(), Writes::Refused);
+    world.run_for(40);
+    assert_eq!(world.live(), of(&[("eu-1", 50), ("eu-3", 50)]));
+    world.run_for(40);
+    assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]), "{}", world.status.message);
+    world.writes.clear();
+    world.run_for(60);
+    shows(&world, Phase::Held, Reason::Skewed);
+    assert_eq!(
+        world.status.message,
+        "step 2 was taken back: HTTPRoute/shop-1 (shop): the write was refused: denied by a webhook; repair that, then cutover retry or abort"
+    );
+    world.ask(Verb::Retry).run_for(40);
+    assert_eq!(world.live(), of(&[("eu-1", 50), ("eu-3", 50)]));
+}
+
+#[test]
+fn a_first_write_that_a_dry_run_refuses_is_not_made() {
+    let mut world = plain();
+    world.refuse_rehearsals = true;
+    world.run_for(30);
+    shows(&world, Phase::Held, Reason::RouteRejected);
+    assert!(world.written.is_empty());
+}
+
+#[test]
+fn no_check_counts_until_the_data_plane_took_the_weights() {
+    let mut world = plain();
+    let key = world.routes.keys().next().unwrap().clone();
+    world.writes.insert(key, Writes::NotAccepted);
+    world.run_for(30);
+    shows(&world, Phase::Progressing, Reason::Confirming);
+    assert!(world.check().is_none());
+}
+
+#[test]
+fn a_route_that_was_made_by_the_hub_is_made_again_when_it_vanishes() {
+    let mut world = plain();
+    world.spec.members[0].initial_weight = Some(100);
+    let key = world.routes.keys().next().unwrap().clone();
+    world.routes.insert(key.clone(), None);
+    world.run_for(10);
+    assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]));
+    world.routes.insert(key, None::<RouteInWorld>);
+    world.run_for(3);
+    assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]));
+}
+
+#[test]
+fn a_backend_that_is_taken_away_in_mid_run_is_made_again() {
+    let mut world = at_first_step();
+    world.unready_backends = true;
+    world.run_for(1);
+    assert!(!world.unready_backends, "{:?}", world.status);
+}

@@ -1,0 +1,36 @@
+//! What the search came by: moves, reasons, states.
+
+use std::collections::BTreeMap;
+
+use cutover::api::Reason;
+
+use super::{super::world::World, moves::Move};
+
+#[derive(Default)]
+pub struct Reached {
+    pub moves: BTreeMap<Move, usize>,
+    pub reasons: BTreeMap<Reason, usize>,
+    pub states: usize,
+}
+
+impl Reached {
+    pub fn add(&mut self, other: Self) {
+        self.states += other.states;
+        other.moves.into_iter().for_each(|(what, times)| *self.moves.entry(what).or_default() += times);
+        other.reasons.into_iter().for_each(|(reason, times)| *self.reasons.entry(reason).or_default() += times);
+    }
+}
+
+pub fn count_reasons(world: &World, reached: &mut Reached) {
+    let status = &world.status;
+    let run = world.last_run();
+    let stops = run.iter().flat_map(|run| run.pause.iter().chain(&run.hold)).map(|stop| stop.reason);
+    let judged = run
+        .iter()
+        .filter_map(|run| run.check.as_ref())
+        .flat_map(|check| check.metrics.iter().map(|metric| metric.reason).chain([check.reason]));
+    let told = status.transitions.iter().map(|told| told.reason);
+    for reason in stops.chain(judged).chain(told).chain([status.reason]) {
+        *reached.reasons.entry(reason).or_default() += 1;
+    }
+}

@@ -1,0 +1,128 @@
+//! The way of a change that passes or fails.
+
+use cutover::api::{CANARY, PRIMARY, Phase, Reason, Verb, status::Outcome};
+use jiff::SignedDuration;
+
+use super::{
+    super::world::{Crash, Metrics, World, spec},
+    NEW, NEWER, OLD, ramp, shows, split, until, with, written,
+};
+
+/// Scenario 1.
+#[test]
+fn a_changed_service_goes_through_its_ramp_and_what_passed_becomes_the_primary() {
+    let mut world = ramp();
+    world.point(NEW);
+    until(&mut world, |world| world.status.phase == Phase::Promoting);
+    assert_eq!(written(&world), [split(80, 20), split(60, 40), split(40, 60), split(0, 100)]);
+    until(&mut world, World::is_promoting);
+    assert_eq!((world.leads(PRIMARY), world.leads(CANARY)), (OLD, NEW), "recorded first, then done");
+    assert_eq!(world.live(), split(0, 100), "nobody is sent to a Service that changes");
+    until(&mut world, |world| world.status.phase == Phase::Succeeded);
+    assert_eq!(written(&world).last(), Some(&split(100, 0)));
+    assert_eq!((world.leads(PRIMARY), world.leads(CANARY)), (NEW, NEW));
+    assert_eq!(world.outcome(), Some(Outcome::Succeeded));
+    let before = world.status.clone();
+    world.run_for(60);
+    assert_eq!(world.status, before, "at rest nothing is written");
+}
+
+/// Scenario 3.
+#[test]
+fn step_weights_are_the_canarys_shares() {
+    let mut world = with("{bake: 20s, ramp: {stepWeights: [1, 2, 10, 80]}}");
+    world.point(NEW);
+    until(&mut world, |world| world.status.phase == Phase::Succeeded);
+    let primaries: Vec<u32> = written(&world).iter().map(|weights| weights[PRIMARY]).collect();
+    assert_eq!(primaries, [99, 98, 90, 20, 0, 100]);
+}
+
+/// Scenario 7 and 27; a failed revision is not tried again by itself.
+#[test]
+fn a_failing_canary_goes_back_to_the_primary_and_stays_there() {
+    let mut world = ramp();
+    world.point(NEW);
+    until(&mut world, |world| world.live() == split(60, 40));
+    world.metrics = Metrics::CanaryFails;
+    until(&mut world, |world| world.status.phase == Phase::Failed);
+    assert_eq!((world.live(), world.leads(PRIMARY)), (split(100, 0), OLD));
+    world.metrics = Metrics::Good;
+    world.run_for(120);
+    shows(&world, Phase::Failed, Reason::ChecksFailed);
+    world.ask(Verb::Retry);
+    until(&mut world, |world| world.status.phase == Phase::Succeeded);
+    assert_eq!(world.leads(PRIMARY), NEW);
+}
+
+/// Scenario J.
+#[test]
+fn a_strategy_that_is_edited_in_mid_run_is_for_the_next_one() {
+    let mut world = ramp();
+    world.point(NEW);
+    until(&mut world, |world| world.live() == split(80, 20));
+    world.spec.strategy.ramp = serde_json::from_str(r#"{"stepWeights": [5, 90]}"#).unwrap();
+    world.generation += 1;
+    until(&mut world, |world| world.status.phase == Phase::Succeeded);
+    assert_eq!(written(&world), [split(80, 20), split(60, 40), split(40, 60), split(0, 100), split(100, 0)]);
+    world.point(NEWER);
+    until(&mut world, |world| world.status.phase == Phase::Succeeded && world.leads(PRIMARY) == NEWER);
+    assert_eq!(written(&world)[5..], [split(95, 5), split(10, 90), split(0, 100), split(100, 0)]);
+}
+
+/// A data plane that learns of it later would refuse requests that are sent there at once.
+#[test]
+fn a_service_that_was_changed_gets_no_traffic_before_the_settle_is_over() {
+    let mut world = ramp();
+    world.point(NEW);
+    for (slot, all_or_some) in [(CANARY, split(80, 20)), (PRIMARY, split(100, 0))] {
+        until(&mut world, |world| world.leads(slot) == NEW);
+        let changed = world.now;
+        until(&mut world, |world| world.live() == all_or_some);
+        // It is made in the pass after the one that decides, a second later.
+        assert!(world.now.duration_since(changed) >= SignedDuration::from_secs(5 - 1), "{slot}");
+    }
+}
+
+#[test]
+fn without_analysis_a_change_is_promoted_at_once() {
+    let mut world = ramp();
+    world.spec.skip_analysis = true;
+    world.point(NEW);
+    until(&mut world, |world| world.status.phase == Phase::Succeeded);
+    assert_eq!((world.leads(PRIMARY), world.live()), (NEW, split(100, 0)));
+    assert!(written(&world).iter().all(|weights| *weights == split(100, 0)), "the canary never had traffic");
+}
+
+#[test]
+fn several_services_move_in_lockstep_and_one_that_is_gone_changes_nothing() {
+    let services = "services: [{name: shop, port: 80, routes: [{gatewayAPI: {name: a}}]}, \
+                    {name: cart, port: 80, routes: [{gatewayAPI: {name: b}}]}]\n\
+                    strategy: {bake: 20s, ramp: {stepWeight: 50}}";
+    let mut world = World::new(spec(services), &[(PRIMARY, 100)]);
+    world.point(OLD).run_for(10);
+    world.point(NEW);
+    until(&mut world, |world| world.live() == split(50, 50));
+    assert!(world.routes.values().flatten().all(|route| route.weights == split(50, 50)));
+    world.sources.remove("cart");
+    until(&mut world, |world| world.status.phase == Phase::Held || world.status.phase == Phase::Succeeded);
+    assert_eq!(world.outcome(), Some(Outcome::Succeeded), "the run goes on with what it began with");
+}
+
+#[test]
+fn a_crash_at_any_action_of_a_run_changes_nothing_of_its_end() {
+    for moment in 0..160 {
+        let mut world = with("{bake: 12s, ramp: {stepWeights: [20, 50]}}");
+        world.point(NEW);
+        for passed in 0..160 {
+            world.probe();
+            world.pass_until(if passed == moment { Crash::AfterStatus } else { Crash::Never });
+            world.pass_until(if passed == moment { Crash::AfterAction(0) } else { Crash::Never });
+            world.after(1);
+        }
+        shows(&world, Phase::Succeeded, Reason::RunSucceeded);
+        assert_eq!((world.leads(PRIMARY), world.live()), (NEW, split(100, 0)), "crash in pass {moment}");
+        let rising: Vec<u32> =
+            written(&world).iter().map(|weights| weights[CANARY]).take_while(|share| *share > 0).collect();
+        assert!(rising.is_sorted(), "{rising:?}");
+    }
+}

@@ -1,0 +1,128 @@
+//! The hub: passes, and what they do to the world.
+
+use cutover::{
+    api::{Affinity, Distribution, Steering},
+    rollout::{
+        self, Action, Decision, RouteKey,
+        input::{Accepted, Mark},
+    },
+};
+use jiff::SignedDuration;
+
+use super::{Crash, HUB, RouteInWorld, UID, World, Writes};
+
+impl World {
+    /// One pass of the hub: observe, measure what is due, decide, record, act.
+    pub fn pass(&mut self) -> Decision {
+        self.pass_until(Crash::Never)
+    }
+
+    pub fn pass_until(&mut self, crash: Crash) -> Decision {
+        let leader = self.leader();
+        let nothing = self.observe(None);
+        let wanted = rollout::due(&self.input(&nothing, &leader));
+        let measured = wanted.map(|wanted| self.measure(&wanted));
+        let measured_at = measured.as_ref().map(|measured| measured.at);
+        let seen = self.observe(measured);
+        let decision = rollout::decide(&self.input(&seen, &leader));
+        self.measured_at = measured_at.or(self.measured_at);
+        self.status = decision.status.clone();
+        if crash == Crash::AfterStatus {
+            self.restart();
+            return decision;
+        }
+        for (index, action) in decision.actions.iter().enumerate() {
+            self.act(action);
+            if crash == Crash::AfterAction(index) {
+                self.restart();
+                return decision;
+            }
+        }
+        decision
+    }
+
+    /// Passes at the times that the hub would wake, with a round of probes before each, for so many seconds.
+    pub fn run_for(&mut self, seconds: i64) -> &mut Self {
+        let end = self.now + SignedDuration::from_secs(seconds);
+        while self.now <= end && !self.gone {
+            self.probe();
+            self.pass();
+            self.pass();
+            self.after(1);
+        }
+        self
+    }
+
+    fn act(&mut self, action: &Action) {
+        match action {
+            Action::AddFinalizer => self.finalizer = true,
+            Action::RemoveFinalizer => {
+                self.finalizer = false;
+                self.gone = true;
+            }
+            Action::WriteBackend { service, member } => {
+                self.unready_backends = false;
+                let key = (service.clone(), member.clone());
+                if let Some(copy) = self.copy(&key).cloned() {
+                    self.copies.insert(key, copy);
+                }
+            }
+            Action::ReleaseBackends { .. } => {}
+            Action::Rehearse { route, .. } => {
+                let result = if self.refuse_rehearsals { Err("denied by a webhook".to_owned()) } else { Ok(()) };
+                self.rehearsed.insert(route.clone(), result);
+            }
+            Action::WriteRoute { route, weights, steering, affinity, run, sequence } => {
+                let mark = Mark { hub: HUB.to_owned(), rollout: UID.to_owned(), run: *run, sequence: *sequence };
+                self.write(route, weights, steering.clone(), affinity.clone(), mark);
+            }
+            Action::ReleaseRoute { route, policy } => {
+                self.released.push((route.clone(), *policy));
+                if let Some(route) = self.routes.get_mut(route).and_then(Option::as_mut) {
+                    route.mark = None;
+                }
+            }
+            Action::AnswerRequest { name, answer } => {
+                self.requests.retain(|request| request.name != *name);
+                self.answered.push((name.clone(), answer.state, answer.reason.clone()));
+            }
+        }
+    }
+
+    fn write(
+        &mut self,
+        key: &RouteKey,
+        weights: &Distribution,
+        steering: Option<Steering>,
+        affinity: Option<Affinity>,
+        mark: Mark,
+    ) {
+        let mode = self.writes.get(key).copied().unwrap_or(Writes::Confirmed);
+        let route = self.routes.get_mut(key).unwrap();
+        let accepted = match mode {
+            Writes::Refused => {
+                if let Some(route) = route {
+                    route.failed = Some("denied by a webhook".to_owned());
+                }
+                return;
+            }
+            Writes::Conflict => return,
+            Writes::NotAccepted => Accepted::Pending,
+            Writes::Confirmed | Writes::AnswerLost => Accepted::Yes,
+        };
+        let failed = (mode == Writes::AnswerLost).then(|| "the answer was lost".to_owned());
+        *route = Some(RouteInWorld {
+            weights: weights.clone(),
+            uneven: false,
+            steering: steering.clone(),
+            affinity: affinity.clone(),
+            mark: Some(mark),
+            accepted,
+            failed,
+            editor: None,
+        });
+        self.written.push((key.clone(), weights.clone()));
+        self.tried.push(steering);
+        self.kept.push(affinity);
+    }
+}

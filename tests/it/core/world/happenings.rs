@@ -1,0 +1,98 @@
+//! What people and the world do.
+
+use std::collections::BTreeMap;
+
+use cutover::{
+    api::{RolloutRequestSpec, ServiceCopy, Verb, request::RolloutRef},
+    rollout::input::{EndpointSeen, Request},
+};
+use jiff::SignedDuration;
+
+use super::{UID, World, of};
+
+impl World {
+    pub fn after(&mut self, seconds: i64) -> &mut Self {
+        self.now += SignedDuration::from_secs(seconds);
+        self
+    }
+
+    pub fn declare(&mut self, weights: &[(&str, u32)]) -> &mut Self {
+        for member in &mut self.spec.members {
+            member.weight = 0;
+        }
+        for (name, weight) in weights {
+            match self.spec.members.iter_mut().find(|member| member.name == *name) {
+                Some(member) => member.weight = *weight,
+                None => self.spec.members.push(cutover::api::MemberWeight {
+                    name: (*name).to_owned(),
+                    weight: *weight,
+                    initial_weight: None,
+                }),
+            }
+        }
+        self.generation += 1;
+        self
+    }
+
+    pub fn ask(&mut self, verb: Verb) -> &mut Self {
+        let run = self.last_run();
+        let number = self.requests.len() + self.answered.len() + 1;
+        self.requests.push(Request {
+            name: format!("r{number}"),
+            uid: format!("uid-{number}-{}", self.now),
+            at: self.now,
+            spec: RolloutRequestSpec {
+                rollout: RolloutRef { name: "shop".to_owned(), uid: UID.to_owned() },
+                verb,
+                run: run.map_or(0, |run| run.number),
+                step: run.map(|run| run.step).filter(|_| verb == Verb::Promote),
+                reason: None,
+                requested_by: "alice".to_owned(),
+            },
+        });
+        self
+    }
+
+    /// Somebody edits every route.
+    pub fn edit(&mut self, weights: &[(&str, u32)]) -> &mut Self {
+        for route in self.routes.values_mut().flatten() {
+            route.weights = of(weights);
+            route.editor = Some("kubectl-edit".to_owned());
+        }
+        self
+    }
+
+    /// The hub dies and another instance of it begins.
+    pub fn restart(&mut self) -> &mut Self {
+        self.instance += 1;
+        self.measured_at = None;
+        self.rehearsed.clear();
+        self.endpoints.clear();
+        for route in self.routes.values_mut().flatten() {
+            route.failed = None;
+        }
+        self
+    }
+
+    /// Service mode: somebody points the Services elsewhere.
+    pub fn point(&mut self, host: &str) -> &mut Self {
+        for service in &self.spec.services {
+            let spec = serde_json::json!({"type": "ExternalName", "externalName": host});
+            let copy = ServiceCopy::of(&spec, &BTreeMap::new(), &BTreeMap::new());
+            self.sources.insert(service.name.clone(), copy);
+        }
+        self
+    }
+
+    /// One round of probes.
+    pub fn probe(&mut self) {
+        for member in self.members() {
+            let seen = self.endpoints.entry(member.clone()).or_default();
+            *seen = if self.down.contains(&member) {
+                EndpointSeen { failures: (seen.failures + 1).min(3), successes: 0 }
+            } else {
+                EndpointSeen { failures: 0, successes: (seen.successes + 1).min(3) }
+            };
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! A small world around the core: routes that obey writes, members that can be told to fail, and a clock.
+
+mod acting;
+mod happenings;
+mod measuring;
+mod observing;
+mod run;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cutover::{
+    api::{
+        Affinity, DeletionPolicy, Distribution, FleetRolloutSpec, FleetRolloutStatus, ServiceCopy, Steering,
+        request::RequestState,
+    },
+    rollout::{
+        RouteKey,
+        input::{Accepted, DependencySeen, EndpointSeen, Mark, Request},
+    },
+};
+use jiff::Timestamp;
+
+/// What the members' metrics say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Metrics {
+    Good,
+    CanaryFails,
+    CanaryBreaksGuard,
+    AllFail,
+    CanarySilent,
+    TooFew,
+}
+
+/// What happens to a write of a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Writes {
+    Confirmed,
+    Refused,
+    Conflict,
+    /// It takes effect, but the answer is lost.
+    AnswerLost,
+    /// It takes effect, but the data plane says nothing about it.
+    NotAccepted,
+}
+
+/// Where the hub dies in a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Crash {
+    Never,
+    AfterStatus,
+    AfterAction(usize),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct RouteInWorld {
+    pub weights: Distribution,
+    pub uneven: bool,
+    pub steering: Option<Steering>,
+    pub affinity: Option<Affinity>,
+    pub mark: Option<Mark>,
+    pub accepted: Accepted,
+    pub failed: Option<String>,
+    pub editor: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct World {
+    pub now: Timestamp,
+    pub spec: FleetRolloutSpec,
+    pub generation: i64,
+    pub status: FleetRolloutStatus,
+    pub routes: BTreeMap<RouteKey, Option<RouteInWorld>>,
+    /// The hub has not listed the routes yet.
+    pub unlisted: bool,
+    pub down: BTreeSet<String>,
+    pub endpoints: BTreeMap<String, EndpointSeen>,
+    pub metrics: Metrics,
+    pub writes: BTreeMap<RouteKey, Writes>,
+    pub requests: Vec<Request>,
+    pub answered: Vec<(String, RequestState, String)>,
+    pub rehearsed: BTreeMap<RouteKey, Result<(), String>>,
+    pub refuse_rehearsals: bool,
+    /// The backends are not there yet.
+    pub unready_backends: bool,
+    /// The declaration breaks a rule.
+    pub invalid: bool,
+    /// How the rollouts of `dependsOn` stand.
+    pub dependencies: BTreeMap<String, DependencySeen>,
+    pub deleting: bool,
+    pub finalizer: bool,
+    pub gone: bool,
+    pub instance: u32,
+    pub measured_at: Option<Timestamp>,
+    pub identities: BTreeMap<String, String>,
+    /// Every distribution that was written to a route, in order.
+    pub written: Vec<(RouteKey, Distribution)>,
+    /// And which requests reached canaries beside it.
+    pub tried: Vec<Option<Steering>>,
+    /// And where users were kept.
+    pub kept: Vec<Option<Affinity>>,
+    pub released: Vec<(RouteKey, DeletionPolicy)>,
+    /// Service mode: the users' own Services.
+    pub sources: BTreeMap<String, ServiceCopy>,
+    /// Service mode: the Services of primary and canary, by service and which of the two.
+    pub copies: BTreeMap<(String, String), ServiceCopy>,
+}
+
+pub const UID: &str = "11111111-1111-1111-1111-111111111111";
+
+pub const HUB: &str = "hub-uid";
+
+pub fn of(weights: &[(&str, u32)]) -> Distribution {
+    weights.iter().map(|(name, weight)| ((*name).to_owned(), *weight)).collect()
+}
+
+/// A spec in YAML, completed with what every rollout here has.
+pub fn spec(yaml: &str) -> FleetRolloutSpec {
+    let mut value: serde_json::Value = serde_yaml::from_str(yaml).unwrap();
+    let defaults = serde_json::json!({
+        "services": [{"name": "shop", "port": 80, "routes": [{"gatewayAPI": {"name": "public"}}]}],
+        "analysis": {"interval": "10s", "settle": "5s", "lag": "0s", "failures": {"limit": 2, "within": 4},
+            "metrics": [{"name": "errors", "ratio": {"numerator": "n", "denominator": "d"}, "max": 1.0,
+                         "guard": {"max": 20.0}, "minSamples": 100}]}
+    });
+    for (key, default) in defaults.as_object().unwrap() {
+        let entry = value.as_object_mut().unwrap().entry(key.clone()).or_insert(serde_json::Value::Null);
+        merge(entry, default);
+    }
+    serde_json::from_value(value).unwrap()
+}
+
+fn merge(value: &mut serde_json::Value, default: &serde_json::Value) {
+    match (value, default) {
+        (serde_json::Value::Object(value), serde_json::Value::Object(default)) => {
+            for (key, default) in default {
+                merge(value.entry(key.clone()).or_insert(serde_json::Value::Null), default);
+            }
+        }
+        (value @ serde_json::Value::Null, default) => *value = default.clone(),
+        _ => {}
+    }
+}
+
+impl World {
+    /// Live routes that show `live`, one for each route of the spec.
+    pub fn new(spec: FleetRolloutSpec, live: &[(&str, u32)]) -> Self {
+        let routes = keys(&spec)
+            .into_iter()
+            .map(|key| {
+                let route = RouteInWorld {
+                    weights: of(live),
+                    uneven: false,
+                    steering: None,
+                    affinity: None,
+                    mark: None,
+                    accepted: Accepted::Yes,
+                    failed: None,
+                    editor: None,
+                };
+                (key, Some(route))
+            })
+            .collect();
+        Self {
+            now: "2026-01-01T00:00:00Z".parse().unwrap(),
+            spec,
+            generation: 1,
+            status: FleetRolloutStatus::default(),
+            routes,
+            unlisted: false,
+            down: BTreeSet::new(),
+            endpoints: BTreeMap::new(),
+            metrics: Metrics::Good,
+            writes: BTreeMap::new(),
+            requests: Vec::new(),
+            answered: Vec::new(),
+            rehearsed: BTreeMap::new(),
+            refuse_rehearsals: false,
+            unready_backends: false,
+            invalid: false,
+            dependencies: BTreeMap::new(),
+            deleting: false,
+            finalizer: true,
+            gone: false,
+            instance: 1,
+            measured_at: None,
+            identities: BTreeMap::new(),
+            written: Vec::new(),
+            tried: Vec::new(),
+            kept: Vec::new(),
+            released: Vec::new(),
+            sources: BTreeMap::new(),
+            copies: BTreeMap::new(),
+        }
+    }
+
+    /// Service mode: where the Service of primary or canary of the first service leads.
+    pub fn leads(&self, slot: &str) -> &str {
+        let key = (self.spec.services[0].name.clone(), slot.to_owned());
+        self.copies.get(&key).and_then(ServiceCopy::external_name).unwrap_or_default()
+    }
+
+    /// What was written, one line each, without repeats: `eu-1 100 eu-3 0, copies of all requests`.
+    pub fn told(&self) -> Vec<String> {
+        let writes = self.written.iter().zip(&self.tried);
+        let mut told: Vec<String> = writes
+            .map(|((_, weights), steering)| {
+                let weights: Vec<String> = weights.iter().map(|(name, weight)| format!("{name} {weight}")).collect();
+                let steering = steering.as_ref().map(|steering| format!(", {steering}"));
+                format!("{}{}", weights.join(" "), steering.unwrap_or_default())
+            })
+            .collect();
+        told.dedup();
+        told
+    }
+
+    /// The weights that the first route shows.
+    pub fn live(&self) -> Distribution {
+        self.routes.values().flatten().next().map(|route| route.weights.clone()).unwrap_or_default()
+    }
+}
+
+pub fn keys(spec: &FleetRolloutSpec) -> Vec<RouteKey> {
+    let services = spec.services.iter();
+    services
+        .flat_map(|service| {
+            (0..service.routes.len()).map(|index| RouteKey {
+                service: service.name.clone(),
+                route: format!("HTTPRoute/{}-{index}", service.name),
+            })
+        })
+        .collect()
+}

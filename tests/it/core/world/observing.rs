@@ -1,0 +1,107 @@
+//! What the core is given of the world.
+
+use std::collections::BTreeSet;
+
+use cutover::{
+    api::{CANARY, Mode, PRIMARY, Reason, ServiceCopy},
+    rollout::{
+        self, Input, Observation,
+        input::{BackendSeen, LiveRoute, Measured, MemberSeen, Problem, RouteSeen, SourceSeen},
+    },
+};
+
+use super::{HUB, RouteInWorld, UID, World};
+
+impl World {
+    pub(super) fn members(&self) -> Vec<String> {
+        let mut names: BTreeSet<String> = self.spec.members.iter().map(|member| member.name.clone()).collect();
+        if self.spec.mode() == Mode::Service {
+            names.extend([PRIMARY.to_owned(), CANARY.to_owned()]);
+        }
+        if let Some(run) = self.last_run() {
+            names.extend(run.target.keys().chain(run.rollback_to.keys()).cloned());
+        }
+        names.into_iter().collect()
+    }
+
+    pub(super) fn leader(&self) -> String {
+        format!("instance-{}", self.instance)
+    }
+
+    pub fn observe(&self, measured: Option<Measured>) -> Observation {
+        let services: Vec<String> =
+            rollout::services(&self.spec, &self.status).iter().map(|service| service.name.clone()).collect();
+        let members = self.members();
+        let see = |route: &Option<RouteInWorld>| if self.unlisted { RouteSeen::Unseen } else { seen(route.as_ref()) };
+        let each = || services.iter().flat_map(|service| members.iter().map(move |m| (service.clone(), m.clone())));
+        Observation {
+            refused: self.invalid.then(|| Problem::new(Reason::InvalidSpec, "spec.members: nonsense")),
+            routes: self.routes.iter().map(|(key, route)| (key.clone(), see(route))).collect(),
+            backends: each().map(|key| (key.clone(), self.backend(&key))).collect(),
+            members: members
+                .iter()
+                .map(|name| {
+                    let identity = self.identities.get(name).cloned().unwrap_or_else(|| name.clone());
+                    (name.clone(), MemberSeen::Registered { identity })
+                })
+                .collect(),
+            endpoints: each()
+                .map(|(service, member)| {
+                    let seen = self.endpoints.get(&member).copied().unwrap_or_default();
+                    ((service, member), seen)
+                })
+                .collect(),
+            sources: self.sources.iter().map(|(name, copy)| (name.clone(), SourceSeen::Found(copy.clone()))).collect(),
+            unprobed: BTreeSet::new(),
+            measured,
+            rehearsals: self.rehearsed.clone(),
+            dependencies: self.dependencies.clone(),
+        }
+    }
+
+    pub fn input<'a>(&'a self, seen: &'a Observation, leader: &'a str) -> Input<'a> {
+        Input {
+            now: self.now,
+            hub: HUB,
+            leader,
+            uid: UID,
+            generation: self.generation,
+            deleting: self.deleting,
+            finalizer: self.finalizer,
+            spec: &self.spec,
+            status: &self.status,
+            requests: &self.requests,
+            seen,
+            announced: 0,
+            measured_at: self.measured_at,
+        }
+    }
+
+    fn backend(&self, key: &(String, String)) -> BackendSeen {
+        let other = self.copy(key).is_some_and(|copy| self.copies.get(key) != Some(copy));
+        if self.unready_backends || other { BackendSeen::Outdated(None) } else { BackendSeen::Ready }
+    }
+
+    /// Service mode: what the Service of primary or canary must be, by what is recorded.
+    pub(super) fn copy(&self, (service, slot): &(String, String)) -> Option<&ServiceCopy> {
+        let promoted = self.status.promoted.as_ref().and_then(|promoted| promoted.services.get(service));
+        let proving = self.last_run().and_then(|run| run.services.get(service));
+        if slot == CANARY { proving.or(promoted) } else { promoted }
+    }
+}
+
+fn seen(route: Option<&RouteInWorld>) -> RouteSeen {
+    match route {
+        None => RouteSeen::ToCreate,
+        Some(route) => RouteSeen::Live(Box::new(LiveRoute {
+            weights: route.weights.clone(),
+            uneven: route.uneven,
+            steering: route.steering.clone(),
+            affinity: route.affinity.clone(),
+            mark: route.mark.clone(),
+            accepted: route.accepted.clone(),
+            editor: route.editor.clone(),
+            failed: route.failed.clone(),
+        })),
+    }
+}
