@@ -6,7 +6,7 @@ pub mod cli;
 pub mod clock;
 pub mod http;
 pub mod hub;
-pub mod member;
+mod member;
 pub mod metric;
 #[doc(hidden)]
 pub mod mistakes;
@@ -15,5 +15,5 @@ pub mod route;
 pub mod sandbox;
 pub mod telemetry;
 pub mod validate;
-pub mod web;
+mod web;
 pub mod yaml;

@@ -1,4 +1,4 @@
-//! What this process tried to write and how that went: the pace of the next try, and what people are told.
+//! What this process tried to write and how that went: the pace of the next try, and what the status says.
 
 use std::collections::BTreeMap;
 
@@ -91,7 +91,7 @@ impl Attempts {
     }
 }
 
-/// The same words at every try: what is told becomes the status, which is written when it changes.
+/// The same text at every try: it becomes part of the status, which is written when it changes.
 fn contended() -> String {
     format!(
         "Contended: {CONTENDED} tries or more in a row met a newer version; find who else writes it in metadata.managedFields"

@@ -25,7 +25,7 @@ impl<T: Send + 'static> BackgroundTask<T> {
         self.0.is_some()
     }
 
-    /// Begins the work; `wake` is told when the result is there. A panic in it gives no result.
+    /// Starts the work; `wake` is notified when the result is there. After a panic there is none.
     pub(super) fn start(
         &mut self,
         name: &'static str,

@@ -128,13 +128,13 @@ impl<K: Resource> Cache<K> {
         self.announced(self.write().put(object));
     }
 
-    /// Takes that an object is not there, as an own call was told.
+    /// Removes an object that an own call found missing, or deleted.
     pub(super) fn gone(&self, key: &Key) {
         let known = self.write().objects.remove(key);
         self.announced(known.map_or(Change::Nothing, |_| Change::One(key.clone())));
     }
 
-    /// Takes that the kind cannot be listed at all.
+    /// Drops all objects, because the kind cannot be listed at all.
     pub(super) fn unavailable(&self, why: Availability) -> Change {
         self.announced(self.write().unavailable(why))
     }

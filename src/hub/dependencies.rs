@@ -1,4 +1,4 @@
-//! How the rollouts stand that a rollout depends on. All are watched, so it costs no request.
+//! The state of the rollouts that a rollout depends on. All are watched, so it costs no request.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// How each of `spec.dependsOn` stands.
+/// The state of each of `spec.dependsOn`.
 pub(super) fn states(hub: &Hub, rollout: &FleetRollout) -> BTreeMap<String, DependencySeen> {
     let (name, namespace) = (rollout.name_any(), rollout.namespace().unwrap_or_default());
     let of = |name: &str| depends_on(hub, &Key::new(namespace.clone(), name));
@@ -25,8 +25,7 @@ pub(super) fn states(hub: &Hub, rollout: &FleetRollout) -> BTreeMap<String, Depe
     dependencies.map(|first| (first.clone(), see(first))).collect()
 }
 
-/// Wakes the rollouts that depend on this one, if it stands otherwise than before. The watch tells nothing of a write
-/// of this process.
+/// Wakes the rollouts that depend on this one, if its state changed. The watch does not report an own write as a change.
 pub(super) fn wake_those_of(hub: &Hub, before: &FleetRollout, after: &FleetRollout) {
     if standing(before) == standing(after) {
         return;

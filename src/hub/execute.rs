@@ -1,4 +1,4 @@
-//! Does what was decided, in that order. What fails is told and tried again later; it never stops the rest.
+//! Does what was decided, in that order. What fails is logged and tried again later; it never stops the rest.
 
 use kube::ResourceExt;
 use tokio::time::Instant;

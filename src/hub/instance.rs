@@ -47,7 +47,7 @@ pub struct Instance {
     pub listener: Option<TcpListener>,
 }
 
-/// Lives until `stop`, and then ends what is under way and gives the lease back.
+/// Runs until `stop`, and then ends what is under way and gives the lease back.
 ///
 /// # Errors
 /// When a part ends that must not.

@@ -48,7 +48,7 @@ impl Measuring {
     }
 
     /// Begins a round.
-    pub(super) fn begin(
+    pub(super) fn start(
         &mut self,
         hub: &Hub,
         wanted: Wanted,

@@ -150,7 +150,7 @@ impl Hub {
         }
     }
 
-    /// The rollout with this uid, if it lives.
+    /// The rollout with this uid, if it exists.
     fn rollout_of(&self, uid: &str) -> Option<Key> {
         let all = self.rollouts.all();
         all.iter().find(|rollout| rollout.uid().as_deref() == Some(uid)).map(|rollout| Key::of(rollout.as_ref()))

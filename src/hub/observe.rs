@@ -169,7 +169,7 @@ fn see_route(
     observed.seen.routes.insert(key, seen);
 }
 
-/// A route that carries the mark of another rollout that lives belongs to that one.
+/// A route that carries the mark of another rollout that exists belongs to that one.
 fn claimed(subject: &Subject, key: &RouteKey, seen: RouteSeen, rollout_of: impl Fn(&str) -> Option<Key>) -> RouteSeen {
     let RouteSeen::Live(live) = &seen else { return seen };
     let other = live.mark.as_ref().filter(|mark| mark.hub == subject.hub && mark.rollout != subject.uid);

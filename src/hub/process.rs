@@ -51,7 +51,7 @@ pub enum HubError {
         /// What the system says.
         error: std::io::Error,
     },
-    /// The kubeconfig that was given is none. What is wrong is not told: the words of its parser show what is around it.
+    /// The file is no kubeconfig. The parser's message is left out: it quotes the text around the error, perhaps a secret.
     #[error("--kubeconfig {0} is not a usable kubeconfig; see kubectl config view --kubeconfig")]
     NoKubeconfig(String),
     /// The client for the hub cluster cannot be made of its configuration.

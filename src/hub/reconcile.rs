@@ -105,7 +105,7 @@ fn decide(
     if memory.measuring.is_free()
         && let Some(wanted) = rollout::due(&input)
     {
-        memory.measuring.begin(hub, wanted, resolved, subject, wake);
+        memory.measuring.start(hub, wanted, resolved, subject, wake);
         input.measured_at = memory.measuring.asked_at();
     }
     rollout::decide(&input)

@@ -33,7 +33,7 @@ enum Rest {
     UntilLeading,
 }
 
-/// What a task keeps to itself.
+/// The task of one rollout.
 struct Task {
     hub: Arc<Hub>,
     key: Key,
@@ -94,7 +94,7 @@ impl Task {
         }))
     }
 
-    /// A process that does not lead begins to watch what it would need.
+    /// Starts the watches that this process will need once it leads.
     fn prepare(&self, guarded: &Guarded<FleetRollout>) {
         if let Ok(rollout) = &guarded.0 {
             observe::watch_kinds(&self.hub, &Subject::new(&self.hub.id, rollout, &self.hub.registry));

@@ -2,7 +2,7 @@
 //!
 //! A kubeconfig is code, so only a restricted one is taken ([`kubeconfig`], whose certificates [`certificate`] checks).
 //! [`link`] makes clients of it, [`health`] asks them, [`status`] says it, and [`registry`] keeps it all up to date.
-//! Nothing here writes to an API server: who keeps the registry does.
+//! Nothing here watches or writes: `hub::members` declares members and writes their status.
 
 mod certificate;
 mod checks;
@@ -18,8 +18,6 @@ pub mod status;
 mod tests;
 mod token;
 
-pub use health::Health;
 pub use link::{Declared, Member};
-pub use probe::Probe;
-pub use registry::{Keeper, Members, Registry};
+pub use registry::{Keeper, Registry};
 pub use secrets::Secrets;

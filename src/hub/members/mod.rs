@@ -1,5 +1,5 @@
-//! `MemberClusters`: what they declare goes into the registry, and what is known of them into their finalizers and
-//! status.
+//! `MemberClusters`: their declarations fill the registry; their finalizers and status are written from what the hub
+//! knows.
 
 mod finalizer;
 mod health;

@@ -317,10 +317,8 @@ async fn health_that_is_found_while_the_lease_is_not_held_is_written_when_it_is(
     let receiver = leading.subscribe();
     tokio::spawn(async move { keep_registry(&registry, receiver).await });
     tokio::spawn(async move { keep_objects(&objects).await });
-    let found = |members: &Option<crate::member::Members>| {
-        members.as_ref().is_some_and(|members| members["eu-1"].health().is_some())
-    };
-    hub.registry.changes().wait_for(found).await.unwrap();
+    let mut changes = hub.registry.changes();
+    changes.wait_for(|members| members.as_ref().is_some_and(|all| all["eu-1"].health().is_some())).await.unwrap();
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert!(cluster.patches.lock().unwrap().is_empty());
     claim.send_replace(held());
