@@ -33,7 +33,7 @@ enum Rest {
     UntilLeading,
 }
 
-/// What a task keeps to itself.
+/// The task of one rollout.
 struct Task {
     hub: Arc<Hub>,
     key: Key,
@@ -94,7 +94,7 @@ impl Task {
         }))
     }
 
-    /// A process that does not lead begins to watch what it would need.
+    /// Starts the watches that this process will need once it leads.
     fn prepare(&self, guarded: &Guarded<FleetRollout>) {
         if let Ok(rollout) = &guarded.0 {
             observe::watch_kinds(&self.hub, &Subject::new(&self.hub.id, rollout, &self.hub.registry));
@@ -105,7 +105,7 @@ impl Task {
         let hub = self.hub.clone();
         let span = self.key.to_string();
         let work = Box::pin(pass(&hub, rollout, &mut self.memory, &self.wake));
-        let ended = supervise::caught(&span, &hub.metrics, work).await;
+        let ended = supervise::catch_panic(&span, &hub.metrics, work).await;
         let (outcome, rest) = match ended {
             None => ("panic", self.waits.after_failure()),
             Some(Err(error)) => {
@@ -117,7 +117,7 @@ impl Task {
                 after(ended, Instant::now())
             }
         };
-        hub.metrics.passed(outcome);
+        hub.metrics.count_pass(outcome);
         tracing::debug!(rollout = span, outcome, ?rest, "passed");
         rest
     }
@@ -128,8 +128,8 @@ impl Task {
             return;
         }
         tracing::warn!(rollout = %self.key, error, "a FleetRollout cannot be read and is left alone");
-        let event = publish::malformed(kube::Resource::meta(guarded), &self.hub.leader, error, self.hub.clock.now());
-        if let Err(error) = self.hub.calls.create(&event).await {
+        let event = publish::unreadable(kube::Resource::meta(guarded), &self.hub.leader, error, self.hub.clock.now());
+        if let Err(error) = self.hub.calls.create_event(&event).await {
             tracing::debug!(%error, "an event was not written");
         }
         self.reported = version;

@@ -14,7 +14,7 @@ use super::{
     cache::{Availability, Cache, Change},
 };
 
-/// Watches what `api` and `config` choose, for ever; `trim` drops what nobody reads, `changed` is told of every news.
+/// Watches what `api` and `config` select, for ever; `trim` drops what nobody reads, `changed` is called for every event.
 /// Each watch waits for itself after an error: one kind that is not installed delays no other.
 pub(super) async fn fill<K>(
     api: Api<K>,
@@ -30,7 +30,7 @@ pub(super) async fn fill<K>(
     while let Some(event) = events.next().await {
         match event {
             Ok(event) => {
-                // A list that begins is no success yet.
+                // The start of a list is no success yet.
                 if !matches!(event, watcher::Event::Init) {
                     waits = Waits::default();
                 }

@@ -2,8 +2,10 @@
 //!
 //! A kubeconfig is code, so only a restricted one is taken ([`kubeconfig`], whose certificates [`certificate`] checks).
 //! [`link`] makes clients of it, [`health`] asks them, [`status`] says it, and [`registry`] keeps it all up to date.
+//! Nothing here watches or writes: `hub::members` declares members and writes their status.
 
 mod certificate;
+mod checks;
 mod client;
 mod health;
 pub mod kubeconfig;
@@ -11,15 +13,11 @@ mod link;
 pub mod probe;
 mod registry;
 mod secrets;
-mod status;
+pub mod status;
 #[cfg(test)]
 mod tests;
 mod token;
-mod watch;
 
-pub use health::Health;
 pub use link::{Declared, Member};
-pub use probe::Probe;
-pub use registry::{Members, Registry};
+pub use registry::{Keeper, Registry};
 pub use secrets::Secrets;
-pub use status::IN_USE;

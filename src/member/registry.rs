@@ -1,129 +1,55 @@
 //! The registry: every member as it is declared now, and how it is.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
-use backoff::ExponentialBuilder;
-use futures::{Stream, StreamExt, stream};
-use k8s_openapi::api::core::v1::Secret;
-use kube::{
-    Api, Client, Resource, ResourceExt,
-    core::DeserializeGuard,
-    runtime::{
-        WatchStreamExt,
-        reflector::{self, Store},
-        watcher,
-    },
-};
 use tokio::{sync::watch, task::JoinHandle};
 
-use super::{Declared, Member, Secrets, watch::Watch};
-use crate::{api::MemberCluster, clock::Clock, http::Network};
+use super::{Declared, Member, checks};
+use crate::{clock::Clock, http::Network};
 
 /// Members by name.
 pub type Members = BTreeMap<String, Arc<Member>>;
-/// One object of the wrong shape must not stop the watch of the others.
-pub(super) type Guarded = DeserializeGuard<MemberCluster>;
 
 /// Every member as it is declared now, and how it is. Cheap to clone; clones are one registry.
-#[derive(Clone, Debug)]
-pub struct Registry {
-    /// What the time is to members.
-    pub(super) clock: Clock,
-    /// None until the first list of members and Secrets is complete.
-    pub(super) members: Arc<watch::Sender<Option<Members>>>,
-    objects: Arc<watch::Sender<Vec<Arc<Guarded>>>>,
-}
+#[derive(Clone, Debug, Default)]
+pub struct Registry(Arc<watch::Sender<Option<Members>>>);
 
 impl Registry {
-    /// Knows no member yet.
-    #[must_use]
-    pub fn new(clock: Clock) -> Self {
-        let objects = Arc::new(watch::Sender::new(Vec::new()));
-        Self { clock, members: Arc::new(watch::Sender::new(None)), objects }
-    }
-
     /// A member by name.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<Arc<Member>> {
-        self.members.borrow().as_ref()?.get(name).cloned()
+        self.0.borrow().as_ref()?.get(name).cloned()
     }
 
     /// Fires whenever a member or its health changed. Holds none until the first list is complete: before that a member
     /// that is not found may only not be known yet.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<Option<Members>> {
-        self.members.subscribe()
+        self.0.subscribe()
     }
 
-    /// The objects themselves, those that cannot be read among them.
+    /// Another member with the same cluster id.
     #[must_use]
-    pub fn objects(&self) -> watch::Receiver<Vec<Arc<DeserializeGuard<MemberCluster>>>> {
-        self.objects.subscribe()
+    pub fn twin(&self, member: &Member) -> Option<String> {
+        let cluster = member.health()?.cluster_id?;
+        let members = self.0.borrow().clone()?;
+        let mut others = members.into_iter().filter(|(name, _)| *name != member.declared.name);
+        let twin =
+            others.find(|(_, other)| other.health().and_then(|health| health.cluster_id).as_ref() == Some(&cluster));
+        twin.map(|(name, _)| name)
     }
 
-    /// Watches members and the Secrets of the hub's `namespace`, and keeps this registry and the members' status up to
-    /// date. Members are asked, and status is written, only while `leading`. Never ends.
-    pub async fn run(&self, client: Client, namespace: &str, network: Network, leading: watch::Receiver<bool>) {
-        let (members, member_events) = mirror(Api::<Guarded>::all(client.clone()));
-        let (secrets, secret_events) = mirror(Api::<Secret>::namespaced(client.clone(), namespace));
-        let mut keeper = Keeper {
-            registry: self.clone(),
-            api: Api::all(client),
-            members,
-            secrets,
-            network,
-            leading,
-            tasks: BTreeMap::new(),
-        };
-        let mut events = stream::select(member_events, secret_events);
-        let mut complete = 0;
-        while let Some(listed) = events.next().await {
-            complete += usize::from(listed);
-            // Both lists, or a member would seem to have lost its Secret.
-            if complete >= 2 {
-                keeper.catch_up();
-            }
-        }
+    /// The health of a member is another one.
+    pub(super) fn health_changed(&self) {
+        self.0.send_modify(|_| ());
     }
 }
 
-/// A store that follows the cluster, and the stream that drives it; an item is true when the first list is complete.
-fn mirror<K>(api: Api<K>) -> (Store<K>, impl Stream<Item = bool> + Unpin)
-where
-    K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + serde::de::DeserializeOwned + Send + Sync + 'static,
-{
-    let (store, writer) = reflector::store();
-    let mut listed = false;
-    let events = watcher(api, watcher::Config::default()).backoff(between_tries()).reflect(writer);
-    let events = events.filter_map(move |event| {
-        let first = matches!(event, Ok(watcher::Event::InitDone)) && !std::mem::replace(&mut listed, true);
-        let seen = match event {
-            Ok(watcher::Event::Init | watcher::Event::InitApply(_)) => None,
-            Ok(watcher::Event::InitDone | watcher::Event::Apply(_) | watcher::Event::Delete(_)) => Some(first),
-            Err(error) => {
-                tracing::warn!(kind = %K::kind(&()), %error, "the watch failed and is tried again");
-                None
-            }
-        };
-        std::future::ready(seen)
-    });
-    (store, events.boxed())
-}
-
-/// Between a second and ten, as everything that the hub tries again.
-fn between_tries() -> watcher::ExponentialBackoff {
-    let waits =
-        ExponentialBuilder::new().with_min_delay(Duration::from_secs(1)).with_max_delay(Duration::from_secs(10));
-    waits.without_max_times().into()
-}
-
-/// What keeps the registry up to date.
-struct Keeper {
+/// What keeps a registry up to date: a task for each member, so that one member's trouble never delays another's.
+pub struct Keeper {
     registry: Registry,
-    api: Api<MemberCluster>,
-    members: Store<Guarded>,
-    secrets: Store<Secret>,
     network: Network,
+    clock: Clock,
     leading: watch::Receiver<bool>,
     tasks: BTreeMap<String, Task>,
 }
@@ -138,13 +64,17 @@ impl Drop for Task {
 }
 
 impl Keeper {
-    /// Makes anew every member whose declaration or Secrets changed, and forgets those that are gone.
-    fn catch_up(&mut self) {
-        let mut objects = self.members.state();
-        objects.sort_by_key(|object| object.name_any());
-        self.registry.objects.send_replace(objects);
-        let declared = self.declared();
-        let before = self.registry.members.borrow().clone();
+    /// Knows no member yet. Members are asked only while `leading`, and until this is dropped.
+    #[must_use]
+    pub fn new(registry: Registry, network: Network, clock: Clock, leading: watch::Receiver<bool>) -> Self {
+        Self { registry, network, clock, leading, tasks: BTreeMap::new() }
+    }
+
+    /// Takes what is declared now: makes anew every member whose declaration or Secrets changed, and forgets those that
+    /// are gone.
+    pub fn declare(&mut self, declared: impl IntoIterator<Item = Declared>) {
+        let declared: BTreeMap<String, Declared> = declared.into_iter().map(|one| (one.name.clone(), one)).collect();
+        let before = self.registry.0.borrow().clone();
         let mut changed = before.as_ref().is_none_or(|before| before.len() != declared.len());
         self.tasks.retain(|name, task| declared.contains_key(name) && !task.0.is_finished());
         let known = before.unwrap_or_default();
@@ -160,55 +90,17 @@ impl Keeper {
             members.insert(name, member);
         }
         if changed {
-            self.registry.members.send_replace(Some(members));
+            self.registry.0.send_replace(Some(members));
         }
     }
 
-    /// What is declared now. An object that cannot be read is told and left out.
-    fn declared(&self) -> BTreeMap<String, Declared> {
-        let mut declared = BTreeMap::new();
-        for object in self.members.state() {
-            match &object.0 {
-                Ok(object) => {
-                    let one = self.declaration(object);
-                    declared.insert(one.name.clone(), one);
-                }
-                Err(invalid) => {
-                    tracing::warn!(member = invalid.metadata.name, "this MemberCluster cannot be read and is left out");
-                }
-            }
-        }
-        declared
-    }
-
-    fn declaration(&self, object: &MemberCluster) -> Declared {
-        let state = self.secrets.state();
-        let find = |name: &str| state.iter().find(|secret| secret.name_any() == name).map(AsRef::as_ref);
-        Declared {
-            name: object.name_any(),
-            uid: object.uid(),
-            generation: object.metadata.generation,
-            spec: object.spec.clone(),
-            secrets: Secrets::pick(&object.spec, find),
-        }
-    }
-
-    /// Makes the member's clients and starts its own task: one member's trouble never delays another's.
+    /// Makes the member's clients and starts its checks.
     fn start(&mut self, declared: Declared) -> Arc<Member> {
         let name = declared.name.clone();
-        let member = Arc::new(Member::new(declared, self.network.clone(), self.registry.clock.now()));
-        let watch = Watch {
-            member: Arc::clone(&member),
-            registry: self.registry.clone(),
-            api: self.api.clone(),
-            objects: self.members.clone(),
-            leading: self.leading.clone(),
-        };
+        let member = Arc::new(Member::new(declared, self.network.clone(), self.clock.now()));
+        let checks = checks::run(Arc::clone(&member), self.registry.clone(), self.clock.clone(), self.leading.clone());
         // The task of an earlier declaration ends as it is replaced.
-        self.tasks.insert(name, Task(tokio::spawn(watch.go_on())));
+        self.tasks.insert(name, Task(tokio::spawn(checks)));
         member
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -12,6 +12,7 @@ use crate::api::{
 pub const IN_USE: &str = "InUse";
 
 /// The status to write, if it differs from the one that is there. `twin` is another member that is the same cluster.
+#[must_use]
 pub fn next(
     before: &MemberClusterStatus,
     health: &Health,
