@@ -96,7 +96,7 @@ pub struct Share {
     validation = Rule::new("[has(self.ratio), has(self.histogram), has(self.query), has(self.templateRef), has(self.builtin)].filter(k, k).size() == 1")
         .message("a metric has exactly one of ratio, histogram, query, templateRef and builtin"),
     validation = Rule::new("!has(self.variables) || has(self.templateRef)")
-        .message("variables are those of a template; give templateRef"),
+        .message("variables belong to a template; give templateRef"),
     validation = Rule::new("has(self.max) || has(self.min) || has(self.perMember)")
         .message("a metric needs a limit: max, min, or perMember"),
     validation = Rule::new("!has(self.query) || (!has(self.max) && !has(self.min))")

@@ -171,7 +171,7 @@ pub struct PrometheusUrl {
 /// The namespaces whose rollouts may use a member.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("(self.from == 'Names') == has(self.names)").message("names is given with from: Names, and only then"))]
+#[x_kube(validation = Rule::new("(self.from == 'Names') == has(self.names)").message("names is required with from: Names, and only then"))]
 pub struct AllowedNamespaces {
     /// All, or those in `names`.
     #[serde(default)]

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("self == oldSelf").message("spec: a request cannot be changed; make a new one"))]
+#[x_kube(validation = Rule::new("self == oldSelf").message("spec: a request cannot be changed; create a new one"))]
 pub struct RolloutRequestSpec {
     /// The rollout that the request is for.
     pub rollout: RolloutRef,

@@ -29,7 +29,7 @@ use super::{Analysis, ServiceSpec, Strategy, status::FleetRolloutStatus};
 #[serde(rename_all = "camelCase")]
 #[x_kube(
     validation = Rule::new("has(self.members) == has(oldSelf.members)")
-        .message("spec.members: a rollout keeps its mode; delete it and make another one"),
+        .message("spec.members: the mode of a rollout cannot change; delete it and create another one"),
     validation = Rule::new("!has(self.members) || self.members.map(m, m.weight).sum() == self.weightTotal")
         .message("spec.members: the weights must sum to weightTotal"),
     validation = Rule::new("!has(self.members) || !self.members.exists(m, has(m.initialWeight)) || self.members.map(m, has(m.initialWeight) ? m.initialWeight : 0).sum() == self.weightTotal")

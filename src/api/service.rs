@@ -88,7 +88,7 @@ pub enum Route {
 /// An HTTPRoute: `name` adopts one, `create` creates one.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("has(self.name) != has(self.create)").message("name an HTTPRoute to adopt, or say create; one of the two"))]
+#[x_kube(validation = Rule::new("has(self.name) != has(self.create)").message("name an HTTPRoute to adopt, or use create; one of the two"))]
 pub struct GatewayApiRoute {
     /// The HTTPRoute to adopt: only the backends of its rules change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -121,7 +121,7 @@ pub struct CreateGatewayApi {
 /// An HTTPProxy: `name` adopts one, `create` creates one.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("has(self.name) != has(self.create)").message("name an HTTPProxy to adopt, or say create; one of the two"))]
+#[x_kube(validation = Rule::new("has(self.name) != has(self.create)").message("name an HTTPProxy to adopt, or use create; one of the two"))]
 pub struct ContourRoute {
     /// The HTTPProxy to adopt: only the services of its routes change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -152,7 +152,7 @@ pub struct CreateContour {
 /// A RouteGroup or Ingress: `name` adopts one, `create` creates one.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("has(self.name) != has(self.create)").message("name an object to adopt, or say create; one of the two"))]
+#[x_kube(validation = Rule::new("has(self.name) != has(self.create)").message("name an object to adopt, or use create; one of the two"))]
 pub struct SkipperRoute {
     /// The kind of object that holds the weights.
     #[serde(default)]
@@ -201,7 +201,7 @@ pub struct StableIngress {
 /// A Service of type ExternalName: `name` adopts one, `create` creates one.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("has(self.name) != has(self.create)").message("name a Service to adopt, or say create; one of the two"))]
+#[x_kube(validation = Rule::new("has(self.name) != has(self.create)").message("name a Service to adopt, or use create; one of the two"))]
 pub struct KubernetesRoute {
     /// The Service to adopt: only its `externalName` changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]

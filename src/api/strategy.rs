@@ -14,7 +14,7 @@ use super::{
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new("!has(self.sessionAffinity) || self.steps.all(s, !has(s.matches))")
-    .message("spec.strategy: sessionAffinity keeps users where they were sent, and matches sends them elsewhere; leave one of them out"))]
+    .message("spec.strategy: sessionAffinity keeps users on one member, and matches sends their requests to another; leave one of them out"))]
 pub struct Strategy {
     /// Ordered groups of gaining members that move together. Default: one stage with all gaining members.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -27,7 +27,7 @@ pub struct Strategy {
     #[x_kube(
         // Where some steps move no weight the rule would be too dear; `validate` and the hub know it.
         validation = Rule::new("self.exists(s, !has(s.progress)) || (self.map(s, double(s.progress.replace('%', ''))).isSorted() && self.all(s, self.exists_one(t, double(t.progress.replace('%', '')) == double(s.progress.replace('%', '')))))")
-            .message("spec.strategy.steps: steps rise; each progress must be more than the one before it"),
+            .message("spec.strategy.steps: steps must rise; each progress must be more than the one before it"),
         validation = Rule::new("has(self[size(self) - 1].progress) && self[size(self) - 1].progress == '100%'")
             .message("spec.strategy.steps: the last step must be 100%")
     )]

@@ -234,7 +234,7 @@ fn an_alb_divides_into_hundredths() {
     let error = render(&context, route, &world.objects, &weights, &world.mark(1)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "eu-1 would have 995 of 1000, which is no whole 100th of all traffic: aliyunALB knows only 100ths: choose \
-         weights and steps that need no finer ones"
+        "eu-1 would have 995 of 1000, which is not a whole 100th of all traffic: aliyunALB divides traffic into 100 \
+         parts: choose weights and steps that fit them"
     );
 }
