@@ -55,7 +55,7 @@ pub const WRITE_ANNOTATION: &str = "cutover.dev/write";
 /// On an adopted route: what its rules held before the first write, for `deletionPolicy: Revert`.
 pub const ORIGINAL_ANNOTATION: &str = "cutover.dev/original";
 /// On a route: which requests reach canaries whatever the weights, one entry a rollout.
-pub const TRIAL_ANNOTATION: &str = "cutover.dev/steering";
+pub const STEERING_ANNOTATION: &str = "cutover.dev/steering";
 /// On a route: where users are kept, one entry a rollout.
 pub const AFFINITY_ANNOTATION: &str = "cutover.dev/session-affinity";
 /// On a backend that the hub made: the uid of its rollout.

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_gives_no_result_and_a_new_errand_can_be_sent() {
+    async fn a_panic_gives_no_result_and_a_new_task_can_begin() {
         let (wake, metrics) = (Arc::new(Notify::new()), Metrics::default());
         let mut task: BackgroundTask<u8> = BackgroundTask::default();
         task.send("test", &metrics, &wake, async { panic!("on purpose") });

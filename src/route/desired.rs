@@ -8,7 +8,7 @@ use kube::core::DynamicObject;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::api::status::PlannedStep;
-use crate::api::{AFFINITY_ANNOTATION, Affinity, Distribution, Matched, Steering, TRIAL_ANNOTATION};
+use crate::api::{AFFINITY_ANNOTATION, Affinity, Distribution, Matched, STEERING_ANNOTATION, Steering};
 
 /// What a route shall show.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,7 @@ pub(super) trait Kept: Clone + Serialize + DeserializeOwned {
 }
 
 impl Kept for Steering {
-    const ANNOTATION: &'static str = TRIAL_ANNOTATION;
+    const ANNOTATION: &'static str = STEERING_ANNOTATION;
 }
 
 impl Kept for Affinity {

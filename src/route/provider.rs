@@ -52,7 +52,7 @@ pub(super) trait Provider {
     ) -> Result<Vec<Option<DynamicObject>>, RouteError>;
 
     /// The objects send these requests where they shall go.
-    fn shows(&self, _context: &Context<'_>, _objects: Objects<'_>, _trial: &Steering) -> bool {
+    fn shows(&self, _context: &Context<'_>, _objects: Objects<'_>, _steering: &Steering) -> bool {
         false
     }
 

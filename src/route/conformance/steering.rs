@@ -185,7 +185,7 @@ fn release_leaves_nothing_of_them() {
             world.write(&weights, 3);
             world.release(policy);
             let text = serde_json::to_string(&world.contents()).unwrap();
-            assert!(!text.contains(crate::api::TRIAL_ANNOTATION), "{name}: {text}");
+            assert!(!text.contains(crate::api::STEERING_ANNOTATION), "{name}: {text}");
             if policy == DeletionPolicy::Revert {
                 assert_eq!(world.contents(), before, "{name}");
             }

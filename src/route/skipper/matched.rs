@@ -8,7 +8,7 @@ use kube::core::DynamicObject;
 use serde_json::json;
 
 use super::weighted::WEIGHTS;
-use crate::api::{ORIGINAL_ANNOTATION, TRIAL_ANNOTATION, WRITE_ANNOTATION};
+use crate::api::{ORIGINAL_ANNOTATION, STEERING_ANNOTATION, WRITE_ANNOTATION};
 use crate::route::ingress::ingress;
 use crate::route::json::{contains, put};
 use crate::route::provider::Objects;
@@ -74,5 +74,5 @@ pub(super) fn put_predicates(object: &mut DynamicObject, predicates: String) {
 
 /// What every object has for itself.
 fn is_its_own(key: &str) -> bool {
-    [WRITE_ANNOTATION, ORIGINAL_ANNOTATION, TRIAL_ANNOTATION, LAST_APPLIED].contains(&key)
+    [WRITE_ANNOTATION, ORIGINAL_ANNOTATION, STEERING_ANNOTATION, LAST_APPLIED].contains(&key)
 }
