@@ -1,6 +1,6 @@
 //! The one place that reads and writes YAML.
 //!
-//! What is read may be a Secret's text or a stranger's file: size, depth and aliases are limited, and no error carries
+//! What is read may be a Secret's text or an untrusted file: size, depth and aliases are limited, and no error carries
 //! any of the text.
 
 use std::{collections::BTreeMap, fmt};

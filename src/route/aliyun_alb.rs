@@ -39,11 +39,11 @@ pub(super) const CAPABILITY: Capability = Capability {
     shape: Shape::StableAndCanary,
     applied: Applied::ReadBack,
     verified: Verified::Objects,
-    note: "As nginx. `alb.ingress.kubernetes.io/order` of the canary is the nearest number before that of its Ingress that no \
-           Ingress of the cluster has said (1 to 1000; an Ingress that says none has 10), but never before a rule with a \
-           longer path of the same host that comes before the Ingress's own. It is kept while the canary is there and \
-           given back with it. Two that take one number at once see it, and one of them moves. Where none is free the \
-           rollout says so: give the Ingress a larger number.",
+    note: "Like nginx. `alb.ingress.kubernetes.io/order` of the canary is the nearest free number before that of its \
+           Ingress (1 to 1000; an Ingress without `order` has 10). It never precedes a rule with a longer path of the \
+           same host that comes before the Ingress's own. The number is freed with the canary. If two canaries take \
+           the same number at once, one of them moves. If no number is free, the rollout says so: give the Ingress a \
+           larger number.",
 };
 
 /// The annotations of the ALB.

@@ -202,10 +202,10 @@ impl Mirroring {
         match self {
             Self::No => format!("{route} cannot mirror; leave mirror out, or use gatewayAPI or contour"),
             Self::Yes { members: Some(most), .. } => {
-                format!("{route} mirrors to {most} at once; name the members in stages of their own")
+                format!("{route} mirrors to {most} at once; put the members into different stages")
             }
             Self::Yes { members: None, .. } => {
-                format!("{route} mirrors all requests or none; leave the percentage out")
+                format!("{route} mirrors all requests or none; leave percent out")
             }
         }
     }
@@ -229,12 +229,12 @@ impl AffinitySupport {
         let count = affinity.bins.len();
         match self {
             Self::No => Some((
-                "strategy.sessionAffinity keeps users where they were sent".to_owned(),
-                format!("{route} cannot; docs/routes.md says what each route can"),
+                "strategy.sessionAffinity is declared".to_owned(),
+                format!("{route} does not support it; docs/routes.md says what each route supports"),
             )),
             Self::Yes { bins } if count > bins => Some((
-                format!("strategy.sessionAffinity would divide users into {count} parts"),
-                format!("{route} takes {bins}: take fewer steps, or move fewer members in one run"),
+                format!("strategy.sessionAffinity would divide users into {count} bins"),
+                format!("{route} supports {bins}: declare fewer steps, or move fewer members in one run"),
             )),
             Self::Yes { .. } => None,
         }
@@ -292,24 +292,24 @@ impl Capability {
         }
         if wanted.affinity.as_ref().is_some() && wanted.matched().is_some() {
             return Some((
-                "strategy.sessionAffinity keeps users where they were sent, and a step with matches sends them elsewhere".to_owned(),
+                "strategy.sessionAffinity keeps users on one member, and a step with matches sends their requests to another".to_owned(),
                 "leave one of them out".to_owned(),
             ));
         }
         match self.weighting {
             Weighting::Switch if carrying > 1 => Some((
                 format!("{carrying} members would carry traffic at once, but {} has no weights", self.route),
-                "give one member all the weight, and say strategy.steps: [{progress: 100%}]; or use a route with weights"
+                "give one member all the weight, and use strategy.steps: [{progress: 100%}]; or use a route with weights"
                     .to_owned(),
             )),
             Weighting::Weights { members: Some(most), .. } if carrying > most => Some((
                 format!("{carrying} members would carry traffic at once"),
-                format!("{} takes {most}; move fewer members at once, or use contour or skipper", self.route),
+                format!("{} supports {most}; move fewer members at once, or use contour or skipper", self.route),
             )),
             Weighting::Weights { parts: Some(parts), .. } => uneven(&wanted.weights, parts).map(|(member, weight, total)| {
                 (
-                    format!("{member} would have {weight} of {total}, which is no whole {parts}th of all traffic"),
-                    format!("{} knows only {parts}ths: choose weights and steps that need no finer ones", self.route),
+                    format!("{member} would have {weight} of {total}, which is not a whole {parts}th of all traffic"),
+                    format!("{} divides traffic into {parts} parts: choose weights and steps that fit them", self.route),
                 )
             }),
             Weighting::Weights { parts: None, .. } | Weighting::Switch => None,
@@ -319,8 +319,8 @@ impl Capability {
     fn steering_refusal(&self, steering: &Steering) -> Option<(String, String)> {
         match steering {
             Steering::Matched(matched) => self.matches.refusal(&matched.matches).map(|found| {
-                let remedy = "cannot choose requests so; docs/routes.md says what each route can";
-                (format!("a step chooses requests by {found}"), format!("{} {remedy}", self.route))
+                let remedy = "cannot match these requests; docs/routes.md says what each route supports";
+                (format!("a step matches requests by {found}"), format!("{} {remedy}", self.route))
             }),
             Steering::Mirrored(mirrored) => {
                 self.mirrors.refusal(mirrored).map(|found| (found, self.mirrors.remedy(self.route)))

@@ -54,8 +54,9 @@ impl ListKind for ContourRoute {
         shape: Shape::OneObject,
         applied: Applied::Accepted,
         verified: Verified::Traffic,
-        note: "Contour takes ExternalName Services with `enableExternalNameService: true`. A copy's Host is the one that \
-               clients call with `-shadow` after it, whatever the member's own: its gateway must take that.",
+        note: "Contour supports ExternalName Services with `enableExternalNameService: true`. The Host of a copy is \
+               the one that clients use with `-shadow` appended, whatever the member's own Host: the member's gateway \
+               must accept it.",
     };
 
     fn resource(&self) -> ApiResource {

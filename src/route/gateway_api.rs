@@ -59,9 +59,9 @@ impl ListKind for GatewayApiRoute {
         shape: Shape::OneObject,
         applied: Applied::Accepted,
         verified: Verified::Traffic,
-        note: "A Gateway must support RequestMirror; under Contour a copy's Host ends in `-shadow`. \
-               The specification advises Gateways against ExternalName Services: Contour takes them where it is told to, \
-               Envoy Gateway does not (use backend kind EndpointSlice there).",
+        note: "The Gateway must support RequestMirror; under Contour the Host of a copy ends in `-shadow`. The \
+               specification discourages ExternalName Services: Contour supports them if configured to, Envoy Gateway \
+               does not (use backend kind EndpointSlice there).",
     };
 
     fn resource(&self) -> ApiResource {

@@ -22,7 +22,7 @@ use crate::rollout::input::Problem;
 const WHY: &str = "clients of an ExternalName Service speak to the member themselves";
 const ADDRESSES: BackendSupport = BackendSupport::No {
     why: "only a Service of type ExternalName can be switched from one member to another",
-    remedy: "say backend: {externalName: {}}, or use a route with weights",
+    remedy: "use backend: {externalName: {}}, or a route with weights",
 };
 
 /// What this kind can do.
@@ -41,8 +41,8 @@ pub(super) const CAPABILITY: Capability = Capability {
     shape: Shape::OneObject,
     applied: Applied::ReadBack,
     verified: Verified::Traffic,
-    note: "Blue/green: `steps: [{progress: 100%}]`, and back at once. Only `externalName` changes. Clients follow when their \
-           resolver forgets the old name, and open connections stay where they are.",
+    note: "Blue/green: `steps: [{progress: 100%}]`; a rollback is a switch as well. Only `externalName` changes. \
+           Clients follow when their DNS cache expires; open connections stay where they are.",
 };
 
 /// The Service that is switched.

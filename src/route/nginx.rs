@@ -35,11 +35,11 @@ pub(super) const CAPABILITY: Capability = Capability {
     shape: Shape::StableAndCanary,
     applied: Applied::ReadBack,
     verified: Verified::Objects,
-    note: "The Ingress is adopted, and the hub makes `<ingress>-canary`, which takes the weight of one of two members. A \
-           member that has everything stands in the adopted Ingress, and the canary is removed. Host and TLS settings \
-           are the Ingress's own, the same for both. The rollout must be the only writer of the Ingress's rules. In service \
-           mode an Ingress that names the user's own Service is led to the primary once a canary without share has made \
-           that known to the controller.",
+    note: "The Ingress is adopted, and the hub creates `<ingress>-canary`, which holds the weight of one of two \
+           members. When one member has all traffic, the adopted Ingress points to it and the canary is removed. Host \
+           and TLS settings are those of the Ingress, the same for both members. The rollout must be the only writer \
+           of the Ingress's rules. In service mode, an Ingress that names the user's own Service is pointed to the \
+           primary after a canary without weight has introduced the primary to the controller.",
 };
 
 /// The annotations of ingress-nginx.

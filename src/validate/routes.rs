@@ -73,7 +73,7 @@ fn name_or_create(path: &str, route: &Route) -> Option<Problem> {
         (true, true) => "name and create are both given",
         (false, false) => "neither name nor create is given",
     };
-    Some(Problem::error(format!("{path}.{kind}"), found, "name an object to adopt, or say create"))
+    Some(Problem::error(format!("{path}.{kind}"), found, "name an object to adopt, or use create"))
 }
 
 fn rules_of_nothing(path: &str, route: &Route) -> Option<Problem> {
@@ -85,7 +85,7 @@ fn rules_of_nothing(path: &str, route: &Route) -> Option<Problem> {
     (creates && !rules.is_empty()).then(|| {
         Problem::error(
             format!("{path}.{kind}.rules"),
-            "chooses among the rules of an adopted route, but this one is created",
+            "selects rules of an adopted route, but this one is created",
             "leave rules out, or adopt a route by name",
         )
     })
@@ -130,7 +130,7 @@ fn refused(path: &str, route: &Route, spec: &FleetRolloutSpec, splits: &[Split])
         Weighting::Switch if spec.strategy.steps.len() > 1 => Some(Problem::error(
             path,
             format!("{} steps, but {} has no weights", spec.strategy.steps.len(), capability.route),
-            "say strategy.steps: [{progress: 100%}], or use a route with weights",
+            "use strategy.steps: [{progress: 100%}], or a route with weights",
         )),
         // Two members are a pair of one that leaves and one that comes; many more are members that wait for their turn.
         Weighting::Weights { members: Some(most), .. } if most > 2 && spec.members.len() > most => {
@@ -166,8 +166,11 @@ fn existing(path: &str, backend: &Backend, spec: &FleetRolloutSpec) -> Vec<Probl
                 ));
             }
             owners.insert(service, member).map(|other| {
-                let found =
-                    format!("{} already leads to {}; weights would have no effect", quoted(service), quoted(other));
+                let found = format!(
+                    "{} is already the Service of {}; weights would have no effect",
+                    quoted(service),
+                    quoted(other)
+                );
                 Problem::error(path, found, "give each member a Service of its own")
             })
         })

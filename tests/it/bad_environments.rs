@@ -181,7 +181,7 @@ fn all_rights_that_are_missing_are_named_at_once() {
         let (status, _, said) = printed(&in_time(bare(words).env("KUBECONFIG", &file)));
         let expected = format!(
             "cutover: fleetrollouts.cutover.dev is forbidden: User \"me\" cannot\n\
-             you lack, in namespace shop: {lacking} (group cutover.dev)\n\
+             missing rights in namespace shop: {lacking} (group cutover.dev)\n\
              ask for the ClusterRole cutover-viewer or cutover-operator\n"
         );
         assert_eq!((status, said), (Some(1), expected), "{words:?}");

@@ -66,13 +66,13 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
     (
         "  strategy:\n",
         "  strategy:\n    windows: [{days: Mon-Fri, from: \"09:00\", to: \"16:00\", timeZone: Europe/Berln}]\n",
-        &["15: spec.strategy.windows[0].timeZone: \"Europe/Berln\" is no time zone; did you mean Europe/Berlin?"],
+        &["15: spec.strategy.windows[0].timeZone: \"Europe/Berln\" is not a time zone; did you mean Europe/Berlin?"],
     ),
     (
         "  strategy:\n",
         "  strategy:\n    windows: [{from: \"09:00\", to: \"09:00\"}]\n",
         &[
-            "15: spec.strategy.windows[0].to: 09:00 is when it opens as well; close it at another time; leave windows out to be open always",
+            "15: spec.strategy.windows[0].to: 09:00 is also the opening time; choose another closing time; without windows, steps may begin at any time",
         ],
     ),
     (
@@ -88,7 +88,7 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         "  strategy:\n",
         "  strategy:\n    bake: 1h\n    windows: [{from: \"23:30\", to: \"00:15\", timeZone: Europe/Berlin}]\n",
         &[
-            "15: spec.strategy.bake: a step takes 1h30s (settle and bake), and no window is open that long; shorten the bake, or give spec.strategy.windows more than 45m at a time",
+            "15: spec.strategy.bake: a step takes 1h30s (settle and bake), and no window is open that long; shorten the bake, or make a window of spec.strategy.windows longer than 45m",
         ],
     ),
     // Service mode.
@@ -96,16 +96,16 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         MEMBERS,
         "  strategy:\n    stages: [{name: first, members: [eu-3]}]\n    keepPrevious: 1h\n",
         &[
-            "12: spec.strategy.stages: stages order members, and there are none; leave it out, or declare spec.members",
-            "13: spec.strategy.keepPrevious: the primary becomes what passed, so no rollback stays possible; leave it out, or declare spec.members",
+            "12: spec.strategy.stages: stages order members, but spec.members is empty; leave it out, or declare spec.members",
+            "13: spec.strategy.keepPrevious: the primary is replaced at the end, so no rollback is possible after it; leave it out, or declare spec.members",
         ],
     ),
     (
         FROM_BACKEND,
         "      backend: {endpointSlice: {existing: {eu-1: legacy}}}\n      routes: [{gatewayAPI: {name: public}}]\n  strategy:\n",
         &[
-            "8: spec.services[0].backend.existing: names what is there for members, and there are none; leave it out, or declare spec.members",
-            "8: spec.services[0].backend: is endpointSlice, in service mode; the copies are what the Service is; say externalName or clusterIP",
+            "8: spec.services[0].backend.existing: names the Services of members, but spec.members is empty; leave it out, or declare spec.members",
+            "8: spec.services[0].backend: is endpointSlice, in service mode; the copies have the type of the Service; write externalName or clusterIP",
         ],
     ),
     (
@@ -137,8 +137,8 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         "  strategy:\n",
         "  skipAnalysis: true\n  strategy:\n    ramp: {stepWeight: 10}\n",
         &[
-            "14: spec.skipAnalysis: belongs to a rollout without members, which proves a changed Service; leave it out, or leave spec.members out",
-            "16: spec.strategy.ramp: belongs to a rollout without members, which proves a changed Service; leave it out, or leave spec.members out",
+            "14: spec.skipAnalysis: belongs to service mode, a rollout without members; leave it out, or leave spec.members out",
+            "16: spec.strategy.ramp: belongs to service mode, a rollout without members; leave it out, or leave spec.members out",
         ],
     ),
     // Steps.
@@ -161,14 +161,14 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         "{progress: 50%}",
         "{matches: [{headers: [{name: a, exact: b, regex: c}]}]}",
         &[
-            "17: spec.strategy.steps[1].matches[0].headers[0]: does not say in one way which values it is about; give exactly one of exact, prefix and regex",
+            "17: spec.strategy.steps[1].matches[0].headers[0]: has none or several of exact, prefix and regex; give exactly one of exact, prefix and regex",
         ],
     ),
     (
         "{progress: 50%}",
         "{matches: [{cookies: [{name: a, exact: b}]}]}",
         &[
-            "10: spec.services[0].routes[0]: a step chooses requests by cookie a: b; gatewayAPI cannot choose requests so; docs/routes.md says what each route can",
+            "10: spec.services[0].routes[0]: a step matches requests by cookie a: b; gatewayAPI cannot match these requests; docs/routes.md says what each route supports",
         ],
     ),
     (
@@ -180,14 +180,14 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         "{progress: 50%}",
         "{mirror: {percent: 20}}",
         &[
-            "10: spec.services[0].routes[0]: a step mirrors 20% of all requests; gatewayAPI mirrors all requests or none; leave the percentage out",
+            "10: spec.services[0].routes[0]: a step mirrors 20% of all requests; gatewayAPI mirrors all requests or none; leave percent out",
         ],
     ),
     (
         "{progress: 50%}",
         "{mirror: {percent: 0}}",
         &[
-            "10: spec.services[0].routes[0]: a step mirrors 0% of all requests; gatewayAPI mirrors all requests or none; leave the percentage out",
+            "10: spec.services[0].routes[0]: a step mirrors 0% of all requests; gatewayAPI mirrors all requests or none; leave percent out",
             "17: spec.strategy.steps[1].mirror.percent: 0 is not allowed; write a whole number from 1 to 100",
         ],
     ),
@@ -204,17 +204,17 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
     (
         "progress: 50%",
         "progress: 5%",
-        &["17: spec.strategy.steps[1].progress: 5 is not more than the step before it (10); steps rise"],
+        &["17: spec.strategy.steps[1].progress: 5 is not more than the step before it (10); steps must rise"],
     ),
     (
         "progress: 50%",
         "progress: 10%",
-        &["17: spec.strategy.steps[1].progress: 10 is not more than the step before it (10); steps rise"],
+        &["17: spec.strategy.steps[1].progress: 10 is not more than the step before it (10); steps must rise"],
     ),
     (
         "      - {progress: 100%}\n",
         "",
-        &["17: spec.strategy.steps[1].progress: the last step goes only 50% of the way; the last step must be 100%"],
+        &["17: spec.strategy.steps[1].progress: the last step has only progress 50%; the last step must be 100%"],
     ),
     (
         "progress: 10%",
@@ -235,14 +235,14 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         "{progress: 10%}",
         "{progress: 10%, wait: }",
         &[
-            "16: spec.strategy.steps[0].wait: has no value (null), which an API server drops without a word; give it one, or leave it out",
+            "16: spec.strategy.steps[0].wait: is null, which an API server drops silently; give it a value, or leave it out",
         ],
     ),
     (
         "progress: 10%",
         "progress: 0.5%",
         &[
-            "16: spec.strategy.steps[0].progress: 0.5% of the way leaves \"eu-3\" at 0 of 100; scale the weights to weightTotal 200, or take a larger step",
+            "16: spec.strategy.steps[0].progress: progress 0.5% leaves \"eu-3\" at 0 of 100; scale the weights to weightTotal 200, or take a larger step",
         ],
     ),
     // Weights and members.
@@ -264,7 +264,7 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         "initialWeight: 90}",
         &["11: spec.members: the initial weights sum to 90; make them sum to weightTotal, 100"],
     ),
-    ("name: eu-3", "name: eu-1", &["13: spec.members[1].name: \"eu-1\" is there twice; each may be there once"]),
+    ("name: eu-3", "name: eu-1", &["13: spec.members[1].name: \"eu-1\" occurs twice; each may occur once"]),
     (
         "name: eu-3",
         "name: EU_3",
@@ -278,7 +278,7 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         "  strategy:\n    stages: [{name: first, members: [eu-2]}]\n",
         &[
             "15: spec.strategy.stages[0].members[0]: \"eu-2\" is not in spec.members; did you mean eu-3?",
-            "15: spec.strategy.stages: \"eu-3\" gains weight but is in no stage; add it to one",
+            "15: spec.strategy.stages: \"eu-3\" gains weight, but is in no stage; add it to a stage",
         ],
     ),
     (
@@ -299,7 +299,7 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         "progress: 10%",
         "stepWeight: 5, progress: 10%",
         &[
-            "16: spec.strategy.steps[0].stepWeight: unknown field; known here: bake, iterations, matches, mirror, progress, wait",
+            "16: spec.strategy.steps[0].stepWeight: unknown field; known are: bake, iterations, matches, mirror, progress, wait",
         ],
     ),
     ("kind: FleetRollout", "kind: FleetRolout", &["2: kind: \"FleetRolout\" is not known; did you mean FleetRollout?"]),
@@ -330,7 +330,7 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         "gatewayAPI: {name: public}",
         "istio: {name: public}",
         &[
-            "10: spec.services[0].routes[0].istio: unknown field; known here: aliyunALB, contour, gatewayAPI, kubernetes, nginx, skipper",
+            "10: spec.services[0].routes[0].istio: unknown field; known are: aliyunALB, contour, gatewayAPI, kubernetes, nginx, skipper",
             "10: spec.services[0].routes[0]: nothing is chosen; give exactly one of gatewayAPI, contour, skipper, nginx, aliyunALB, kubernetes",
         ],
     ),
@@ -347,7 +347,7 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         "kubernetes: {name: storefront}",
         &[
             "10: spec.services[0].routes[0]: 2 members would carry traffic at once, but kubernetes has no weights; give one \
-             member all the weight, and say strategy.steps: [{progress: 100%}]; or use a route with weights",
+             member all the weight, and use strategy.steps: [{progress: 100%}]; or use a route with weights",
         ],
     ),
     (
@@ -369,7 +369,7 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         "{externalName: {}}",
         "{clusterIP: {existing: {eu-1: old, eu-3: old}}}",
         &[
-            "8: spec.services[0].backend.clusterIP.existing.eu-3: \"old\" already leads to \"eu-1\"; weights would have no effect; give each member a Service of its own",
+            "8: spec.services[0].backend.clusterIP.existing.eu-3: \"old\" is already the Service of \"eu-1\"; weights would have no effect; give each member a Service of its own",
         ],
     ),
     (
@@ -391,7 +391,7 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         "  analysis:\n",
         "  analysis:\n    interval: 2h\n",
         &[
-            "14: warning: spec.strategy.bake: 5m is shorter than the 2h window of metric \"errors\"; old traffic would be judged, so each bake takes 2h; say so",
+            "14: warning: spec.strategy.bake: 5m is shorter than the 2h window of metric \"errors\"; each bake lasts 2h anyway, so that older samples do not count; write 2h",
             "20: spec.analysis.interval: 2h is not allowed; write a time from 1s to 1h",
         ],
     ),
@@ -404,14 +404,14 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         "  strategy:\n",
         "  strategy:\n    bake: 10s\n",
         &[
-            "15: warning: spec.strategy.bake: 10s is shorter than the 1m window of metric \"errors\"; old traffic would be judged, so each bake takes 1m; say so",
+            "15: warning: spec.strategy.bake: 10s is shorter than the 1m window of metric \"errors\"; each bake lasts 1m anyway, so that older samples do not count; write 1m",
         ],
     ),
     (
         "  strategy:\n",
         "  strategy:\n    progressDeadline: 10m\n",
         &[
-            "15: spec.strategy.progressDeadline: 10m is less than the 16m30s that settle and bake of the steps take; give it more than 16m30s, or leave it out",
+            "15: spec.strategy.progressDeadline: 10m is less than 16m30s, the time that settle and bake of all steps take; write more than 16m30s, or leave it out",
         ],
     ),
     (
@@ -439,13 +439,13 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
     (
         "        max: 1\n",
         "        max: 1000\n",
-        &["25: spec.analysis.metrics[0].max: 1000 is no share; a ratio is judged in percent, from 0 to 100"],
+        &["25: spec.analysis.metrics[0].max: 1000 is not a percentage; a ratio is in percent, from 0 to 100"],
     ),
     (
         "        max: 1\n",
         "        max: 1\n        guard: {max: 0.5}\n",
         &[
-            "26: warning: spec.analysis.metrics[0].guard.max: 0.5 is stricter than the metric's own max (1); one check beyond a guard rolls back; make it the worse limit",
+            "26: warning: spec.analysis.metrics[0].guard.max: 0.5 is stricter than the metric's own max (1); one check beyond a guard rolls back; make the guard the wider limit",
         ],
     ),
     (
@@ -459,7 +459,7 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         "denominator: 'sum(increase(http_requests_total",
         "denominator: 'sum(increase(requests_total",
         &[
-            "23: warning: spec.analysis.metrics[0].ratio.numerator: counts \"http_requests_total\", but the denominator counts \"requests_total\"; a share is meant to be of the same series",
+            "23: warning: spec.analysis.metrics[0].ratio.numerator: counts \"http_requests_total\", but the denominator counts \"requests_total\"; numerator and denominator should select the same series",
         ],
     ),
     (
@@ -471,7 +471,7 @@ pub(crate) const CASES: &[(&str, &str, &[&str])] = &[
         "code=~\"5..\"}[{{ window }}]",
         "code=~\"5..\"}[5m]",
         &[
-            "23: warning: spec.analysis.metrics[0].ratio.numerator: covers a fixed time, so samples of earlier weights may be judged; use [{{ window }}]",
+            "23: warning: spec.analysis.metrics[0].ratio.numerator: covers a fixed time, so samples of earlier weights may be included; use [{{ window }}]",
         ],
     ),
 ];

@@ -105,7 +105,7 @@ fn a_plan_without_a_declared_start_asks_for_it_and_takes_it() {
     assert_eq!(status, Some(1));
     assert_eq!(
         said,
-        "cutover: storefront: where the way begins is not declared; say --from eu-1=100, or give spec.members an initialWeight\n"
+        "cutover: storefront: the start is not declared; add --from eu-1=100, or set initialWeight in spec.members\n"
     );
     assert_eq!(taken, Some(0));
     assert!(table.contains("\n2           25%    60    40  "), "{table}");

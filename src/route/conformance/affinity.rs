@@ -203,7 +203,7 @@ fn a_kind_that_cannot_keep_users_says_so() {
     let refused = |name: &str, affinity: &Affinity| {
         Form::named(name).refusal(keep(&weights, affinity)).map(|(found, _)| found)
     };
-    let cannot = "strategy.sessionAffinity keeps users where they were sent";
+    let cannot = "strategy.sessionAffinity is declared";
     for name in
         ["HTTPProxy created", "nginx", "ALB", "Service created", "Ingress created", "Ingress per member created"]
     {
@@ -213,7 +213,7 @@ fn a_kind_that_cannot_keep_users_says_so() {
     let many = Affinity { bins: (0..17).map(bin).collect(), ..first() };
     assert_eq!(
         refused("HTTPRoute created", &many).as_deref(),
-        Some("strategy.sessionAffinity would divide users into 17 parts")
+        Some("strategy.sessionAffinity would divide users into 17 bins")
     );
     assert_eq!(refused("RouteGroup created", &many), None);
 }

@@ -45,7 +45,7 @@ fn weights_that_are_no_distribution_of_members_are_left_alone_and_named() {
     let unreadable = |what: &str| (Reason::RouteUnreadable, format!("HTTPRoute public: {what}"));
     let unknown = "HTTPRoute public: backend blog carries traffic but belongs to no member: name it under \
                    spec.services[].backend.<kind>.existing, as member: blog";
-    let stranger = "HTTPRoute public: member eu-9 carries traffic but is not declared: add it to spec.members; \
+    let undeclared = "HTTPRoute public: member eu-9 carries traffic but is not declared: add it to spec.members; \
                     say weight: 0 if it shall leave";
     for (case, backends, expected) in [
         (
@@ -56,7 +56,7 @@ fn weights_that_are_no_distribution_of_members_are_left_alone_and_named() {
         (
             "one of a member that is not declared",
             json!([{"name": "shop-eu-1", "weight": 1}, {"name": "shop-eu-9", "weight": 1}]),
-            (Reason::MemberNotDeclared, stranger.to_owned()),
+            (Reason::MemberNotDeclared, undeclared.to_owned()),
         ),
         (
             "weight 0 everywhere",

@@ -226,7 +226,7 @@ fn an_alb_divides_into_hundredths() {
     let error = world.attempt(Distribution::from([("eu-1", 995), ("eu-3", 5)]), 1).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "eu-1 would have 995 of 1000, which is no whole 100th of all traffic: aliyunALB knows only 100ths: choose \
-         weights and steps that need no finer ones"
+        "eu-1 would have 995 of 1000, which is not a whole 100th of all traffic: aliyunALB divides traffic into 100 \
+         parts: choose weights and steps that fit them"
     );
 }

@@ -235,7 +235,7 @@ fn a_member_with_traffic_must_be_declared() {
 }
 
 #[test]
-fn a_named_backend_stands_for_its_member() {
+fn a_named_backend_leads_to_its_member() {
     for mut form in Form::naming_backends() {
         form.name_existing("eu-1", "legacy");
         let mut world = World::new(form, 100).renamed("shop-eu-1", "legacy");

@@ -270,7 +270,7 @@ fn an_http_route_takes_sixteen_backends() {
     let error = world.attempt(weights(20), 2).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "20 members would carry traffic at once: gatewayAPI takes 16; move fewer members at once, or use contour or skipper"
+        "20 members would carry traffic at once: gatewayAPI supports 16; move fewer members at once, or use contour or skipper"
     );
 }
 

@@ -234,14 +234,14 @@ fn a_kind_that_cannot_choose_so_says_by_what() {
         let (weights, steering) = (distribution([95, 0, 5], 1), asked().remove(index));
         Form::named(name).refusal(steered(&weights, &steering)).map(|(found, _)| found)
     };
-    assert_eq!(refused("Service created", 0).as_deref(), Some("a step chooses requests by header user-agent: pc"));
-    assert_eq!(refused("HTTPRoute adopted", 2).as_deref(), Some("a step chooses requests by cookie canary: always"));
-    assert_eq!(refused("nginx", 3).as_deref(), Some("a step chooses requests by cookie canary ~ a|b"));
-    assert_eq!(refused("ALB", 5).as_deref(), Some("a step chooses requests by more than one condition"));
+    assert_eq!(refused("Service created", 0).as_deref(), Some("a step matches requests by header user-agent: pc"));
+    assert_eq!(refused("HTTPRoute adopted", 2).as_deref(), Some("a step matches requests by cookie canary: always"));
+    assert_eq!(refused("nginx", 3).as_deref(), Some("a step matches requests by cookie canary ~ a|b"));
+    assert_eq!(refused("ALB", 5).as_deref(), Some("a step matches requests by more than one condition"));
     assert_eq!(refused("ALB", 0), None);
     assert_eq!(
         refused("Ingress per member created", 5).as_deref(),
-        Some("a step chooses requests by more than one match")
+        Some("a step matches requests by more than one match")
     );
 }
 
@@ -250,7 +250,7 @@ fn a_regex_that_skipper_would_leave_out_is_refused() {
     let (weights, steering) =
         (distribution([95, 0, 5], 1), to_eu_3(json!([{"cookies": [{"name": "a", "regex": "b)|(c"}]}])));
     let found = Form::named("RouteGroup created").refusal(steered(&weights, &steering)).map(|(found, _)| found);
-    assert_eq!(found.as_deref(), Some("a step chooses requests by cookie a ~ b)|(c"));
+    assert_eq!(found.as_deref(), Some("a step matches requests by cookie a ~ b)|(c"));
 }
 
 #[test]
@@ -346,12 +346,12 @@ fn a_kind_that_cannot_mirror_so_says_what_would_help() {
     assert_eq!(
         refused("HTTPProxy created", &["eu-2", "eu-3"], 100).as_deref(),
         Some(
-            "a step mirrors requests to 2 members; contour mirrors to 1 at once; name the members in stages of their own"
+            "a step mirrors requests to 2 members; contour mirrors to 1 at once; put the members into different stages"
         )
     );
     assert_eq!(
         refused("HTTPRoute created", &["eu-3"], 20).as_deref(),
-        Some("a step mirrors 20% of all requests; gatewayAPI mirrors all requests or none; leave the percentage out")
+        Some("a step mirrors 20% of all requests; gatewayAPI mirrors all requests or none; leave percent out")
     );
     assert_eq!(refused("HTTPRoute created", &["eu-2", "eu-3"], 100), None);
 }

@@ -41,9 +41,9 @@ pub(in crate::route) const CAPABILITY: Capability = Capability {
     shape: Shape::ObjectPerMember,
     applied: Applied::ReadBack,
     verified: Verified::Traffic,
-    note: "Where Skipper has no RouteGroups. The Ingresses are written in an order that leaves no part of the traffic without \
-           one. While a step chooses requests, each member that gets any has a second one, `<ingress>.matched`, which the \
-           hub makes and removes.",
+    note: "For installations of Skipper without RouteGroups. The Ingresses are written in an order that always covers \
+           all traffic. During a step with `matches`, each member that gets matched requests has a second Ingress, \
+           `<ingress>.matched`, which the hub creates and removes.",
 };
 
 /// Form `IngressPerMember`.

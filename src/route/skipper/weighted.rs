@@ -47,8 +47,8 @@ pub(in crate::route) const CAPABILITY: Capability = Capability {
     shape: Shape::OneObject,
     applied: Applied::ReadBack,
     verified: Verified::Traffic,
-    note: "For Services with addresses in the hub cluster. While a step chooses requests there is a second one, \
-           `<ingress>.matched`, which the hub makes and removes.",
+    note: "For Services with addresses in the hub cluster. During a step with `matches` there is a second Ingress, \
+           `<ingress>.matched`, which the hub creates and removes.",
 };
 
 /// The place of the Ingress for requests that are chosen.

@@ -93,7 +93,7 @@ fn a_counter_that_began_anew_loses_nothing() {
 }
 
 #[test]
-fn a_sample_stands_for_five_minutes() {
+fn a_sample_is_valid_for_five_minutes() {
     assert_eq!(
         answered(&series(), r#"latency_bucket{le="+Inf"}"#, 419),
         r#"{"__name__":"latency_bucket","le":"+Inf"}=1200"#

@@ -66,7 +66,7 @@ fn strategies() -> Vec<Case> {
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let one_kind = "a step has exactly one of progress, matches and mirror";
     let one_form = "a ramp has exactly one of stepWeight, stepWeights and iterations";
-    let rise = "spec.strategy.steps: steps rise; each progress must be more than the one before it";
+    let rise = "spec.strategy.steps: steps must rise; each progress must be more than the one before it";
     vec![
         (
             "/spec/strategy",
@@ -172,7 +172,7 @@ fn shapes() -> Vec<Case> {
         (
             "/spec/services/0/routes/0/gatewayAPI/create",
             json!({"hosts": ["a.example.com"], "gateways": ["infra/public"]}),
-            "name an HTTPRoute to adopt, or say create; one of the two",
+            "name an HTTPRoute to adopt, or use create; one of the two",
         ),
         ("/spec/stepWieght", json!(5), "unknown field \"spec.stepWieght\""),
         ("/spec/analysis/intervall", json!("1m"), "unknown field \"spec.analysis.intervall\""),
@@ -185,7 +185,7 @@ fn shapes() -> Vec<Case> {
 fn bounds() -> Vec<Case> {
     let steps = |progress: &[&str]| progress.iter().map(|progress| json!({"progress": progress})).collect::<Value>();
     let histogram = |quantile: Value| json!({"name": "latency", "histogram": {"buckets": "b", "quantile": quantile}, "max": 1});
-    let rise = "spec.strategy.steps: steps rise; each progress must be more than the one before it";
+    let rise = "spec.strategy.steps: steps must rise; each progress must be more than the one before it";
     let two_keys = "must validate one and only one schema (oneOf). Found 2 valid alternatives";
     vec![
         ("/spec/members/0/weight", json!("0"), "spec.members[0].weight in body must be of type integer: \"string\""),
@@ -257,7 +257,7 @@ async fn members(scene: Scene) -> Result<()> {
             json!({"url": {"address": "https://p.example.com", "bearerTokenSecretRef": secret, "basicAuthSecretRef": secret}}),
             "bearerTokenSecretRef or basicAuthSecretRef, not both",
         ),
-        ("/spec/allowedNamespaces", json!({"from": "Names"}), "names is given with from: Names, and only then"),
+        ("/spec/allowedNamespaces", json!({"from": "Names"}), "names is required with from: Names, and only then"),
         ("/spec/probe", json!({"path": "healthz"}), "spec.probe.path in body should match"),
         ("/spec/state", json!("Drained"), "unknown field \"spec.state\""),
     ];
@@ -289,7 +289,7 @@ async fn requests(scene: Scene) -> Result<()> {
     let change = json!({"spec": {"verb": "Promote"}});
     let changed = api.patch("ask", &kube::api::PatchParams::default(), &kube::api::Patch::Merge(change)).await;
     let said = changed.err().context("a request could be changed")?.to_string();
-    ensure!(said.contains("spec: a request cannot be changed; make a new one"), "{said}");
+    ensure!(said.contains("spec: a request cannot be changed; create a new one"), "{said}");
     Ok(())
 }
 
