@@ -104,7 +104,7 @@ impl Judge {
         self.judge_kept(world, name, change.after.as_deref().unwrap_or(&Value::Null), new);
         for (member, weight) in new {
             if *weight > at(old, member) {
-                self.judge_rise(world, change, (member, at(old, member), *weight), mark);
+                self.judge_rise(world, change, (member, at(old, member), *weight), mark.0);
             }
         }
     }
