@@ -9,7 +9,7 @@ use super::{Hub, background_task::BackgroundTask, subject::Subject};
 use crate::{
     member::Registry,
     metric::{self, Clusters, Sources, resolve::Resolved},
-    rollout::input::{Measured, Sample, Sampled, MeasurementRequest},
+    rollout::input::{Measured, MeasurementRequest, Sample, Sampled},
 };
 
 /// The measurements of one rollout.

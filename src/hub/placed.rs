@@ -4,8 +4,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     api::{ServiceCopy, ServiceSpec},
-    backend::{self, Reach},
+    backend,
     member::Member,
+    object::Reach,
 };
 
 /// A service and where its members are reached.

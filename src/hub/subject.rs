@@ -16,7 +16,7 @@ use crate::{
     backend,
     member::{Member, Registry},
     metric::{Behind, Clusters},
-    object::{Context, Reach},
+    object::Context,
     rollout::{
         self,
         input::{MemberSeen, Problem},

@@ -16,7 +16,7 @@ use crate::{
     api::{Metric, analysis::MetricKind},
     http::HttpError,
     prometheus::{Answer, Missing, Prometheus},
-    rollout::input::{Sample, Sampled, MeasurementRequest, MetricWindow},
+    rollout::input::{MeasurementRequest, MetricWindow, Sample, Sampled},
 };
 
 /// The time that a whole round may take; who has not answered by then is missing this time.

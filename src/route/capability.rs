@@ -286,7 +286,8 @@ impl Capability {
     pub fn refusal(&self, wanted: &Split) -> Option<(String, String)> {
         let carrying = wanted.reached().len();
         let affinity = wanted.affinity.as_ref().and_then(|affinity| self.affinity.refusal(self.route, affinity));
-        if let Some(refusal) = affinity.or_else(|| wanted.steering.as_ref().and_then(|steering| self.steering_refusal(steering)))
+        if let Some(refusal) =
+            affinity.or_else(|| wanted.steering.as_ref().and_then(|steering| self.steering_refusal(steering)))
         {
             return Some(refusal);
         }

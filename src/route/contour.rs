@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::accepted::{MAX_WORDS, condition};
 use super::capability::{
-    AffinitySupport, Applied, BackendSupport, Capability, Extent, Matching, Mirroring, Shape, Weighting, Values, Verified,
+    AffinitySupport, Applied, BackendSupport, Capability, Extent, Matching, Mirroring, Shape, Values, Verified,
+    Weighting,
 };
 use super::json::{items, put};
 use super::listed::ListKind;

@@ -7,8 +7,9 @@ use k8s_openapi::api::core::v1::Service;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
+use super::RouteError;
 use super::capability::{
-    AffinitySupport, Applied, BackendSupport, Capability, Matching, Mirroring, Shape, Weighting, Verified,
+    AffinitySupport, Applied, BackendSupport, Capability, Matching, Mirroring, Shape, Verified, Weighting,
 };
 use super::json::put;
 use super::provider::{Objects, Provider, only};

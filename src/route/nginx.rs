@@ -8,7 +8,7 @@ use kube::core::DynamicObject;
 
 use super::RouteError;
 use super::canary_ingress::CanaryKind;
-use super::capability::{AffinitySupport, Applied, BackendSupport, Capability, Mirroring, Shape, Weighting, Verified};
+use super::capability::{AffinitySupport, Applied, BackendSupport, Capability, Mirroring, Shape, Verified, Weighting};
 use super::refusal::{refuse, same_for_all};
 use crate::api::service::StableIngress;
 use crate::object::{Context, describe};

@@ -61,8 +61,8 @@ pub fn entry(
         shown => shown?,
     };
     let named_member = provider.named_member(context, objects);
-    let has = |member: &String| shown.get(member).is_some_and(|weight| *weight > 0) && named_member != Some(member);
-    let entering: Vec<String> = wanted.reached().into_keys().filter(|member| !has(member)).collect();
+    let has = |member: &str| shown.weight(member) > 0 && named_member != Some(member);
+    let entering: Vec<String> = wanted.reached().members().filter(|member| !has(member)).map(str::to_owned).collect();
     let mut after = provider.add_at_zero(context, objects, &entering)?;
     if after != objects {
         // The weights are those of before, so the mark is as well.

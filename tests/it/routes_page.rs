@@ -5,8 +5,8 @@ use std::fmt::Write;
 use cutover::route::{
     capabilities,
     capability::{
-        AffinitySupport, Applied, BackendSupport, Capability, Extent, Matching, Mirroring, Regexes, Shape, Weighting,
-        Values, Verified,
+        AffinitySupport, Applied, BackendSupport, Capability, Extent, Matching, Mirroring, Regexes, Shape, Values,
+        Verified, Weighting,
     },
 };
 

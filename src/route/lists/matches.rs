@@ -78,7 +78,7 @@ impl Lists {
         let mut members: Vec<String> =
             items(rule.get(self.services)).iter().map(|service| backend_name(context, service)).collect();
         let mut targets: Vec<String> =
-            matched.weights.keys().map(|member| backend::name(context.service, member)).collect();
+            matched.weights.members().map(|member| backend::name(context.service, member)).collect();
         members.sort();
         targets.sort();
         let conditions = (self.conditions)(rule);

@@ -18,7 +18,7 @@ use crate::object::Reach;
 use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
 use crate::route::capability::{
-    AffinitySupport, Applied, BackendSupport, Capability, Extent, Matching, Mirroring, Shape, Weighting, Verified,
+    AffinitySupport, Applied, BackendSupport, Capability, Extent, Matching, Mirroring, Shape, Verified, Weighting,
 };
 use crate::route::ingress::{self, draft, has_own_service, paths, paths_mut, point_to, service_of, with_primary};
 use crate::route::provider::{Objects, Provider};

@@ -16,7 +16,7 @@ use crate::backend;
 use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
 use crate::route::capability::{
-    AffinitySupport, Applied, BackendSupport, Capability, Mirroring, Shape, Weighting, Verified,
+    AffinitySupport, Applied, BackendSupport, Capability, Mirroring, Shape, Verified, Weighting,
 };
 use crate::route::desired::Stored;
 use crate::route::json::{contains, items, put};

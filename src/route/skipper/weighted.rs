@@ -18,7 +18,7 @@ use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
 use crate::route::RouteError;
 use crate::route::capability::{
-    AffinitySupport, Applied, BackendSupport, Capability, Extent, Matching, Mirroring, Shape, Weighting, Verified,
+    AffinitySupport, Applied, BackendSupport, Capability, Extent, Matching, Mirroring, Shape, Verified, Weighting,
 };
 use crate::route::ingress::{self, draft, is_of_service, pointing_to, service_of};
 use crate::route::json::items;
@@ -195,8 +195,8 @@ fn matched_ingress(
     matched: &Matched,
 ) -> Option<DynamicObject> {
     let conditions = alternatives(matched).into_iter().next()?.join(" && ");
-    let weights = weights::nonzero(&matched.weights);
-    let members: Vec<&String> = weights.keys().collect();
+    let weights = matched.weights.nonzero();
+    let members: Vec<&str> = weights.members().collect();
     let mut matched_ingress = copy_of(object, &matched_name(&object.name_any()));
     for (index, groups) in paths(object) {
         let ours = groups.iter().filter(|group| is_ours(context, group)).filter_map(|group| group.first());
@@ -267,9 +267,8 @@ fn raw(group: &[Value], annotated: &Map<String, Value>) -> Vec<Raw> {
 /// The paths of a group, with one for each member that has a weight.
 fn weighted(context: &Context<'_>, mut group: Vec<Value>, weights: &Distribution) -> Vec<Value> {
     let is_missing =
-        |member: &&str| group.iter().all(|path| backend::member(context, service_of(path)) != Some(member.as_str()));
-    let weights = weights::nonzero(weights);
-    let missing: Vec<&String> = weights.keys().filter(is_missing).collect();
+        |member: &&str| group.iter().all(|path| backend::member(context, service_of(path)) != Some(*member));
+    let missing: Vec<&str> = weights.carrying().map(|(member, _)| member).filter(is_missing).collect();
     let new = group.first().map_or_else(Vec::new, |path| pointing_to(context, path, &missing));
     group.extend(new);
     group

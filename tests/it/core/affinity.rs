@@ -116,7 +116,12 @@ strategy:
     world.down.insert("eu-2".to_owned());
     world.run_for(20);
     let desired = world.status.desired.as_ref().unwrap();
-    assert_eq!((desired.split.weights.get("eu-2"), &desired.split.affinity), (Some(0), &None), "{}", world.status.message);
+    assert_eq!(
+        (desired.split.weights.get("eu-2"), &desired.split.affinity),
+        (Some(0), &None),
+        "{}",
+        world.status.message
+    );
 }
 
 #[test]
@@ -138,6 +143,7 @@ fn each_run_has_bins_of_its_own() {
     world.run_for(10);
     world.ask(Verb::Rollback).run_for(10);
     world.ask(Verb::Retry).run_for(20);
-    let runs: Vec<&str> = world.written.iter().filter_map(|(_, split)| Some(split.affinity.as_ref()?.run.as_str())).collect();
+    let runs: Vec<&str> =
+        world.written.iter().filter_map(|(_, split)| Some(split.affinity.as_ref()?.run.as_str())).collect();
     assert!(runs.contains(&"11111111-1") && runs.last() == Some(&"11111111-2"), "{runs:?}");
 }

@@ -20,7 +20,7 @@ fn service(ramp: &str, seconds: i64) -> World {
     let mut world = World::new(spec(&format!("strategy: {{bake: 20s, ramp: {ramp}}}")), &[(PRIMARY, 100)]);
     world.point("eu-1.example.com").run_for(10);
     world.written.clear();
-        world.point("eu-3.example.com").run_for(seconds);
+    world.point("eu-3.example.com").run_for(seconds);
     world
 }
 
@@ -85,7 +85,9 @@ fn a_canary_that_fails_on_copies_is_rolled_back_and_nobody_was_ever_served_by_it
     {
         assert_eq!((world.status.phase, world.status.reason), (Phase::Failed, reason), "{}", world.status.message);
         nobody_was_served_by(&world, canary);
-        assert!(world.written.first().unwrap().1.steering.is_some() && world.written.last().unwrap().1.steering.is_none());
+        assert!(
+            world.written.first().unwrap().1.steering.is_some() && world.written.last().unwrap().1.steering.is_none()
+        );
         assert!(world.routes.values().flatten().all(|route| route.split.steering.is_none()));
     }
 }

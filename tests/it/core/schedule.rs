@@ -197,7 +197,11 @@ strategy:
     );
     let mut world = at(World::new(spec(&text), &[("eu-1", 100)]), "2026-01-09T14:58:30Z");
     world.run_for(8);
-    assert!(world.status.desired.as_ref().is_some_and(|desired| desired.split.steering.is_some()), "{:?}", world.status);
+    assert!(
+        world.status.desired.as_ref().is_some_and(|desired| desired.split.steering.is_some()),
+        "{:?}",
+        world.status
+    );
     let mut world = at(World::new(spec(&text), &[("eu-1", 100)]), "2026-01-09T14:59:50Z");
     world.run_for(8);
     shows(&world, Phase::Progressing, Reason::WindowClosed);

@@ -1,7 +1,11 @@
 //! What must hold after every pass.
 
 use cutover::{
-    api::{Distribution, Reason, Verb, status::{Outcome, Run}, strategy::Wait},
+    api::{
+        Distribution, Reason, Verb,
+        status::{Outcome, Run},
+        strategy::Wait,
+    },
     rollout::Decision,
 };
 

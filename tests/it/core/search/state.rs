@@ -167,7 +167,8 @@ impl State {
         let shown = world.status.desired.as_ref().is_some_and(|desired| {
             world.routes.values().all(|route| {
                 route.as_ref().is_some_and(|route| {
-                    route.split.weights.same_as(&desired.split.weights) && route.accepted == cutover::rollout::input::Accepted::Yes
+                    route.split.weights.same_as(&desired.split.weights)
+                        && route.accepted == cutover::rollout::input::Accepted::Yes
                 })
             })
         });

@@ -75,6 +75,9 @@ pub fn ends_well(mut state: State, seed: u64) {
     assert!(rests, "seed {seed}: {phase:?} {} {}", world.status.reason, world.status.message);
     if let Some(desired) = world.status.desired.as_ref().filter(|_| !world.gone) {
         assert!(desired.split.weights.same_as(world.status.primary.as_ref().unwrap()), "seed {seed}");
-        assert!(world.routes.values().flatten().all(|route| route.split.weights.same_as(&desired.split.weights)), "seed {seed}");
+        assert!(
+            world.routes.values().flatten().all(|route| route.split.weights.same_as(&desired.split.weights)),
+            "seed {seed}"
+        );
     }
 }

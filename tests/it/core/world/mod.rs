@@ -10,8 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cutover::{
     api::{
-        DeletionPolicy, Distribution, FleetRolloutSpec, FleetRolloutStatus, ServiceCopy, Split,
-        request::RequestState,
+        DeletionPolicy, Distribution, FleetRolloutSpec, FleetRolloutStatus, ServiceCopy, Split, request::RequestState,
     },
     rollout::{
         RouteKey,
