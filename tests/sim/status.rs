@@ -20,8 +20,19 @@ impl Status {
         &self.0["status"][name]
     }
 
+    /// The live run; null where there is none.
     fn run(&self) -> &Value {
         self.field("run")
+    }
+
+    /// The record of the last run, if none is live.
+    fn ended(&self) -> Option<&Value> {
+        self.field("history").as_array()?.last().filter(|_| !self.has_live_run())
+    }
+
+    /// The state of the live run, with its fields.
+    fn state(&self, name: &str) -> Option<&Value> {
+        self.run()["state"].get(name)
     }
 
     pub fn desired(&self) -> &Value {
@@ -50,39 +61,43 @@ impl Status {
 
     /// A run began, and may be over.
     pub fn has_run(&self) -> bool {
-        self.run().is_object()
+        self.run_number() > 0
     }
 
     /// The number of the last run; 0 before the first.
     pub fn run_number(&self) -> u64 {
-        self.run()["number"].as_u64().unwrap_or_default()
+        self.ended().unwrap_or(self.run())["number"].as_u64().unwrap_or_default()
     }
 
+    /// How the last run ended, if none is live.
     pub fn outcome(&self) -> Option<&str> {
-        self.run()["outcome"].as_str()
+        self.ended()?["outcome"].as_str()
     }
 
     pub fn has_live_run(&self) -> bool {
-        self.has_run() && self.run().get("outcome").is_none()
+        self.run().is_object()
     }
 
-    /// A run is under way, and not back.
+    /// A run is live, and not rolling back.
     pub fn goes_forward(&self) -> bool {
         self.has_live_run() && self.rollback().is_none()
     }
 
     /// The rollback of the last run.
     pub fn rollback(&self) -> Option<&Value> {
-        self.run().get("rollback")
+        let back = |ended: &&Value| matches!(ended["outcome"].as_str(), Some("Failed" | "RolledBack"));
+        self.state("rollingBack").or_else(|| self.ended().filter(back))
     }
 
     pub fn rollback_reason(&self) -> &Value {
-        &self.run()["rollback"]["reason"]
+        self.rollback().map_or(&Value::Null, |rollback| &rollback["reason"])
     }
 
-    /// The present step, from 1; 0 before the first.
+    /// The step that the last run reached, from 1; 0 before the first.
     pub fn step(&self) -> Option<u64> {
-        self.run()["step"].as_u64()
+        let state = || self.run()["state"].as_object()?.values().next();
+        let of = self.ended().or_else(state)?;
+        Some(of["step"].as_u64().unwrap_or_default())
     }
 
     /// How many steps are planned.
@@ -103,8 +118,8 @@ impl Status {
         distribution(&self.run()["target"])
     }
 
-    pub fn is_dead(&self, member: &str) -> bool {
-        self.run()["dead"].as_array().is_some_and(|dead| dead.iter().any(|name| name == member))
+    pub fn is_unavailable(&self, member: &str) -> bool {
+        self.run()["unavailable"].as_array().is_some_and(|names| names.iter().any(|name| name == member))
     }
 
     pub fn verdict(&self) -> &Value {
@@ -126,14 +141,14 @@ impl Status {
 
     /// The weights that are desired, for all requests and for those that match.
     pub fn desired_weights(&self) -> Weights {
-        let matched = distribution(&self.desired()["steering"]["matched"]["weights"]);
+        let matched = distribution(&self.desired()["split"]["steering"]["matched"]["weights"]);
         let matched = matched.into_iter().map(|(member, weight)| (format!("{member}{MATCHED}"), weight));
-        distribution(&self.desired()["weights"]).into_iter().chain(matched).collect()
+        distribution(&self.desired()["split"]["weights"]).into_iter().chain(matched).collect()
     }
 
     /// Who shall get copies, and of how many requests in a hundred.
     pub fn desired_copies(&self) -> impl Iterator<Item = (&str, u32)> {
-        let mirrored = &self.desired()["steering"]["mirrored"];
+        let mirrored = &self.desired()["split"]["steering"]["mirrored"];
         let percent = u32::try_from(mirrored["percent"].as_u64().unwrap_or_default()).unwrap_or_default();
         let members = mirrored["members"].as_array().into_iter().flatten().filter_map(Value::as_str);
         members.map(move |member| (member, percent))
@@ -141,7 +156,7 @@ impl Status {
 
     /// Who shall keep users.
     pub fn desired_bins(&self) -> impl Iterator<Item = &str> {
-        let bins = self.desired()["affinity"]["bins"].as_array().into_iter().flatten();
+        let bins = self.desired()["split"]["affinity"]["bins"].as_array().into_iter().flatten();
         bins.filter_map(|bin| bin["member"].as_str())
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use check::{Check, MemberValue, MetricCheck, Verdict};
 pub use history::{HISTORY, Outcome, RunRecord};
 pub use run::{Pinned, PlannedStep, Promoted, Run, Stop};
-pub use state::{Bake, Preparing, Promoting, RollingBack, RunState, Soaking, StateKind, Stepping};
+pub use state::{Bake, Preparing, Promoting, RollingBack, RunState, Soaking, Stepping};
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,5 @@
 //! What a live run is doing: one state, each with the fields that mean something only in it.
 
-use std::fmt;
-
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -156,87 +154,5 @@ impl RunState {
             Self::RollingBack(rollback) => Some(rollback),
             Self::Preparing(_) | Self::Stepping(_) | Self::Promoting(_) | Self::Soaking(_) => None,
         }
-    }
-
-    /// Which of the states it is.
-    #[must_use]
-    pub const fn kind(&self) -> StateKind {
-        match self {
-            Self::Preparing(_) => StateKind::Preparing,
-            Self::Stepping(_) => StateKind::Stepping,
-            Self::Promoting(_) => StateKind::Promoting,
-            Self::Soaking(_) => StateKind::Soaking,
-            Self::RollingBack(_) => StateKind::RollingBack,
-        }
-    }
-}
-
-/// A state without its fields; `AtRest` where there is no run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum StateKind {
-    /// No run.
-    AtRest,
-    /// [`RunState::Preparing`].
-    Preparing,
-    /// [`RunState::Stepping`].
-    Stepping,
-    /// [`RunState::Promoting`].
-    Promoting,
-    /// [`RunState::Soaking`].
-    Soaking,
-    /// [`RunState::RollingBack`].
-    RollingBack,
-}
-
-impl StateKind {
-    /// Every state.
-    pub const ALL: [Self; 6] =
-        [Self::AtRest, Self::Preparing, Self::Stepping, Self::Promoting, Self::Soaking, Self::RollingBack];
-
-    /// The states into which a decision may lead from this one, each with what leads there.
-    #[must_use]
-    pub const fn next(self) -> &'static [(Self, &'static str)] {
-        match self {
-            Self::AtRest => &[(Self::Preparing, "another target is declared")],
-            Self::Preparing => &[
-                (Self::Stepping, "everything is ready"),
-                (Self::Promoting, "skipAnalysis"),
-                (Self::Preparing, "another target"),
-                (Self::RollingBack, "abort, EndpointDown, deletion"),
-            ],
-            Self::Stepping => &[
-                (Self::Stepping, "the step passed; or it is taken back"),
-                (Self::Preparing, "another target; or the first step is taken back"),
-                (Self::Promoting, "service mode: the last step passed"),
-                (Self::Soaking, "the last step passed, keepPrevious"),
-                (Self::AtRest, "the last step passed"),
-                (Self::RollingBack, "a verdict, a person, deletion"),
-            ],
-            Self::Promoting => &[
-                (Self::Promoting, "the primary is what passed"),
-                (Self::AtRest, "all traffic is back"),
-                (Self::RollingBack, "a new revision, deletion"),
-            ],
-            Self::Soaking => &[
-                (Self::AtRest, "keepPrevious is over"),
-                (Self::Preparing, "another target"),
-                (Self::RollingBack, "a verdict, a person, deletion"),
-            ],
-            Self::RollingBack => &[(Self::AtRest, "every route confirms the rollback target")],
-        }
-    }
-}
-
-/// As Mermaid names a state: `[*]` where there is no run.
-impl fmt::Display for StateKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::AtRest => "[*]",
-            Self::Preparing => "preparing",
-            Self::Stepping => "stepping",
-            Self::Promoting => "promoting",
-            Self::Soaking => "soaking",
-            Self::RollingBack => "rollingBack",
-        })
     }
 }

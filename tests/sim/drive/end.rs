@@ -113,7 +113,7 @@ pub fn end_state(world: &World) -> BTreeMap<String, Value> {
     for key in ["phase", "primary", "failedRevision", "observedGeneration"] {
         end.insert(format!("status.{key}"), status.field(key).clone());
     }
-    end.insert("status.desired.weights".to_owned(), status.desired()["weights"].clone());
+    end.insert("status.desired.weights".to_owned(), status.desired()["split"]["weights"].clone());
     end.insert("status.run.outcome".to_owned(), Value::from(status.outcome()));
     end.insert("finalizers".to_owned(), rollout["metadata"]["finalizers"].clone());
     end

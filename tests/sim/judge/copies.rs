@@ -35,7 +35,7 @@ impl Judge {
     /// Looks at what is recorded as confirmed: everybody to whom copies are declared gets them, unless it is dead.
     pub(super) fn judge_asked_copies(&mut self, world: &World, status: &Status) {
         let Some(mut declared) = self.declared(status) else { return };
-        declared.retain(|member| !status.is_dead(member));
+        declared.retain(|member| !status.is_unavailable(member));
         let gets = copied(&desired(status).collect());
         if gets != declared {
             self.break_rule(world, format!("I18: {gets:?} get copies, and {declared:?} is declared"));

@@ -49,7 +49,7 @@ fn summary(status: &Status) -> String {
         text("phase"),
         text("reason"),
         Value::from(status.step()),
-        status.desired()["weights"],
+        status.desired()["split"]["weights"],
         status.desired()["confirmedAt"],
         status.field("sequence"),
         text("leader"),

@@ -4,7 +4,10 @@ use cutover::api::{FleetRolloutStatus, Verb, request::RequestState, status::Outc
 use jiff::Timestamp;
 
 use super::{
-    super::world::{Crash, Metrics, World, Writes, spec},
+    super::{
+        states::arrows,
+        world::{Crash, Metrics, World, Writes, spec},
+    },
     moves::{Down, Edit, Move, Target},
     reached::{Reached, count_reasons},
     rules::Checked,
@@ -152,6 +155,7 @@ impl State {
         check.every_rule(what);
         self.remember(&before);
         count_reasons(&self.world, reached);
+        reached.arrows.extend(arrows(&before.status, &self.world.status));
         self.world.written.clear();
         self.world.answered.clear();
         self.world.released.clear();

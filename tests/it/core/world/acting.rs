@@ -9,7 +9,7 @@ use cutover::{
 };
 use jiff::SignedDuration;
 
-use super::{Crash, HUB, RouteInWorld, UID, World, Writes};
+use super::{super::scrambled::assert_output_is_not_read, Crash, HUB, RouteInWorld, UID, World, Writes};
 
 impl World {
     /// One pass of the hub: observe, measure what is due, decide, record, act.
@@ -24,7 +24,9 @@ impl World {
         let measured = wanted.map(|wanted| self.measure(&wanted));
         let measured_at = measured.as_ref().map(|measured| measured.at);
         let seen = self.observe(measured);
-        let decision = rollout::decide(&self.input(&seen, &leader));
+        let input = self.input(&seen, &leader);
+        let decision = rollout::decide(&input);
+        assert_output_is_not_read(&input, &decision);
         self.measured_at = measured_at.or(self.measured_at);
         self.status = decision.status.clone();
         if crash == Crash::AfterStatus {
