@@ -10,6 +10,7 @@ pub mod member;
 pub mod metric;
 pub mod rollout;
 pub mod route;
+#[cfg(feature = "demo")]
 pub mod sandbox;
 pub mod telemetry;
 pub mod validate;
