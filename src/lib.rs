@@ -12,6 +12,7 @@ pub mod object;
 pub mod prometheus;
 pub mod rollout;
 pub mod route;
+#[cfg(feature = "demo")]
 pub mod sandbox;
 pub mod telemetry;
 pub mod validate;

@@ -11,6 +11,7 @@ mod access;
 mod adoption;
 mod cluster;
 mod crd;
+#[cfg(feature = "demo")]
 mod demo;
 mod direct;
 mod files;
@@ -39,22 +40,33 @@ use crate::api::Verb;
 /// Moves production traffic between whole Kubernetes clusters, step by step, on evidence.
 #[derive(Debug, Parser)]
 #[command(name = "cutover", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(after_help = "Examples:
-  cutover demo                                 see it on this machine; needs no cluster
+#[command(after_help = examples())]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+fn examples() -> String {
+    let demo = if cfg!(feature = "demo") {
+        "\n  cutover demo                                 see it on this machine; needs no cluster"
+    } else {
+        ""
+    };
+    format!(
+        "Examples:{demo}
   cutover validate rollout.yaml members.yaml   every mistake at once, with its line; needs no cluster
   cutover plan rollout.yaml                    the weights of every member at every step
   cutover crd | kubectl apply -f -             install the CRDs
 
-Installed as kubectl-cutover it is also `kubectl cutover`.")]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
+Installed as kubectl-cutover it is also `kubectl cutover`."
+    )
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
     Validate(validate::Validate),
     Plan(plan::Plan),
+    #[cfg(feature = "demo")]
     Demo(demo::Demo),
     Hub(hub::Hub),
     Crd(crd::Crd),
@@ -92,6 +104,7 @@ impl Command {
         match self {
             Self::Validate(validate) => validate.run(out),
             Self::Plan(plan) => plan.run(out),
+            #[cfg(feature = "demo")]
             Self::Demo(demo) => demo.run(out),
             Self::Hub(hub) => hub.run(out),
             Self::Crd(crd) => crd.run(out),

@@ -9,9 +9,12 @@ mod bad_rollouts;
 mod command;
 mod core;
 mod crds;
+#[cfg(feature = "demo")]
 mod demo;
 mod examples;
+mod features;
 mod install;
+#[cfg(feature = "demo")]
 mod references;
 mod routes_page;
 mod rules;
