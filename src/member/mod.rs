@@ -6,9 +6,9 @@
 mod certificate;
 mod client;
 mod health;
-pub mod kubeconfig;
+pub(crate) mod kubeconfig;
 mod link;
-pub mod probe;
+pub(crate) mod probe;
 mod registry;
 mod secrets;
 mod status;
@@ -17,9 +17,8 @@ mod tests;
 mod token;
 mod watch;
 
-pub use health::Health;
-pub use link::{Declared, Member};
-pub use probe::Probe;
-pub use registry::{Members, Registry};
-pub use secrets::Secrets;
-pub use status::IN_USE;
+pub(crate) use health::Health;
+pub(crate) use link::{Declared, Member};
+pub(crate) use registry::Registry;
+pub(crate) use secrets::Secrets;
+pub(crate) use status::IN_USE;

@@ -20,13 +20,13 @@ use super::{Declared, Member, Secrets, watch::Watch};
 use crate::{api::MemberCluster, clock::Clock, http::Network};
 
 /// Members by name.
-pub type Members = BTreeMap<String, Arc<Member>>;
+pub(crate) type Members = BTreeMap<String, Arc<Member>>;
 /// One object of the wrong shape must not stop the watch of the others.
 pub(super) type Guarded = DeserializeGuard<MemberCluster>;
 
 /// Every member as it is declared now, and how it is. Cheap to clone; clones are one registry.
 #[derive(Clone, Debug)]
-pub struct Registry {
+pub(crate) struct Registry {
     /// What the time is to members.
     pub(super) clock: Clock,
     /// None until the first list of members and Secrets is complete.
@@ -37,33 +37,33 @@ pub struct Registry {
 impl Registry {
     /// Knows no member yet.
     #[must_use]
-    pub fn new(clock: Clock) -> Self {
+    pub(crate) fn new(clock: Clock) -> Self {
         let objects = Arc::new(watch::Sender::new(Vec::new()));
         Self { clock, members: Arc::new(watch::Sender::new(None)), objects }
     }
 
     /// A member by name.
     #[must_use]
-    pub fn member(&self, name: &str) -> Option<Arc<Member>> {
+    pub(crate) fn member(&self, name: &str) -> Option<Arc<Member>> {
         self.members.borrow().as_ref()?.get(name).cloned()
     }
 
     /// Fires whenever a member or its health changed. Holds none until the first list is complete: before that a member
     /// that is not found may only not be known yet.
     #[must_use]
-    pub fn changes(&self) -> watch::Receiver<Option<Members>> {
+    pub(crate) fn changes(&self) -> watch::Receiver<Option<Members>> {
         self.members.subscribe()
     }
 
     /// The objects themselves, those that cannot be read among them.
     #[must_use]
-    pub fn objects(&self) -> watch::Receiver<Vec<Arc<DeserializeGuard<MemberCluster>>>> {
+    pub(crate) fn objects(&self) -> watch::Receiver<Vec<Arc<DeserializeGuard<MemberCluster>>>> {
         self.objects.subscribe()
     }
 
     /// Watches members and the Secrets of the hub's `namespace`, and keeps this registry and the members' status up to
     /// date. Members are asked, and status is written, only while `leading`. Never ends.
-    pub async fn run(&self, client: Client, namespace: &str, network: Network, leading: watch::Receiver<bool>) {
+    pub(crate) async fn run(&self, client: Client, namespace: &str, network: Network, leading: watch::Receiver<bool>) {
         let (members, member_events) = mirror(Api::<Guarded>::all(client.clone()));
         let (secrets, secret_events) = mirror(Api::<Secret>::namespaced(client.clone(), namespace));
         let mut keeper = Keeper {

@@ -21,7 +21,7 @@ use crate::{
 const BETWEEN_CHECKS: Duration = Duration::from_secs(30);
 
 /// What watches over one member.
-pub struct Watch {
+pub(super) struct Watch {
     pub member: Arc<Member>,
     pub registry: Registry,
     pub api: Api<MemberCluster>,
@@ -31,7 +31,7 @@ pub struct Watch {
 
 impl Watch {
     /// Checks the member at once and then every 30 seconds, while this process leads.
-    pub async fn go_on(mut self) {
+    pub(super) async fn go_on(mut self) {
         while self.leading.wait_for(|leading| *leading).await.is_ok() {
             let now = self.registry.clock.now();
             let health = health::check(&self.member, now).await;

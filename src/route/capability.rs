@@ -274,7 +274,7 @@ pub enum Verified {
 impl Capability {
     /// Whether this kind supports a kind of backend.
     #[must_use]
-    pub const fn supports(&self, backend: &Backend) -> BackendSupport {
+    pub(crate) const fn supports(&self, backend: &Backend) -> BackendSupport {
         match backend {
             Backend::ExternalName(_) => self.external_name,
             Backend::ClusterIp(_) => self.cluster_ip,
@@ -284,7 +284,7 @@ impl Capability {
 
     /// Why this kind cannot hold this: what is wrong, and what would help.
     #[must_use]
-    pub fn refusal<'w>(&self, wanted: impl Into<Wanted<'w>>) -> Option<(String, String)> {
+    pub(crate) fn refusal<'w>(&self, wanted: impl Into<Wanted<'w>>) -> Option<(String, String)> {
         let wanted = wanted.into();
         let carrying = wanted.receiving().len();
         let affinity = wanted.affinity.and_then(|affinity| self.affinity.refusal(self.route, affinity));

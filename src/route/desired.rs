@@ -12,7 +12,7 @@ use crate::api::{AFFINITY_ANNOTATION, Affinity, Distribution, Matched, Steering,
 
 /// What a route shall show.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub(crate) struct Wanted<'a> {
     /// The weights.
     pub weights: &'a Distribution,
     /// The requests that reach canaries beside them.
@@ -30,7 +30,7 @@ impl<'a> From<&'a Distribution> for Wanted<'a> {
 impl<'a> Wanted<'a> {
     /// What a route shall show at a step, wherever users are kept.
     #[must_use]
-    pub fn of(step: &'a PlannedStep) -> Self {
+    pub(crate) fn of(step: &'a PlannedStep) -> Self {
         Self { steering: step.steering.as_ref(), ..Self::from(&step.weights) }
     }
 
