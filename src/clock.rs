@@ -69,7 +69,7 @@ impl Virtual {
 
 /// How long it is from `now` to `at`; zero if that is past.
 #[must_use]
-pub fn time_until(at: Timestamp, now: Timestamp) -> Duration {
+pub(crate) fn time_until(at: Timestamp, now: Timestamp) -> Duration {
     Duration::try_from(at.duration_since(now)).unwrap_or_default()
 }
 

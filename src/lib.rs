@@ -1,20 +1,23 @@
 //! cutover moves production traffic between whole Kubernetes clusters, step by step, on evidence.
 
+#![warn(unreachable_pub)]
+
+#[allow(unreachable_pub, reason = "the derive KubeSchema makes a hidden copy of each type, which nobody reaches")]
 pub mod api;
-pub mod backend;
+mod backend;
 pub mod cli;
 pub mod clock;
 pub mod http;
 pub mod hub;
 mod member;
-pub mod metric;
-pub mod object;
-pub mod prometheus;
+mod metric;
+mod object;
+mod prometheus;
 pub mod rollout;
 pub mod route;
 #[cfg(feature = "demo")]
 pub mod sandbox;
-pub mod telemetry;
+mod telemetry;
 pub mod validate;
 mod web;
 pub mod yaml;

@@ -13,7 +13,7 @@ use serde_json::{Map, Number, Value};
 use serde_yaml::{Error, Options, Spanned};
 
 /// Largest text that is read, in bytes: what an API server takes for one object, and some room for comments.
-pub const LARGEST_TEXT: usize = 2 * 1024 * 1024;
+pub(crate) const LARGEST_TEXT: usize = 2 * 1024 * 1024;
 
 /// Why a text is not usable YAML. Never holds any of the text but a repeated key, which its words leave out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,7 +62,7 @@ pub struct Document {
 impl Document {
     /// The line of a path, or of the nearest path above it.
     #[must_use]
-    pub fn line(&self, path: &str) -> u64 {
+    pub(crate) fn line(&self, path: &str) -> u64 {
         let mut path = path;
         loop {
             if let Some(line) = self.lines.get(path) {
@@ -86,13 +86,13 @@ pub fn documents(text: &str) -> Result<Vec<Document>, YamlError> {
 }
 
 /// Writes a value as one document.
-pub fn print(value: &impl Serialize) -> Result<String, YamlError> {
+pub(crate) fn print(value: &impl Serialize) -> Result<String, YamlError> {
     serde_yaml::to_string(value).map_err(|_| YamlError::Unwritable)
 }
 
 /// The path of a key below a path.
 #[must_use]
-pub fn below(path: &str, key: &str) -> String {
+pub(crate) fn below(path: &str, key: &str) -> String {
     let plain = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
     match (path.is_empty(), plain) {
         (true, true) => key.to_owned(),

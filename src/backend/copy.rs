@@ -15,7 +15,7 @@ const GIVEN: [&str; 5] = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPoli
 
 /// The user's own Service, as it is carried; or why it cannot be.
 #[must_use]
-pub fn source(service: &ServiceSpec, object: Option<&DynamicObject>) -> SourceSeen {
+pub(crate) fn source(service: &ServiceSpec, object: Option<&DynamicObject>) -> SourceSeen {
     let title = format!("Service {}", service.name);
     let Some(object) = object else {
         let message =

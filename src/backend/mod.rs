@@ -16,11 +16,11 @@ mod tests;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-pub use copy::source;
-pub use host_name::{Refusal, refusal};
+pub(crate) use copy::source;
+pub(crate) use host_name::refusal;
 use k8s_openapi::api::core::v1::Service;
 use kube::core::{ApiResource, DynamicObject};
-pub use reach::{reach, reach_of};
+pub(crate) use reach::{reach, reach_of};
 use serde_json::Value;
 
 use crate::api::{Backend, DeletionPolicy, MEMBER_LABEL, Reason, ServiceSpec};
@@ -36,19 +36,19 @@ struct DesiredObject {
 
 /// Name of the backend that leads to a member: the one under `existing`, else `<service>-<member>`.
 #[must_use]
-pub fn name(service: &ServiceSpec, member: &str) -> String {
+pub(crate) fn name(service: &ServiceSpec, member: &str) -> String {
     existing(service, member).map_or_else(|| format!("{}-{member}", service.name), str::to_owned)
 }
 
 /// The declared member to which a backend leads.
 #[must_use]
-pub fn member<'a>(context: &Context<'a>, backend: &str) -> Option<&'a str> {
+pub(crate) fn member<'a>(context: &Context<'a>, backend: &str) -> Option<&'a str> {
     context.endpoints.keys().map(String::as_str).find(|member| name(context.service, member) == backend)
 }
 
 /// A backend leads to a member, or is named as if it did.
 #[must_use]
-pub fn is_of_service(context: &Context<'_>, backend: &str) -> bool {
+pub(crate) fn is_of_service(context: &Context<'_>, backend: &str) -> bool {
     let rest = backend.strip_prefix(&context.service.name).and_then(|rest| rest.strip_prefix('-'));
     member(context, backend).is_some() || rest.is_some_and(|member| !member.is_empty())
 }
@@ -56,7 +56,7 @@ pub fn is_of_service(context: &Context<'_>, backend: &str) -> bool {
 /// The port under which routes reach a member's backend. An ExternalName Service translates no ports, so there it is
 /// the endpoint's own.
 #[must_use]
-pub fn port(context: &Context<'_>, member: &str) -> u16 {
+pub(crate) fn port(context: &Context<'_>, member: &str) -> u16 {
     match (&context.service.backend, context.endpoints.get(member)) {
         (Backend::ExternalName(_), Some(reach)) if existing(context.service, member).is_none() => reach.port,
         (Backend::ExternalName(_) | Backend::ClusterIp(_) | Backend::EndpointSlice(_), _) => context.service.port,
@@ -65,13 +65,13 @@ pub fn port(context: &Context<'_>, member: &str) -> u16 {
 
 /// The Service that the user named for a member; the hub never changes it.
 #[must_use]
-pub fn existing<'s>(service: &'s ServiceSpec, member: &str) -> Option<&'s str> {
+pub(crate) fn existing<'s>(service: &'s ServiceSpec, member: &str) -> Option<&'s str> {
     service.backend.named().existing.get(member).map(String::as_str)
 }
 
 /// The objects to fetch for a member's backend. Their order is that of the objects which the other functions take.
 #[must_use]
-pub fn targets(context: &Context<'_>, member: &str) -> Vec<Target> {
+pub(crate) fn targets(context: &Context<'_>, member: &str) -> Vec<Target> {
     let backend = name(context.service, member);
     let target =
         |resource: ApiResource, name: String| Target { resource, namespace: context.namespace.to_owned(), name };
@@ -84,7 +84,7 @@ pub fn targets(context: &Context<'_>, member: &str) -> Vec<Target> {
 
 /// Members of which no route can tell one from the other: weights between them would have no effect.
 #[must_use]
-pub fn problems(context: &Context<'_>) -> Vec<Problem> {
+pub(crate) fn problems(context: &Context<'_>) -> Vec<Problem> {
     let service = context.service;
     // At rest the canary is what the primary is: the hub makes both.
     if !context.copies.is_empty() {
@@ -119,7 +119,7 @@ pub fn problems(context: &Context<'_>) -> Vec<Problem> {
 
 /// The writes that make a member's backend what it should be; nothing where it is so already. `addresses` are those of
 /// the endpoint's host, used by EndpointSlice backends alone; an empty answer keeps the addresses that are there.
-pub fn render(
+pub(crate) fn render(
     context: &Context<'_>,
     member: &str,
     current: &[Option<DynamicObject>],
@@ -147,7 +147,7 @@ pub fn render(
 
 /// What is to be said of a member's backend.
 #[must_use]
-pub fn assess(
+pub(crate) fn assess(
     context: &Context<'_>,
     member: &str,
     current: &[Option<DynamicObject>],
@@ -163,7 +163,7 @@ pub fn assess(
 /// Gives a member's backend back. `Retain` leaves it without the rollout's uid; `Revert` removes what the hub made,
 /// unless a route still names it.
 #[must_use]
-pub fn release(
+pub(crate) fn release(
     context: &Context<'_>,
     member: &str,
     current: &[Option<DynamicObject>],

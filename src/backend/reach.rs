@@ -9,7 +9,7 @@ use crate::object::Reach;
 use crate::rollout::input::Problem;
 
 /// The endpoint of a member for one service: the service's own, else the default.
-pub fn reach(member: &MemberClusterSpec, namespace: &str, service: &str) -> Result<Reach, Problem> {
+pub(crate) fn reach(member: &MemberClusterSpec, namespace: &str, service: &str) -> Result<Reach, Problem> {
     let (index, endpoint) = find(member, namespace, service).ok_or_else(|| {
         let message =
             format!("spec.endpoints: none is for service {namespace}/{service} and none is the default: add one");
@@ -28,7 +28,7 @@ pub fn reach(member: &MemberClusterSpec, namespace: &str, service: &str) -> Resu
 /// Where a Service of service mode leads: its external name, with the TLS that its member's endpoint speaks; else the
 /// Service itself.
 #[must_use]
-pub fn reach_of(
+pub(crate) fn reach_of(
     copy: &ServiceCopy,
     service: &ServiceSpec,
     namespace: &str,

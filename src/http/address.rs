@@ -28,7 +28,7 @@ impl AddressRules {
     ///
     /// # Errors
     /// [`HttpError::AddressNotAllowed`] with the kind of address.
-    pub fn check(&self, host: &str, address: IpAddr) -> Result<(), HttpError> {
+    pub(crate) fn check(&self, host: &str, address: IpAddr) -> Result<(), HttpError> {
         let meant = canonical(address);
         if self.allowed.iter().any(|net| net.contains(&meant)) {
             return Ok(());

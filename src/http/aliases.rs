@@ -8,12 +8,12 @@ use super::{Names, network::System};
 
 /// Addresses of some names, as a Pod's `hostAliases` give them; the system's resolver is asked for all others.
 #[derive(Debug)]
-pub struct Aliases(BTreeMap<String, IpAddr>);
+pub(crate) struct Aliases(BTreeMap<String, IpAddr>);
 
 impl Aliases {
     /// Of a name that is given twice, the last address counts.
     #[must_use]
-    pub fn new(aliases: Vec<(String, IpAddr)>) -> Self {
+    pub(crate) fn new(aliases: Vec<(String, IpAddr)>) -> Self {
         Self(aliases.into_iter().collect())
     }
 }

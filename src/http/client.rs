@@ -16,7 +16,7 @@ use super::{HttpError, Limits, Network, Peers, sanitise};
 
 /// Whom to call, and how it is trusted.
 #[derive(Debug)]
-pub struct Peer {
+pub(crate) struct Peer {
     /// Scheme, host, port and the prefix of every path.
     pub base: Url,
     /// A DNS name for SNI and the certificate, where it is not the host of `base`.
@@ -38,7 +38,7 @@ impl Peer {
     ///
     /// # Errors
     /// When the address is no `http` or `https` URL, or holds credentials, a query or a fragment.
-    pub fn at(address: &str) -> Result<Self, HttpError> {
+    pub(crate) fn at(address: &str) -> Result<Self, HttpError> {
         let bad = |why: &str| HttpError::BadAddress(format!("{}: {why}", sanitise(&without_user(address))));
         let base = Url::parse(address).map_err(|_| bad("not a URL; write https://host:port"))?;
         match base.scheme() {
@@ -102,7 +102,7 @@ pub struct Answer {
 /// A client for one peer. It follows no redirect, uses no proxy, retries nothing, and connects only to addresses that
 /// the rules allow. Cheap to clone; clones share their connections.
 #[derive(Clone, Debug)]
-pub struct Client {
+pub(crate) struct Client {
     way: Way,
     base: Url,
     host: Option<HeaderValue>,
@@ -121,7 +121,7 @@ impl Client {
     ///
     /// # Errors
     /// When the address is a literal that the rules refuse, or the certificates cannot be used.
-    pub fn new(peer: &Peer, network: &Network) -> Result<Self, HttpError> {
+    pub(crate) fn new(peer: &Peer, network: &Network) -> Result<Self, HttpError> {
         // A literal in the URL is connected to without asking the resolver.
         if let Some(address) = literal(&peer.base) {
             network.rules.check(&address.to_string(), address)?;
@@ -137,7 +137,7 @@ impl Client {
     ///
     /// # Errors
     /// When there is no whole answer within the limits. An answer with any status is an answer.
-    pub async fn get(&self, path: &str, query: &[(&str, &str)], limits: Limits) -> Result<Answer, HttpError> {
+    pub(crate) async fn get(&self, path: &str, query: &[(&str, &str)], limits: Limits) -> Result<Answer, HttpError> {
         let call = self.call(path, query)?;
         let answer = async {
             match &self.way {
@@ -152,7 +152,7 @@ impl Client {
     ///
     /// # Errors
     /// When no status comes before the deadline.
-    pub async fn status(&self, path: &str, deadline: Duration) -> Result<u16, HttpError> {
+    pub(crate) async fn status(&self, path: &str, deadline: Duration) -> Result<u16, HttpError> {
         let call = self.call(path, &[])?;
         let status = async {
             match &self.way {

@@ -57,7 +57,7 @@ impl Network {
     ///
     /// # Errors
     /// When the name leads nowhere, or to an address that the hub may not call.
-    pub async fn resolve(&self, host: &str) -> Result<Vec<IpAddr>, HttpError> {
+    pub(crate) async fn resolve(&self, host: &str) -> Result<Vec<IpAddr>, HttpError> {
         let mut addresses = Vec::new();
         for address in self.names.addresses(host).await {
             self.rules.check(host, address)?;

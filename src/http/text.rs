@@ -5,7 +5,7 @@ const SHOWN: usize = 80;
 
 /// At most 80 characters on one line; what would steer a terminal or turn its direction is escaped.
 #[must_use]
-pub fn sanitise(text: &str) -> String {
+pub(crate) fn sanitise(text: &str) -> String {
     // One character becomes at least one, so nothing beyond this can be shown.
     let escaped: String = text.chars().take(SHOWN + 1).map(escape).collect();
     if escaped.chars().count() <= SHOWN {

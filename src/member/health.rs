@@ -18,7 +18,7 @@ const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
 
 /// What a check found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Health {
+pub(crate) struct Health {
     /// UID of its namespace kube-system; kept from earlier checks with the same credentials while it cannot be asked.
     pub cluster_id: Option<String>,
     /// Version of its API server, kept like the cluster id.
@@ -29,7 +29,7 @@ pub struct Health {
 
 /// What a check found about one condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub(crate) struct Finding {
     /// Type of the condition.
     pub condition: &'static str,
     /// Whether it holds.
@@ -51,7 +51,7 @@ impl Finding {
 }
 
 /// Asks everything at once, each with its own deadline.
-pub async fn check(member: &Member, now: Timestamp) -> Health {
+pub(super) async fn check(member: &Member, now: Timestamp) -> Health {
     let (mut health, endpoints, metrics) = join!(api_server(member, now), endpoints(member), metrics(member, now));
     health.findings.insert(1, endpoints);
     health.findings.insert(2, metrics);

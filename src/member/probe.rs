@@ -11,7 +11,7 @@ const DEADLINE: Duration = Duration::from_secs(2);
 
 /// One endpoint, and how it is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Probe {
+pub(crate) struct Probe {
     /// Where the connection goes.
     pub host: String,
     /// TCP port.
@@ -27,7 +27,7 @@ pub struct Probe {
 }
 
 /// Probes all of these at once, by service and member, and says why one does not answer.
-pub async fn round(
+pub(crate) async fn round(
     probes: Vec<(String, String, Probe)>,
     network: &Network,
 ) -> BTreeMap<(String, String), Result<(), String>> {
@@ -43,7 +43,7 @@ impl Probe {
     ///
     /// # Errors
     /// In words, why it is not good.
-    pub async fn ask(&self, network: &Network) -> Result<(), String> {
+    pub(crate) async fn ask(&self, network: &Network) -> Result<(), String> {
         let named = |error: HttpError| format!("{}:{}: {error}", self.host, self.port);
         let client = self.peer().and_then(|peer| Client::new(&peer, network)).map_err(named)?;
         match client.status(&self.path, DEADLINE).await.map_err(named)? {

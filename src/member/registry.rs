@@ -8,29 +8,29 @@ use super::{Declared, Member, checks};
 use crate::{clock::Clock, http::Network};
 
 /// Members by name.
-pub type Members = BTreeMap<String, Arc<Member>>;
+pub(crate) type Members = BTreeMap<String, Arc<Member>>;
 
 /// Every member as it is declared now, and how it is. Cheap to clone; clones are one registry.
 #[derive(Clone, Debug, Default)]
-pub struct Registry(Arc<watch::Sender<Option<Members>>>);
+pub(crate) struct Registry(Arc<watch::Sender<Option<Members>>>);
 
 impl Registry {
     /// A member by name.
     #[must_use]
-    pub fn member(&self, name: &str) -> Option<Arc<Member>> {
+    pub(crate) fn member(&self, name: &str) -> Option<Arc<Member>> {
         self.0.borrow().as_ref()?.get(name).cloned()
     }
 
     /// Fires whenever a member or its health changed. Holds none until the first list is complete: before that a member
     /// that is not found may only not be known yet.
     #[must_use]
-    pub fn changes(&self) -> watch::Receiver<Option<Members>> {
+    pub(crate) fn changes(&self) -> watch::Receiver<Option<Members>> {
         self.0.subscribe()
     }
 
     /// Another member with the same cluster id.
     #[must_use]
-    pub fn twin(&self, member: &Member) -> Option<String> {
+    pub(crate) fn twin(&self, member: &Member) -> Option<String> {
         let cluster = member.health()?.cluster_id?;
         let members = self.0.borrow().clone()?;
         let mut others = members.into_iter().filter(|(name, _)| *name != member.declared.name);

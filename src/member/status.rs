@@ -9,11 +9,11 @@ use crate::api::{
 };
 
 /// The condition of a member whose deletion waits; the hub sets it where it decides that.
-pub const IN_USE: &str = "InUse";
+pub(crate) const IN_USE: &str = "InUse";
 
 /// The status to write, if it differs from the one that is there. `twin` is another member that is the same cluster.
 #[must_use]
-pub fn next(
+pub(crate) fn next(
     before: &MemberClusterStatus,
     health: &Health,
     twin: Option<&str>,

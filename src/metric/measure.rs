@@ -23,13 +23,13 @@ use crate::{
 const ROUND: Duration = Duration::from_secs(5);
 
 /// The Prometheus of each `MemberCluster`, or why it cannot be asked.
-pub type Sources = BTreeMap<String, Result<Prometheus, String>>;
+pub(crate) type Sources = BTreeMap<String, Result<Prometheus, String>>;
 /// What stands behind each service and member of the distribution: in service mode the members are primary and canary.
-pub type Clusters = BTreeMap<(String, String), Behind>;
+pub(crate) type Clusters = BTreeMap<(String, String), Behind>;
 
 /// What stands behind one member of the distribution for one service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Behind {
+pub(crate) struct Behind {
     /// The `MemberCluster` whose Prometheus is asked.
     pub cluster: String,
     /// The Service that routes name.
@@ -58,7 +58,7 @@ type Answers = BTreeMap<(String, String), Result<Answer, Unmeasured>>;
 
 /// Measures what is wanted, at all members at once, within five seconds. What could not be measured is a
 /// [`Sample::Missing`], so there is one sample for each metric, service and member.
-pub async fn measure(
+pub(crate) async fn measure(
     wanted: &MeasurementRequest,
     analysis: &Resolved,
     namespace: &str,

@@ -2,8 +2,8 @@
 
 mod builtin;
 mod measure;
-pub mod resolve;
-pub mod template;
-pub mod variables;
+pub(crate) mod resolve;
+pub(crate) mod template;
+pub(crate) mod variables;
 
-pub use measure::{Behind, Clusters, Sources, measure};
+pub(crate) use measure::{Behind, Clusters, Sources, measure};

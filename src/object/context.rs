@@ -10,7 +10,7 @@ use crate::api::{ServiceCopy, ServiceSpec};
 
 /// Whose objects they are, and where the members are.
 #[derive(Clone, Copy, Debug)]
-pub struct Context<'a> {
+pub(crate) struct Context<'a> {
     /// Namespace of the rollout and of all its objects.
     pub namespace: &'a str,
     /// Name of the rollout.

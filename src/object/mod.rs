@@ -2,17 +2,17 @@
 //! made of these.
 
 mod context;
-pub mod field_manager;
-pub mod owner;
+pub(crate) mod field_manager;
+pub(crate) mod owner;
 mod reach;
 mod write;
 
-pub use context::Context;
+pub(crate) use context::Context;
 use kube::ResourceExt;
 use kube::core::DynamicObject;
-pub use owner::Owner;
-pub use reach::Reach;
-pub use write::{Target, Write};
+pub(crate) use owner::Owner;
+pub(crate) use reach::Reach;
+pub(crate) use write::{Target, Write};
 
 /// Kind and name, for messages.
 pub(crate) fn describe(object: &DynamicObject) -> String {

@@ -14,7 +14,7 @@ const MANAGER: &str = "cutover";
 
 /// Whose an object is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Owner {
+pub(crate) enum Owner {
     /// This rollout made it and holds it.
     This,
     /// A rollout of this name made it and gave it back.
@@ -28,7 +28,7 @@ pub enum Owner {
 impl Owner {
     /// Reads an object's labels.
     #[must_use]
-    pub fn of(object: &DynamicObject, context: &Context<'_>) -> Self {
+    pub(crate) fn of(object: &DynamicObject, context: &Context<'_>) -> Self {
         let label = |key| object.metadata.labels.as_ref().and_then(|labels| labels.get(key)).map(String::as_str);
         match label(ROLLOUT_LABEL) {
             Some(uid) if uid == context.uid => Self::This,
@@ -41,12 +41,12 @@ impl Owner {
 
 /// Some rollout made it.
 #[must_use]
-pub fn is_made_by_cutover(object: &DynamicObject) -> bool {
+pub(crate) fn is_made_by_cutover(object: &DynamicObject) -> bool {
     object.metadata.labels.as_ref().and_then(|labels| labels.get(MANAGED_BY)).is_some_and(|manager| manager == MANAGER)
 }
 
 /// Labels an object as made and held by this rollout.
-pub fn set(object: &mut DynamicObject, context: &Context<'_>) {
+pub(crate) fn set(object: &mut DynamicObject, context: &Context<'_>) {
     let labels = object.metadata.labels.get_or_insert_with(BTreeMap::new);
     for (key, value) in [(ROLLOUT_LABEL, context.uid), (MANAGED_BY, MANAGER), (INSTANCE, context.rollout)] {
         labels.insert(key.to_owned(), value.to_owned());
@@ -54,7 +54,7 @@ pub fn set(object: &mut DynamicObject, context: &Context<'_>) {
 }
 
 /// Releases an object: it stays, and a rollout of the same name may take it again.
-pub fn release(object: &mut DynamicObject) {
+pub(crate) fn release(object: &mut DynamicObject) {
     if let Some(labels) = &mut object.metadata.labels {
         labels.remove(ROLLOUT_LABEL);
     }

@@ -4,7 +4,7 @@ use crate::api::member::HostHeader;
 
 /// Where the hub's data plane reaches a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reach {
+pub(crate) struct Reach {
     /// A DNS name.
     pub host: String,
     /// TCP port.

@@ -4,7 +4,7 @@ use kube::core::{ApiResource, DynamicObject};
 
 /// An object of the hub cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub(crate) struct Target {
     /// Its kind.
     pub resource: ApiResource,
     /// Its namespace.
@@ -15,7 +15,7 @@ pub struct Target {
 
 /// One change of one object.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Write {
+pub(crate) enum Write {
     /// Make it.
     Create(DynamicObject),
     /// Put this in its place; it carries the resourceVersion that was read.

@@ -18,7 +18,7 @@ const TOLERANCE: Duration = Duration::from_secs(5);
 
 /// What an instant query gave.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
+pub(crate) enum Answer {
     /// Any number of series, none included.
     Vector(Vec<Series>),
     /// One number.
@@ -27,7 +27,7 @@ pub enum Answer {
 
 /// One series of an instant vector.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Series {
+pub(crate) struct Series {
     /// Its labels.
     pub labels: BTreeMap<String, String>,
     /// Its value.
@@ -36,7 +36,7 @@ pub struct Series {
 
 /// A number and the time it is for, in seconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
+pub(crate) struct Point {
     /// Seconds since 1970.
     pub time: f64,
     /// The number; may be infinite or not a number.
@@ -46,7 +46,7 @@ pub struct Point {
 /// Why there is no number: neither a pass nor a failure. Holds nothing of an answer's body but label sets, error types
 /// and numbers, made harmless.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Missing {
+pub(crate) enum Missing {
     /// It does not answer.
     #[error("source down: {0}")]
     Down(#[from] HttpError),
@@ -123,7 +123,7 @@ struct RawSeries {
 ///
 /// # Errors
 /// When it holds no whole vector or scalar.
-pub fn parse(body: &[u8]) -> Result<Answer, Missing> {
+pub(crate) fn parse(body: &[u8]) -> Result<Answer, Missing> {
     let body: Body = serde_json::from_slice(body).map_err(|_| Missing::Unexpected)?;
     if body.status != "success" {
         return Err(Missing::Refused(sanitise(body.error_type.as_deref().unwrap_or("no error type"))));
@@ -168,7 +168,7 @@ impl Answer {
     ///
     /// # Errors
     /// When there are several, or the number cannot be judged.
-    pub fn number(&self, at: Timestamp) -> Result<Option<f64>, Missing> {
+    pub(crate) fn number(&self, at: Timestamp) -> Result<Option<f64>, Missing> {
         let point = match self {
             Self::Scalar(point) => point,
             Self::Vector(series) => match series.as_slice() {
@@ -187,7 +187,7 @@ impl Answer {
     ///
     /// # Errors
     /// When the series are not those of one classic histogram.
-    pub fn buckets(&self, at: Timestamp) -> Result<Buckets, Missing> {
+    pub(crate) fn buckets(&self, at: Timestamp) -> Result<Buckets, Missing> {
         let Self::Vector(series) = self else {
             return Err(Missing::Buckets("one number, where series by le are expected"));
         };

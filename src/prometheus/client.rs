@@ -13,7 +13,7 @@ const AT_ONCE: usize = 4;
 
 /// A Prometheus. Cheap to clone; clones share the limit of queries under way.
 #[derive(Clone, Debug)]
-pub struct Prometheus {
+pub(crate) struct Prometheus {
     client: Client,
     path: String,
     permits: Arc<Semaphore>,
@@ -22,7 +22,7 @@ pub struct Prometheus {
 impl Prometheus {
     /// A Prometheus below `prefix` at the client's peer.
     #[must_use]
-    pub fn new(client: Client, prefix: &str) -> Self {
+    pub(crate) fn new(client: Client, prefix: &str) -> Self {
         Self { client, path: format!("{prefix}/api/v1/query"), permits: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
@@ -30,7 +30,7 @@ impl Prometheus {
     ///
     /// # Errors
     /// Whatever keeps a whole answer from being there.
-    pub async fn query(&self, query: &str, at: Timestamp) -> Result<Answer, Missing> {
+    pub(crate) async fn query(&self, query: &str, at: Timestamp) -> Result<Answer, Missing> {
         // Nobody closes the semaphore, so there is always a permit to wait for.
         let _permit = self.permits.acquire().await;
         let millis = at.as_millisecond();

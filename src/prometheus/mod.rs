@@ -5,5 +5,5 @@
 mod answer;
 mod client;
 
-pub use answer::{Answer, Missing, Series, parse};
-pub use client::Prometheus;
+pub(crate) use answer::{Answer, Missing, parse};
+pub(crate) use client::Prometheus;

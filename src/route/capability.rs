@@ -273,7 +273,7 @@ pub enum Verified {
 impl Capability {
     /// Whether this kind supports a kind of backend.
     #[must_use]
-    pub const fn supports(&self, backend: &Backend) -> BackendSupport {
+    pub(crate) const fn supports(&self, backend: &Backend) -> BackendSupport {
         match backend {
             Backend::ExternalName(_) => self.external_name,
             Backend::ClusterIp(_) => self.cluster_ip,
@@ -283,7 +283,7 @@ impl Capability {
 
     /// Why this kind cannot hold this: what is wrong, and what would help.
     #[must_use]
-    pub fn refusal(&self, wanted: &Split) -> Option<(String, String)> {
+    pub(crate) fn refusal(&self, wanted: &Split) -> Option<(String, String)> {
         let carrying = wanted.reached().len();
         let affinity = wanted.affinity.as_ref().and_then(|affinity| self.affinity.refusal(self.route, affinity));
         if let Some(refusal) =

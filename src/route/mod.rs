@@ -19,7 +19,7 @@ mod json;
 mod kubernetes;
 mod listed;
 mod lists;
-pub mod mark;
+mod mark;
 mod nginx;
 mod order;
 mod original;
@@ -49,10 +49,10 @@ use crate::object::{Context, Target};
 use crate::rollout::RouteKey;
 use crate::rollout::input::Problem;
 
-pub use error::RouteError;
-pub use read::{names, read};
-pub use release::release;
-pub use render::{Entry, entry, render};
+pub(crate) use error::RouteError;
+pub(crate) use read::{names, read};
+pub(crate) use release::release;
+pub(crate) use render::{Entry, entry, render};
 
 fn provider(route: &Route) -> Box<dyn Provider + '_> {
     match route {
@@ -86,13 +86,13 @@ pub const fn capabilities() -> [&'static Capability; 8] {
 
 /// What a kind of route can do.
 #[must_use]
-pub fn capability(route: &Route) -> &'static Capability {
+pub(crate) fn capability(route: &Route) -> &'static Capability {
     provider(route).capability()
 }
 
 /// The route's name for people, and its key in status: `HTTPRoute/public#main`.
 #[must_use]
-pub fn key(service: &ServiceSpec, route: &Route) -> RouteKey {
+pub(crate) fn key(service: &ServiceSpec, route: &Route) -> RouteKey {
     let provider = provider(route);
     let route = format!("{}/{}", provider.resource().kind, provider.title(&service.name));
     RouteKey { service: service.name.clone(), route }
@@ -100,7 +100,7 @@ pub fn key(service: &ServiceSpec, route: &Route) -> RouteKey {
 
 /// The objects to fetch. Their order is that of the objects which the other functions take.
 #[must_use]
-pub fn targets(context: &Context<'_>, route: &Route) -> Vec<Target> {
+pub(crate) fn targets(context: &Context<'_>, route: &Route) -> Vec<Target> {
     let provider = provider(route);
     let target = |name| Target { resource: provider.resource(), namespace: context.namespace.to_owned(), name };
     provider.names(context).into_iter().map(target).collect()
@@ -108,7 +108,7 @@ pub fn targets(context: &Context<'_>, route: &Route) -> Vec<Target> {
 
 /// The kind of which every object in the cluster counts, because they share one row of numbers.
 #[must_use]
-pub fn neighbours(route: &Route) -> Option<ApiResource> {
+pub(crate) fn neighbours(route: &Route) -> Option<ApiResource> {
     match route {
         Route::AliyunAlb(_) => Some(provider(route).resource()),
         Route::GatewayApi(_) | Route::Contour(_) | Route::Skipper(_) | Route::Nginx(_) | Route::Kubernetes(_) => None,
@@ -117,7 +117,7 @@ pub fn neighbours(route: &Route) -> Option<ApiResource> {
 
 /// Combinations of route, backend and endpoint that would lie about weights or could not reach a member.
 #[must_use]
-pub fn problems(context: &Context<'_>, route: &Route) -> Vec<Problem> {
+pub(crate) fn problems(context: &Context<'_>, route: &Route) -> Vec<Problem> {
     let provider = provider(route);
     let mut problems = crate::backend::problems(context);
     match provider.capability().supports(&context.service.backend) {

@@ -16,12 +16,12 @@ const MAX_LENGTH: usize = 64 * 1024;
 type Originals = BTreeMap<String, Value>;
 
 /// The original rules that this rollout stored.
-pub fn stored(object: &DynamicObject, uid: &str) -> Result<Option<Value>, RouteError> {
+pub(super) fn stored(object: &DynamicObject, uid: &str) -> Result<Option<Value>, RouteError> {
     Ok(all(object)?.remove(uid))
 }
 
 /// Stores the original rules, once: what is found later was written by this rollout.
-pub fn store(object: &mut DynamicObject, uid: &str, original: Value) -> Result<(), RouteError> {
+pub(super) fn store(object: &mut DynamicObject, uid: &str, original: Value) -> Result<(), RouteError> {
     let mut originals = all(object)?;
     if originals.contains_key(uid) {
         return Ok(());
@@ -31,7 +31,7 @@ pub fn store(object: &mut DynamicObject, uid: &str, original: Value) -> Result<(
 }
 
 /// Removes what this rollout stored.
-pub fn remove(object: &mut DynamicObject, uid: &str) -> Result<(), RouteError> {
+pub(super) fn remove(object: &mut DynamicObject, uid: &str) -> Result<(), RouteError> {
     let mut originals = all(object)?;
     match originals.remove(uid) {
         Some(_) => write(object, &originals),

@@ -13,13 +13,13 @@ use crate::rollout::input::{Accepted, LiveRoute, Mark, RouteSeen};
 
 /// What live objects show.
 #[must_use]
-pub fn read(context: &Context<'_>, route: &Route, objects: &[Option<DynamicObject>]) -> RouteSeen {
+pub(crate) fn read(context: &Context<'_>, route: &Route, objects: &[Option<DynamicObject>]) -> RouteSeen {
     live(context, provider(route).as_ref(), objects).unwrap_or_else(|error| RouteSeen::Unusable(error.into()))
 }
 
 /// True if any of the objects still names this backend, in whatever place.
 #[must_use]
-pub fn names(objects: &[Option<DynamicObject>], backend: &str) -> bool {
+pub(crate) fn names(objects: &[Option<DynamicObject>], backend: &str) -> bool {
     fn within(value: &Value, name: &str) -> bool {
         match value {
             Value::String(text) => text == name,

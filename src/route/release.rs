@@ -12,7 +12,7 @@ use crate::object::{Context, Write, owner};
 
 /// Gives the route back. `Retain` leaves the weights; `Revert` puts adopted rules back and removes what the hub made.
 /// An object whose rules another hub or rollout wrote last is left alone.
-pub fn release(
+pub(crate) fn release(
     context: &Context<'_>,
     route: &Route,
     objects: &[Option<DynamicObject>],

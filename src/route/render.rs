@@ -12,7 +12,7 @@ use crate::rollout::input::{Accepted, Mark};
 
 /// The writes that bring the route to these weights and leave the mark, in an order that never uncovers traffic.
 /// Nothing where it is so already.
-pub fn render(
+pub(crate) fn render(
     context: &Context<'_>,
     route: &Route,
     objects: &[Option<DynamicObject>],
@@ -34,7 +34,7 @@ pub fn render(
 
 /// What must be done before members that have no weight yet get one.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Entry {
+pub(crate) enum Entry {
     /// Nothing: the data plane knows them all.
     Done,
     /// It has not accepted the route that names them yet.
@@ -45,7 +45,7 @@ pub enum Entry {
 
 /// A data plane may learn of a route's new backend later than of the route, and refuse requests until then. So a
 /// backend is named at weight 0 first, and that must be accepted, where the kind can name one without weight.
-pub fn entry(
+pub(crate) fn entry(
     context: &Context<'_>,
     route: &Route,
     objects: &[Option<DynamicObject>],

@@ -12,15 +12,15 @@ use crate::object::Context;
 const MAX_RAW: u64 = 1_000_000;
 
 /// One backend and its raw weight, in whatever the route counts.
-pub type Raw = (String, u64);
+pub(super) type Raw = (String, u64);
 
 /// Brings a route's raw weights to members and to the rollout's total, exactly.
-pub fn distribution(context: &Context<'_>, object: &str, raw: &[Raw]) -> Result<Distribution, RouteError> {
+pub(super) fn distribution(context: &Context<'_>, object: &str, raw: &[Raw]) -> Result<Distribution, RouteError> {
     scale(object, &members(context, object, raw)?, context.total)
 }
 
 /// The one distribution that all rules of a route show.
-pub fn agreed(object: &str, rules: impl IntoIterator<Item = Distribution>) -> Result<Distribution, RouteError> {
+pub(super) fn agreed(object: &str, rules: impl IntoIterator<Item = Distribution>) -> Result<Distribution, RouteError> {
     let mut rules = rules.into_iter();
     let first =
         rules.next().ok_or_else(|| RouteError::Unreadable(format!("{object}: no rule to read weights from")))?;
@@ -56,7 +56,7 @@ fn members(context: &Context<'_>, object: &str, raw: &[Raw]) -> Result<BTreeMap<
 }
 
 /// The error for a backend with traffic that is no declared member's.
-pub fn unknown(context: &Context<'_>, object: &str, backend: &str) -> RouteError {
+pub(super) fn unknown(context: &Context<'_>, object: &str, backend: &str) -> RouteError {
     let object = object.to_owned();
     if !context.copies.is_empty() {
         let primary = backend::name(context.service, PRIMARY);

@@ -12,7 +12,7 @@ use crate::api::Reason;
 
 /// The counters of this process; cheap to clone.
 #[derive(Clone)]
-pub struct Metrics(Arc<Counters>);
+pub(crate) struct Metrics(Arc<Counters>);
 
 struct Counters {
     registry: Registry,
@@ -66,43 +66,43 @@ impl Default for Metrics {
 
 impl Metrics {
     /// A look at a rollout ended.
-    pub fn count_pass(&self, outcome: &'static str) {
+    pub(crate) fn count_pass(&self, outcome: &'static str) {
         self.0.passes.get_or_create(&Outcome { outcome }).inc();
     }
 
     /// An action ended.
-    pub fn count_action(&self, kind: &'static str, outcome: &'static str) {
+    pub(crate) fn count_action(&self, kind: &'static str, outcome: &'static str) {
         self.0.actions.get_or_create(&Action { kind, outcome }).inc();
     }
 
     /// So many samples were read, or are missing.
-    pub fn count_samples(&self, outcome: &'static str, samples: usize) {
+    pub(crate) fn count_samples(&self, outcome: &'static str, samples: usize) {
         self.0.measurements.get_or_create(&Outcome { outcome }).inc_by(samples as u64);
     }
 
     /// Something happened to a rollout.
-    pub fn count_transition(&self, reason: Reason) {
+    pub(crate) fn count_transition(&self, reason: Reason) {
         self.0.transitions.get_or_create(&Transition { reason: reason.as_str() }).inc();
     }
 
     /// A status write met a newer object.
-    pub fn count_status_conflict(&self) {
+    pub(crate) fn count_status_conflict(&self) {
         self.0.status_conflicts.inc();
     }
 
     /// A panic was caught.
-    pub fn count_panic(&self) {
+    pub(crate) fn count_panic(&self) {
         self.0.panics.inc();
     }
 
     /// Whether this process acts.
-    pub fn set_leader(&self, leads: bool) {
+    pub(crate) fn set_leader(&self, leads: bool) {
         self.0.leader.set(i64::from(leads));
     }
 
     /// All of it in the `OpenMetrics` text format.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a String does not fail.
         let _ = encode(&mut text, &self.0.registry);

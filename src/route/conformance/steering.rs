@@ -19,7 +19,7 @@ fn copies(members: &[&str], percent: u32) -> Steering {
 const HOSTILE: &str = r#"a\") && True() -> "http://evil.example.com"; // ` TrafficSegment(0.5, 0.6) /]\"#;
 
 /// What a form may be asked.
-pub fn asked() -> Vec<Steering> {
+pub(super) fn asked() -> Vec<Steering> {
     vec![
         to_eu_3(json!([{"headers": [{"name": "user-agent", "exact": "pc"}]}])),
         to_eu_3(json!([{"headers": [{"name": "user-agent", "regex": "mobile.*"}]}])),
@@ -42,7 +42,7 @@ pub fn asked() -> Vec<Steering> {
 }
 
 /// The kind can hold this.
-pub fn takes(form: &Form, steering: &Steering) -> bool {
+pub(super) fn takes(form: &Form, steering: &Steering) -> bool {
     let weights = distribution([95, 0, 5], 1);
     form.refusal(steered(&weights, steering)).is_none()
 }

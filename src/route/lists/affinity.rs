@@ -12,19 +12,19 @@ use crate::backend;
 use crate::object::{Context, describe};
 
 /// How a rule of such a kind gives cookies and looks at them.
-pub struct Cookies {
+pub(crate) struct Cookies {
     /// The Service with this header `Set-Cookie` in its answers; nothing where its user set headers of answers himself.
-    pub with_cookie: fn(service: &Value, cookie: &str) -> Option<Value>,
+    pub add: fn(service: &Value, cookie: &str) -> Option<Value>,
     /// The Service without a cookie that begins so; nothing where it gives none.
-    pub without_cookie: fn(service: &Value, beginning: &str) -> Option<Value>,
+    pub remove: fn(service: &Value, beginning: &str) -> Option<Value>,
     /// A rule like this one, for requests with a header `Cookie` like this regular expression; nothing where the rule looks
     /// at that header itself.
-    pub for_cookie: fn(rule: &Value, pattern: &str) -> Option<Value>,
+    pub narrow: fn(rule: &Value, pattern: &str) -> Option<Value>,
 }
 
 impl Lists {
     /// Divides the users of the selected rules, which do not keep any yet.
-    pub fn apply_affinity(
+    pub(crate) fn apply_affinity(
         &self,
         context: &Context<'_>,
         object: &mut DynamicObject,
@@ -56,7 +56,7 @@ impl Lists {
     }
 
     /// The object keeps exactly these users.
-    pub fn applies_affinity(
+    pub(crate) fn applies_affinity(
         &self,
         context: &Context<'_>,
         object: &DynamicObject,
@@ -90,7 +90,7 @@ impl Lists {
         let keeping = |member: &str| {
             let pattern = format!("^(.*; ?)?{}={}(;.*)?$", affinity.cookie_name, affinity.values(member));
             let live = self.live(context, object, index, member);
-            let mut keeping = (self.cookies()?.for_cookie)(rule, &pattern)?;
+            let mut keeping = (self.cookies()?.narrow)(rule, &pattern)?;
             put(&mut keeping, self.services, vec![self.service(context, member, 1, live)]);
             Some(keeping)
         };
@@ -108,8 +108,7 @@ impl Lists {
     ) -> Result<Vec<Value>, RouteError> {
         let divided = |service: &Value| {
             let own = affinity.cookies().filter(|(bin, _)| is_members(context, service, &bin.member));
-            let giving =
-                own.map(|(bin, cookie)| (self.cookies()?.with_cookie)(&with(service, "weight", bin.weight), &cookie));
+            let giving = own.map(|(bin, cookie)| (self.cookies()?.add)(&with(service, "weight", bin.weight), &cookie));
             let bins = giving.collect::<Option<Vec<Value>>>();
             let bins = bins.ok_or_else(|| refused(object, "a backend sets headers of answers itself"))?;
             Ok(if bins.is_empty() { vec![service.clone()] } else { bins })
@@ -121,7 +120,7 @@ impl Lists {
     /// Services without our cookies; all that stand for the same bins' member are gathered where the first of them stands,
     /// whatever somebody made of the others.
     fn merged(&self, services: &[Value], affinity: &Affinity) -> Vec<Value> {
-        let without = |service: &Value| (self.cookies()?.without_cookie)(service, &affinity.beginning());
+        let without = |service: &Value| (self.cookies()?.remove)(service, &affinity.beginning());
         let giving: Vec<Value> = services.iter().filter_map(without).collect();
         let weight = |service: &Value| service.get("weight").and_then(Value::as_u64).unwrap_or(self.unset);
         let mut gathered: Vec<Value> = Vec::new();

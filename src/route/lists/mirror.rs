@@ -11,7 +11,7 @@ use crate::backend;
 use crate::object::{Context, describe};
 
 /// Where a rule of such a kind says who gets copies.
-pub struct Mirrors {
+pub(crate) struct Mirrors {
     /// The list in a rule, which may hold other things as well.
     pub list: &'static str,
     /// An entry that sends this part of all requests, in percent, to this Service.

@@ -42,7 +42,7 @@ pub(super) struct Lists {
 
 impl Lists {
     /// Names of the selected rules: a rule's own, else `#` and its place.
-    pub fn claims(&self, object: &DynamicObject, selected: &[String]) -> Result<Vec<String>, RouteError> {
+    pub(super) fn claims(&self, object: &DynamicObject, selected: &[String]) -> Result<Vec<String>, RouteError> {
         Ok(self
             .select(object, selected)?
             .into_iter()
@@ -51,7 +51,7 @@ impl Lists {
     }
 
     /// The one distribution that all selected rules show.
-    pub fn read(
+    pub(super) fn read(
         &self,
         context: &Context<'_>,
         object: &DynamicObject,
@@ -62,7 +62,7 @@ impl Lists {
     }
 
     /// Gives these weights to all selected rules; everything else in them stays.
-    pub fn set(
+    pub(super) fn set(
         &self,
         context: &Context<'_>,
         object: &mut DynamicObject,
@@ -77,7 +77,7 @@ impl Lists {
     }
 
     /// Names these members at weight 0 in all selected rules; no share of anybody changes.
-    pub fn add_at_zero(
+    pub(super) fn add_at_zero(
         &self,
         context: &Context<'_>,
         object: &mut DynamicObject,
@@ -103,21 +103,26 @@ impl Lists {
     }
 
     /// A selected rule sends requests to the user's own Service.
-    pub fn sends_to_own_service(&self, context: &Context<'_>, object: &DynamicObject, selected: &[String]) -> bool {
+    pub(super) fn sends_to_own_service(
+        &self,
+        context: &Context<'_>,
+        object: &DynamicObject,
+        selected: &[String],
+    ) -> bool {
         let selected = self.select(object, selected).unwrap_or_default();
         let sends = |service: &Value| is_own_service(context, service) && service.get("weight") != Some(&0.into());
         selected.into_iter().flat_map(|index| self.services(object, index)).any(sends)
     }
 
     /// What the selected rules hold, by the rule's name.
-    pub fn original_rules(&self, object: &DynamicObject, selected: &[String]) -> Result<Value, RouteError> {
+    pub(super) fn original_rules(&self, object: &DynamicObject, selected: &[String]) -> Result<Value, RouteError> {
         let hold =
             |index: usize| (rule_name(self.rules(object).get(index), index), Value::from(self.services(object, index)));
         Ok(Value::Object(self.select(object, selected)?.into_iter().map(hold).collect()))
     }
 
     /// Puts back what rules held that are still there.
-    pub fn restore(&self, object: &mut DynamicObject, original: &Value) {
+    pub(super) fn restore(&self, object: &mut DynamicObject, original: &Value) {
         for (rule, services) in original.as_object().into_iter().flatten() {
             let found =
                 self.rules(object).iter().enumerate().position(|(index, value)| rule_name(Some(value), index) == *rule);

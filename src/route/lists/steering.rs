@@ -10,7 +10,7 @@ use crate::object::Context;
 
 impl Lists {
     /// Adds a steering to the selected rules of an object that has none.
-    pub fn apply_steering(
+    pub(crate) fn apply_steering(
         &self,
         context: &Context<'_>,
         object: &mut DynamicObject,
@@ -24,7 +24,12 @@ impl Lists {
     }
 
     /// The object without what this rollout asked last beside the weights.
-    pub fn weights_only(&self, context: &Context<'_>, object: &DynamicObject, selected: &[String]) -> DynamicObject {
+    pub(crate) fn weights_only(
+        &self,
+        context: &Context<'_>,
+        object: &DynamicObject,
+        selected: &[String],
+    ) -> DynamicObject {
         let mut plain = self.without_affinity(context, object, selected);
         match Steering::stored(object, context.uid) {
             Some(Steering::Matched(matched)) => self.remove_matched(context, &mut plain, &matched),
@@ -44,7 +49,7 @@ impl Lists {
     }
 
     /// The object has exactly this steering.
-    pub fn applies_steering(
+    pub(crate) fn applies_steering(
         &self,
         context: &Context<'_>,
         object: &DynamicObject,

@@ -16,7 +16,7 @@ const BEFORE: &str = "Weight(1)";
 
 impl Group {
     /// A route for each bin.
-    pub fn bin_routes(&self, context: &Context<'_>, affinity: &Affinity) -> Vec<Value> {
+    pub(super) fn bin_routes(&self, context: &Context<'_>, affinity: &Affinity) -> Vec<Value> {
         let units: Vec<u32> = affinity.bins.iter().map(|bin| bin.weight).collect();
         let giving = |(bin, cookie): (&Bin, String), segment| {
             let mut route = self.route(context, &bin.member, Some(segment));
@@ -27,7 +27,7 @@ impl Group {
     }
 
     /// A route for each member, for those who have the cookie of one of its bins.
-    pub fn cookie_routes(&self, context: &Context<'_>, affinity: &Affinity) -> Vec<Value> {
+    pub(super) fn cookie_routes(&self, context: &Context<'_>, affinity: &Affinity) -> Vec<Value> {
         let keeping = |member| {
             let cookie = format!("Cookie(\"{}\", \"^{}$\")", affinity.cookie_name, affinity.values(member));
             self.narrowed(vec![cookie, BEFORE.to_owned()]).route(context, member, None)

@@ -23,16 +23,16 @@ pub(super) struct Group {
 }
 
 impl Group {
-    pub const fn new(template: Value) -> Self {
+    pub(super) const fn new(template: Value) -> Self {
         Self { template, routes: Vec::new(), shares: Vec::new() }
     }
 
-    pub fn is_ours(&self, context: &Context<'_>) -> bool {
+    pub(super) fn is_ours(&self, context: &Context<'_>) -> bool {
         self.shares.iter().any(|(backend, ..)| backend::is_of_service(context, backend))
     }
 
     /// A backend of no member keeps its traffic: its routes are not cut anew.
-    pub fn check_known(&self, context: &Context<'_>, title: &str) -> Result<(), RouteError> {
+    pub(super) fn check_known(&self, context: &Context<'_>, title: &str) -> Result<(), RouteError> {
         let carries =
             |weight: u64, segment: Option<Segment>| segment.map_or(weight > 0, |segment| segment.start < segment.end);
         let is_unknown = |backend: &str| backend::member(context, backend).is_none();
@@ -42,7 +42,7 @@ impl Group {
         }
     }
 
-    pub fn read(&self, context: &Context<'_>, title: &str) -> Result<Distribution, RouteError> {
+    pub(super) fn read(&self, context: &Context<'_>, title: &str) -> Result<Distribution, RouteError> {
         let placed: Vec<(String, Segment)> =
             self.shares.iter().filter_map(|(backend, _, segment)| Some((backend.clone(), (*segment)?))).collect();
         if placed.is_empty() {
@@ -63,7 +63,7 @@ impl Group {
     }
 
     /// A route for each member with a weight.
-    pub fn cut(&self, context: &Context<'_>, weights: &Distribution) -> Vec<Value> {
+    pub(crate) fn cut(&self, context: &Context<'_>, weights: &Distribution) -> Vec<Value> {
         let units: Vec<u32> = weights.carrying().map(|(_, units)| units).collect();
         let segments = Segment::cut(&units, context.total);
         let carrying = weights.carrying().zip(segments);
@@ -71,14 +71,14 @@ impl Group {
     }
 
     /// The group for those of its requests that have these predicates.
-    pub fn narrowed(&self, predicates: Vec<String>) -> Self {
+    pub(super) fn narrowed(&self, predicates: Vec<String>) -> Self {
         let mut template = self.template.clone();
         append(&mut template, "predicates", predicates);
         Self::new(template)
     }
 
     /// The route of a member: for the requests in this segment, or for all.
-    pub fn route(&self, context: &Context<'_>, member: &str, segment: Option<Segment>) -> Value {
+    pub(super) fn route(&self, context: &Context<'_>, member: &str, segment: Option<Segment>) -> Value {
         let mut route = self.template.clone();
         append(&mut route, "predicates", segment.map(|segment| segment.to_string()));
         if let Some(filter) = host_filter(context, member) {
