@@ -188,7 +188,10 @@ mod tests {
         let mut shares: Distribution = weights.members().map(|name| (name, 0)).collect();
         for _ in 0..units {
             let claim = |name: &str| {
-                (f64::from(weights.weight(name)) / f64::from(2 * shares.weight(name) + 1), std::cmp::Reverse(name.to_owned()))
+                (
+                    f64::from(weights.weight(name)) / f64::from(2 * shares.weight(name) + 1),
+                    std::cmp::Reverse(name.to_owned()),
+                )
             };
             let next = weights.members().max_by(|a, b| claim(a).partial_cmp(&claim(b)).unwrap()).unwrap();
             shares.add(next, 1);

@@ -200,9 +200,8 @@ fn a_rule_that_gives_or_looks_at_cookies_itself_is_refused() {
 #[test]
 fn a_kind_that_cannot_keep_users_says_so() {
     let weights = first().weights();
-    let refused = |name: &str, affinity: &Affinity| {
-        Form::named(name).refusal(keep(&weights, affinity)).map(|(found, _)| found)
-    };
+    let refused =
+        |name: &str, affinity: &Affinity| Form::named(name).refusal(keep(&weights, affinity)).map(|(found, _)| found);
     let cannot = "strategy.sessionAffinity keeps users where they were sent";
     for name in
         ["HTTPProxy created", "nginx", "ALB", "Service created", "Ingress created", "Ingress per member created"]

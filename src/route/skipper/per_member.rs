@@ -207,7 +207,7 @@ impl IngressPerMember<'_> {
     }
 
     /// A new Ingress for a member: like the model, but leading to this member; else as it was declared.
-    fn made(&self, context: &Context<'_>, name: &str, member: &String, model: Option<&DynamicObject>) -> DynamicObject {
+    fn made(&self, context: &Context<'_>, name: &str, member: &str, model: Option<&DynamicObject>) -> DynamicObject {
         let Some(model) = model else {
             let hosts = self.0.create.as_ref().map_or(&[][..], |create| &create.hosts);
             return draft(name, context, hosts, &[member]);
