@@ -5,7 +5,7 @@ use super::{
     view::{Part, View, bake_left},
 };
 use crate::api::{
-    Duration, Reason, Split, Steering,
+    Duration, Mode, Reason, Split, Steering,
     status::{Check, ConditionStatus, Outcome, Phase, PlannedStep, Run, RunRecord, RunState, Soaking, Verdict},
     strategy::Wait,
 };
@@ -32,23 +32,26 @@ pub(super) const fn state(phase: Phase) -> &'static str {
 /// What users see: whether the canaries' endpoints answer, and the primary members' metrics.
 pub(super) fn users(view: &View) -> String {
     let canaries = view.gaining();
-    let endpoints: Vec<String> = canaries.iter().map(|member| endpoint(view, member)).collect();
+    let endpoints: Vec<String> = canaries.iter().filter_map(|member| endpoint(view, member)).collect();
     let primaries = view.check().map(primaries).filter(|words| !words.is_empty());
     let parts: Vec<String> = endpoints.into_iter().chain(primaries).collect();
     if parts.is_empty() { "nothing is measured outside a run".to_owned() } else { parts.join("; ") }
 }
 
-fn endpoint(view: &View, member: &str) -> String {
+/// Nothing in service mode, unless it is down: no object tells of the canary's endpoint.
+fn endpoint(view: &View, member: &str) -> Option<String> {
     let down = view.live().is_some_and(|run| run.is_unavailable(member));
-    match view.condition(member, "EndpointsReady") {
+    let of_service = view.rollout.spec.mode() == Mode::Service;
+    Some(match view.condition(member, "EndpointsReady") {
         _ if down => format!("endpoint of {member} IS DOWN"),
         Some(condition) => match condition.status {
             ConditionStatus::True => format!("endpoint of {member} answers"),
             ConditionStatus::False => format!("endpoint of {member} DOES NOT ANSWER: {}", condition.message),
             ConditionStatus::Unknown => format!("endpoint of {member} unknown: {}", condition.message),
         },
+        None if of_service => return None,
         None => format!("endpoint of {member} unknown"),
-    }
+    })
 }
 
 /// The worst of each metric over the primary members.
@@ -238,7 +241,8 @@ fn ended_run(view: &View, record: &RunRecord) -> Vec<String> {
         record.steps,
         by(record.ended_by.as_deref())
     );
-    let decided = record.decisive().filter(|_| record.outcome == Outcome::Failed);
+    let by_checks = matches!(record.reason, Reason::GuardBreached | Reason::ChecksFailed | Reason::UnknownLimit);
+    let decided = record.decisive().filter(|_| by_checks);
     let decided = decided.map(|metric| format!("decided by {}", metric.message));
     [Some(began), Some(ended), decided].into_iter().flatten().collect()
 }

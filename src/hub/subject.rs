@@ -12,7 +12,7 @@ use kube::{
 
 use super::{placed::Placed, slots};
 use crate::{
-    api::{FleetRollout, FleetRolloutSpec, FleetRolloutStatus, Mode, Reason, ServiceSpec},
+    api::{Distribution, FleetRollout, FleetRolloutSpec, FleetRolloutStatus, Mode, Reason, ServiceSpec},
     backend,
     member::{Member, Registry},
     metric::{Behind, Clusters},
@@ -113,7 +113,7 @@ fn members(spec: &FleetRolloutSpec, status: &FleetRolloutStatus, deleting: bool)
     let declared = spec.members.iter().map(|member| member.name.as_str());
     let planned = status.run.iter().flat_map(|run| &run.plan).flat_map(|step| step.split.weights.members());
     let running = status.run.iter().flat_map(|run| run.rollback_to.members()).chain(planned);
-    let leaving = status.primary.iter().filter(|_| deleting).flat_map(|primary| primary.members());
+    let leaving = status.primary.iter().filter(|_| deleting).flat_map(Distribution::members);
     declared.chain(running).chain(leaving).map(str::to_owned).collect()
 }
 

@@ -57,6 +57,7 @@ impl Distribution {
     }
 
     /// Every member that is named, with its weight, by name.
+    #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, u32)> + Clone {
         self.0.iter().map(|(member, weight)| (member.as_str(), *weight))
     }

@@ -23,7 +23,7 @@ pub(super) fn follow(draft: &mut Draft<'_>) -> Option<Standing> {
     }
     let mode = draft.input.spec.mode();
     if is_rollback_target(draft, run, &target) {
-        draft.roll_back(Reason::OldTargetDeclared, old_again(mode), declarer(draft));
+        draft.roll_back(Reason::OldTargetDeclared, old_again(mode), Some(declarer(draft)));
         return None;
     }
     match mode {
@@ -31,15 +31,15 @@ pub(super) fn follow(draft: &mut Draft<'_>) -> Option<Standing> {
         // A Service that routes send to is not changed under them.
         Mode::Service => {
             let message = "the Services changed; the new ones start from the primary";
-            draft.roll_back(Reason::NewTarget, message, declarer(draft));
+            draft.roll_back(Reason::NewTarget, message, Some(declarer(draft)));
             None
         }
     }
 }
 
 /// Who changed the declaration.
-fn declarer(draft: &Draft<'_>) -> Option<String> {
-    Some(draft.input.declared_by.unwrap_or("the declaration").to_owned())
+fn declarer(draft: &Draft<'_>) -> String {
+    draft.input.declared_by.unwrap_or("the declaration").to_owned()
 }
 
 const fn old_again(mode: Mode) -> &'static str {
@@ -74,7 +74,7 @@ fn supersede(
 ) -> Option<Standing> {
     let former = draft.status.clone();
     let by = declarer(draft);
-    end(draft, Outcome::Superseded, Reason::NewTarget, "another distribution was declared", by);
+    end(draft, Outcome::Superseded, Reason::NewTarget, "another distribution was declared", Some(by));
     draft.status.primary = Some(rollback_to.clone());
     if start.same_as(&target.weights) && start.same_as(&rollback_to) {
         return None;

@@ -70,7 +70,7 @@ fn the_users_own_service_is_read_as_the_primary_and_put_back() {
             assert!(names(&world, "shop-primary") || weights.weight(PRIMARY) == 0, "{name}");
             assert!(foreign.is_subset(&world.foreign()), "{name}");
         }
-        assert_eq!(world.render(&split(100, 0), 4), vec![], "{name}");
+        assert_eq!(world.render(split(100, 0), 4), vec![], "{name}");
         world.release(DeletionPolicy::Revert);
         assert_eq!(world.contents(), before, "{name}");
     }
@@ -115,7 +115,7 @@ fn a_canary_without_share_names_the_primary_first() {
         assert!(annotations.iter().any(|(key, weight)| key.ends_with("/canary-weight") && weight == "0"), "{name}");
         assert_eq!(world.live().mark, Some(world.mark(0)), "{name}");
         assert_eq!(world.entry(&split(100, 0), 1), Entry::Done, "{name}");
-        for write in world.render(&split(100, 0), 1) {
+        for write in world.render(split(100, 0), 1) {
             assert!(world.find("public-canary").is_some(), "{name}: the canary goes last");
             world.apply(write);
             assert_eq!(

@@ -19,21 +19,21 @@ fn seen(backends: Value) -> Result<String, (Reason, String)> {
 #[test]
 fn weights_are_read_as_the_data_plane_reads_them() {
     for (case, backends, expected) in [
-        ("absent means 1", json!([{"name": "shop-eu-1"}, {"name": "shop-eu-2"}]), "eu-1 50 / eu-2 50"),
+        ("absent means 1", json!([{"name": "shop-eu-1"}, {"name": "shop-eu-2"}]), "eu-1:50 eu-2:50"),
         (
             "and null is absent",
             json!([{"name": "shop-eu-1", "weight": null}, {"name": "shop-eu-2", "weight": 3}]),
-            "eu-1 25 / eu-2 75",
+            "eu-1:25 eu-2:75",
         ),
         (
             "a sum of 80 is the same split of 100",
             json!([{"name": "shop-eu-1", "weight": 60}, {"name": "shop-eu-2", "weight": 20}]),
-            "eu-1 75 / eu-2 25",
+            "eu-1:75 eu-2:25",
         ),
         (
             "a foreign backend at 0 carries nothing",
             json!([{"name": "shop-eu-1", "weight": 1}, {"name": "blog", "weight": 0}]),
-            "eu-1 100",
+            "eu-1:100",
         ),
     ] {
         assert_eq!(seen(backends), Ok(expected.to_owned()), "{case}");
@@ -107,7 +107,7 @@ fn a_route_that_was_made_anew_in_mid_write_is_not_overwritten() {
             object.metadata.uid = Some(format!("old-{index}"));
         }
         let uids: Vec<Option<String>> = world.objects.iter().flatten().map(ResourceExt::uid).collect();
-        for write in world.render(&distribution(world.form.able([50, 0, 50]), 1), 7) {
+        for write in world.render(distribution(world.form.able([50, 0, 50]), 1), 7) {
             if let Write::Replace(object) = write {
                 assert!(object.uid().is_some() && uids.contains(&object.uid()), "{name}: {:?}", object.uid());
             }

@@ -114,7 +114,7 @@ fn replacing_carries_the_version_that_was_read() {
     for form in Form::all() {
         let mut world = World::new(form, 100);
         world.write(&distribution([100, 0, 0], 1), 1);
-        for write in world.render(&distribution(world.form.able([50, 50, 0]), 1), 2) {
+        for write in world.render(distribution(world.form.able([50, 50, 0]), 1), 2) {
             if let Write::Replace(object) = write {
                 assert_eq!(
                     object.resource_version(),

@@ -101,7 +101,7 @@ proptest! {
 fn a_half_written_change_is_not_the_whole() {
     let mut world = World::new(Form::named("Ingress per member adopted"), 100);
     world.write(&distribution([60, 40, 0], 1), 1);
-    let first = world.render(&distribution([20, 40, 40], 1), 2).remove(0);
+    let first = world.render(distribution([20, 40, 40], 1), 2).remove(0);
     world.apply(first);
     assert_eq!(world.live().mark, Some(world.mark(1)));
     world.write(&distribution([20, 40, 40], 1), 2);

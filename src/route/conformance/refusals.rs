@@ -216,8 +216,8 @@ fn rules_are_found_by_name_by_place_or_as_the_only_one() {
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(seen(json!(["#1"])), "eu-1 60 / eu-2 40");
-    assert_eq!(seen(json!(["main"])), "eu-1 60 / eu-2 40");
+    assert_eq!(seen(json!(["#1"])), "eu-1:60 eu-2:40");
+    assert_eq!(seen(json!(["main"])), "eu-1:60 eu-2:40");
     assert_eq!(
         seen(json!([])),
         "HTTPRoute public: it has 2 rules: say which in rules, by name or as \"#0\" for the first"
@@ -235,7 +235,7 @@ fn rules_of_one_route_must_agree() {
     assert_eq!(problem.reason, Reason::PrimaryDiffers);
     assert_eq!(
         problem.message,
-        "HTTPRoute public: its rules show eu-1 100 and eu-1 60 / eu-2 40: bring them to one distribution, or give each its own rollout"
+        "HTTPRoute public: its rules show eu-1:100 and eu-1:60 eu-2:40: bring them to one distribution, or give each its own rollout"
     );
 }
 

@@ -216,7 +216,7 @@ impl IngressPerMember<'_> {
         &self,
         context: &Context<'_>,
         name: &str,
-        member: &String,
+        member: &str,
         model: Option<&DynamicObject>,
     ) -> DynamicObject {
         let Some(model) = model else {
