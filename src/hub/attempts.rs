@@ -69,7 +69,7 @@ impl Attempts {
     }
 
     /// A route as it was seen, with what went wrong at the last write.
-    pub(super) fn told(&self, key: &RouteKey, mut seen: RouteSeen) -> RouteSeen {
+    pub(super) fn with_failure(&self, key: &RouteKey, mut seen: RouteSeen) -> RouteSeen {
         if let RouteSeen::Live(live) = &mut seen {
             live.failed = self.failure(&About::Route(key.clone()));
         }
@@ -139,26 +139,26 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_until_a_write_succeeds_and_a_conflict_is_none() {
+    fn a_refusal_is_reported_until_a_write_succeeds_and_a_conflict_is_none() {
         let (mut attempts, now) = (Attempts::default(), Instant::now());
-        let told = |attempts: &Attempts| attempts.failure(&About::of(&write("a")));
+        let failure = |attempts: &Attempts| attempts.failure(&About::of(&write("a")));
         attempts.ended(&write("a"), &Err(CallError::Refused("no such class".to_owned())), now);
-        assert_eq!(told(&attempts), Some("no such class".to_owned()));
+        assert_eq!(failure(&attempts), Some("no such class".to_owned()));
         attempts.ended(&write("a"), &Err(CallError::Conflict), now);
-        assert_eq!(told(&attempts), None);
+        assert_eq!(failure(&attempts), None);
     }
 
     #[test]
-    fn an_object_that_changes_at_every_try_is_told_and_tried_once_a_second() {
+    fn an_object_that_changes_at_every_try_is_reported_and_tried_once_a_second() {
         let (mut attempts, now) = (Attempts::default(), Instant::now());
         for _ in 0..5 {
             assert_eq!(attempts.failure(&About::of(&write("a"))), None);
             attempts.ended(&write("a"), &Err(CallError::Conflict), now);
             assert_eq!(attempts.blocked_until(&write("a"), now), Some(now + Duration::from_secs(1)));
         }
-        let told = "Contended: 5 tries or more in a row met a newer version; find who else writes it in metadata.managedFields";
+        let expected = "Contended: 5 tries or more in a row met a newer version; find who else writes it in metadata.managedFields";
         for _ in 0..3 {
-            assert_eq!(attempts.failure(&About::of(&write("a"))).as_deref(), Some(told));
+            assert_eq!(attempts.failure(&About::of(&write("a"))).as_deref(), Some(expected));
             attempts.ended(&write("a"), &Err(CallError::Conflict), now);
         }
         attempts.ended(&write("a"), &Ok(()), now);

@@ -129,8 +129,8 @@ async fn until(released: oneshot::Receiver<()>) {
 
 fn serve(hub: &Arc<Hub>, listener: Option<TcpListener>) -> JoinHandle<std::io::Result<()>> {
     let Some(listener) = listener else { return tokio::spawn(pending()) };
-    let asked = hub.clone();
-    let ready = move || asked.missing().map_or(Ok(()), |missing| Err(missing.to_owned()));
+    let probed = hub.clone();
+    let ready = move || probed.missing().map_or(Ok(()), |missing| Err(missing.to_owned()));
     tokio::spawn(web::serve(listener, hub.metrics.clone(), Arc::new(ready)))
 }
 
@@ -186,15 +186,15 @@ async fn announce_leadership(hub: Arc<Hub>, leading: channel::Sender<bool>) {
     }
 }
 
-/// UID of the namespace kube-system: which cluster this is. Asked until there is an answer.
+/// UID of the namespace kube-system, which identifies the cluster. Tries until there is an answer.
 async fn identity(client: &Client) -> String {
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let mut failures = 0;
     loop {
         match tokio::time::timeout(CALL_DEADLINE, namespaces.get("kube-system")).await {
             Ok(Ok(namespace)) => return namespace.uid().unwrap_or_default(),
-            Ok(Err(error)) => tracing::warn!(%error, "the hub cluster does not say which one it is; asked again"),
-            Err(_) => tracing::warn!("the hub cluster does not answer; asked again"),
+            Ok(Err(error)) => tracing::warn!(%error, "the UID of namespace kube-system cannot be read; trying again"),
+            Err(_) => tracing::warn!("the hub cluster does not answer; trying again"),
         }
         tokio::time::sleep(wait_after(failures)).await;
         failures += 1;

@@ -86,8 +86,8 @@ async fn act(hub: &Hub, member: &Guarded<MemberCluster>, member_finalizer: Final
 async fn tell(hub: &Hub, member: &MemberCluster, why: String) -> Result<(), CallError> {
     let mut conditions = member.status.clone().unwrap_or_default().conditions;
     let since = match conditions.iter().find(|condition| condition.type_ == IN_USE) {
-        Some(told) if told.message == why => return Ok(()),
-        Some(told) => told.last_transition_time,
+        Some(known) if known.message == why => return Ok(()),
+        Some(known) => known.last_transition_time,
         None => hub.clock.now(),
     };
     conditions.retain(|condition| condition.type_ != IN_USE);

@@ -132,8 +132,8 @@ fn trim(resource: &ApiResource, object: &mut DynamicObject) {
     object.types.get_or_insert(TypeMeta { api_version, kind });
     if resource.kind == "Service" {
         let is_switched = object.data.pointer("/spec/type").is_some_and(|kind| kind == "ExternalName");
-        let is_told = is_switched || is_made_by_cutover(object);
-        object.metadata.managed_fields = object.metadata.managed_fields.take().filter(|_| is_told);
+        let is_reported = is_switched || is_made_by_cutover(object);
+        object.metadata.managed_fields = object.metadata.managed_fields.take().filter(|_| is_reported);
         if let Some(fields) = object.data.as_object_mut() {
             fields.remove("status");
         }

@@ -108,13 +108,13 @@ fn decide(
         requests: &requests,
         seen: &observed.seen,
         announced: memory.announced.unwrap_or_default(),
-        measured_at: memory.measuring.asked_at(),
+        measured_at: memory.measuring.requested_at(),
     };
     if memory.measuring.is_free()
         && let Some(wanted) = rollout::due(&input)
     {
         memory.measuring.begin(hub, wanted, resolved, subject, wake);
-        input.measured_at = memory.measuring.asked_at();
+        input.measured_at = memory.measuring.requested_at();
     }
     rollout::decide(&input)
 }

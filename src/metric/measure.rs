@@ -80,7 +80,7 @@ async fn ask_one(
             .await
             .unwrap_or_else(|_| Err(Missing::Down(format!("no answer within {} s", ROUND.as_secs())))),
         Some(Err(why)) => Err(Missing::Down(why.clone())),
-        None => Err(Missing::Down("not asked".to_owned())),
+        None => Err(Missing::Down("not queried".to_owned())),
     }
 }
 
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn equal_queries_to_one_member_are_asked_once() {
+    async fn equal_queries_to_one_member_are_sent_once() {
         let server = counting().await;
         let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
         let samples =

@@ -59,15 +59,15 @@ pub(super) fn shown(
     context: &Context<'_>,
     provider: &dyn Provider,
     after: Objects<'_>,
-    asked: &Distribution,
+    desired: &Distribution,
 ) -> Result<(), RouteError> {
     let shown = provider.read(context, after)?;
-    if weights::nonzero(&shown) == weights::nonzero(asked) {
+    if weights::nonzero(&shown) == weights::nonzero(desired) {
         return Ok(());
     }
     let (kind, names) = (provider.resource().kind, provider.names(context).join(", "));
-    let (shown, asked) = (weights::words(&shown), weights::words(asked));
+    let (shown, desired) = (weights::words(&shown), weights::words(desired));
     Err(RouteError::CannotCarry(format!(
-        "{kind} {names} would show {shown} instead of {asked}: declare every member, and let the weights sum to weightTotal"
+        "{kind} {names} would show {shown} instead of {desired}: declare every member, and let the weights sum to weightTotal"
     )))
 }

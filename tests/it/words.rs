@@ -37,6 +37,8 @@ const RETIRED: &[(&str, Place, &str)] = &[
     ("dressed", Everywhere, "what it does"),
     ("stands for", Identifiers, "what it is"),
     ("nowhere", Identifiers, "what is missing"),
+    ("asked", Identifiers, "desired, requested, queried"),
+    ("received", Identifiers, "observed, counted"),
 ];
 
 /// Files that are not ours, or that name the words in order to retire them.

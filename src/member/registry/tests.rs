@@ -148,7 +148,7 @@ async fn a_rotated_secret_is_used_within_seconds_and_a_member_that_hangs_delays_
     hub.says("eu-1", "MetricsAvailable", "False", "MetricsUnreachable").await;
     hub.says("eu-1", "Reachable", "Unknown", "NoKubeconfig").await;
     hub.says("eu-1", "Healthy", "False", "MetricsUnreachable").await;
-    assert_eq!(hub.condition("eu-2", "Healthy"), None, "eu-2 is still being asked");
+    assert_eq!(hub.condition("eu-2", "Healthy"), None, "eu-2 is still being checked");
     assert!(registry.member("bad").is_none());
 
     let before = registry.member("eu-1").unwrap();
@@ -181,7 +181,7 @@ async fn a_standby_asks_nobody_and_writes_nothing_until_it_leads() {
 }
 
 #[tokio::test]
-async fn one_cluster_under_two_names_is_told() {
+async fn one_cluster_under_two_names_is_reported() {
     let api = |head: &str| match head {
         head if head.starts_with("GET /version ") => response(200, r#"{"gitVersion": "v1.34.1"}"#),
         _ => response(200, r#"{"kind": "Namespace", "metadata": {"uid": "0b-1"}}"#),
@@ -206,10 +206,10 @@ async fn one_cluster_under_two_names_is_told() {
     let leading = watch::Sender::new(true);
     let _registry = run(client, leading.subscribe());
     let twice = ("False".to_owned(), "ClusterRegisteredTwice".to_owned());
-    let told = async {
+    let reported = async {
         while !["eu-1", "eu-2"].iter().all(|name| hub.condition(name, "Healthy").as_ref() == Some(&twice)) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(5), told).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(5), reported).await.unwrap();
 }

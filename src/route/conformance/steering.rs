@@ -18,7 +18,7 @@ fn copies(members: &[&str], percent: u32) -> Steering {
 const HOSTILE: &str = r#"a\") && True() -> "http://evil.example.com"; // ` TrafficSegment(0.5, 0.6) /]\"#;
 
 /// What a form may be asked.
-pub fn asked() -> Vec<Steering> {
+pub fn samples() -> Vec<Steering> {
     vec![
         to_eu_3(json!([{"headers": [{"name": "user-agent", "exact": "pc"}]}])),
         to_eu_3(json!([{"headers": [{"name": "user-agent", "regex": "mobile.*"}]}])),
@@ -51,7 +51,7 @@ fn cases() -> Vec<(Form, Steering)> {
     let able = |form: Form| {
         let takes = |steering: &Steering| takes(&form, steering);
         let form = |steering: &Steering| if steering.mirrored().is_some() { alone(form.clone()) } else { form.clone() };
-        asked().into_iter().filter(takes).map(|steering| (form(&steering), steering)).collect::<Vec<_>>()
+        samples().into_iter().filter(takes).map(|steering| (form(&steering), steering)).collect::<Vec<_>>()
     };
     Form::all().into_iter().flat_map(able).collect()
 }
@@ -71,8 +71,8 @@ fn alone(mut form: Form) -> Form {
 }
 
 #[test]
-fn every_kind_that_says_so_is_asked() {
-    let asked = |matched: bool| {
+fn every_kind_that_says_so_is_tried() {
+    let tried = |matched: bool| {
         let chosen = cases().into_iter().filter(|(_, steering)| steering.matched().is_some() == matched);
         let mut names: Vec<&str> = chosen.map(|(form, _)| form.name).collect();
         names.dedup();
@@ -81,9 +81,9 @@ fn every_kind_that_says_so_is_asked() {
     let able = |can: fn(&capability::Capability) -> bool| -> Vec<&str> {
         Form::all().into_iter().filter(|form| can(capability(&form.route))).map(|form| form.name).collect()
     };
-    assert_eq!(asked(true), able(|can| can.matches != capability::Matching::NONE));
-    assert_eq!(asked(false), able(|can| can.mirrors != capability::Mirroring::No));
-    assert!(asked(true).len() >= 14 && asked(false).len() >= 4);
+    assert_eq!(tried(true), able(|can| can.matches != capability::Matching::NONE));
+    assert_eq!(tried(false), able(|can| can.mirrors != capability::Mirroring::No));
+    assert!(tried(true).len() >= 14 && tried(false).len() >= 4);
 }
 
 #[test]
@@ -141,10 +141,10 @@ fn another_sort_takes_the_place_of_the_first() {
         let mut world = World::new(form, 100);
         let weights = distribution([95, 0, 5], 1);
         world.write(&weights, 1);
-        let asked: Vec<Steering> = asked().into_iter().take(2).collect();
-        world.try_with(&weights, &asked[0], 2);
-        world.try_with(&weights, &asked[1], 3);
-        assert_eq!(world.live().steering.as_ref(), Some(&asked[1]), "{name}");
+        let both: Vec<Steering> = samples().into_iter().take(2).collect();
+        world.try_with(&weights, &both[0], 2);
+        world.try_with(&weights, &both[1], 3);
+        assert_eq!(world.live().steering.as_ref(), Some(&both[1]), "{name}");
         let text = serde_json::to_string(&world.contents()).unwrap();
         assert!(text.contains("mobile") && !text.contains("pc"), "{name}: {text}");
     }
@@ -196,7 +196,7 @@ fn release_leaves_nothing_of_them() {
 #[test]
 fn defaults_that_an_api_server_adds_change_nothing() {
     let mut world = World::new(Form::named("HTTPRoute adopted"), 100);
-    let (weights, steering) = (distribution([95, 0, 5], 1), asked().remove(0));
+    let (weights, steering) = (distribution([95, 0, 5], 1), samples().remove(0));
     world.write(&weights, 1);
     world.try_with(&weights, &steering, 2);
     let rules = world.objects[0].as_mut().unwrap().data.pointer_mut("/spec/rules").unwrap().as_array_mut().unwrap();
@@ -215,7 +215,7 @@ fn defaults_that_an_api_server_adds_change_nothing() {
 #[test]
 fn the_member_in_the_stable_ingress_cannot_have_chosen_requests() {
     let world = World::new(Form::named("nginx"), 100);
-    let mut steering = asked().remove(0);
+    let mut steering = samples().remove(0);
     let Steering::Matched(matched) = &mut steering else { panic!("{steering}") };
     matched.weights = [("eu-1".to_owned(), 100)].into();
     let weights = distribution([50, 0, 50], 1);
@@ -231,7 +231,7 @@ fn the_member_in_the_stable_ingress_cannot_have_chosen_requests() {
 #[test]
 fn a_kind_that_cannot_choose_so_says_by_what() {
     let refused = |name: &str, index: usize| {
-        let (weights, steering) = (distribution([95, 0, 5], 1), asked().remove(index));
+        let (weights, steering) = (distribution([95, 0, 5], 1), samples().remove(index));
         let wanted = Wanted { steering: Some(&steering), ..Wanted::from(&weights) };
         capability(&Form::named(name).route).refusal(wanted).map(|(found, _)| found)
     };
