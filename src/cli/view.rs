@@ -133,7 +133,7 @@ impl View {
         self.member(member)?.status.as_ref()?.conditions.iter().find(|condition| condition.type_ == type_)
     }
 
-    /// Whether the member is unavailable: by the status of the run, or by its condition EndpointsReady.
+    /// Whether the member is unavailable: by the status of the run, or by its condition `EndpointsReady`.
     pub(super) fn cannot_serve(&self, member: &str) -> bool {
         let dead = self.live().is_some_and(|run| run.dead.iter().any(|dead| dead == member));
         let silent =

@@ -26,26 +26,26 @@ use super::{AddressRules, Network, install_crypto};
 /// What a server does with each connection.
 #[derive(Clone)]
 pub enum Manner {
-    /// Answers every request with what this makes of the request's head.
+    /// Answers every request with the result of this function of the request's head.
     Answers(Arc<dyn Fn(&str) -> String + Send + Sync>),
     /// Accepts, reads, and never answers.
     Hangs,
-    /// Starts an answer and sends a byte a moment, for ever.
+    /// Starts an answer and sends one byte at a time, for ever.
     Trickles,
     /// Sends 512 MiB.
     Floods,
-    /// Speaks something else.
+    /// Sends something other than HTTP.
     Babbles,
 }
 
 /// A server, and the heads of the requests that it got.
 pub struct Server {
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: SocketAddr,
-    /// What it was asked.
+    /// The heads of all requests, in order.
     pub heads: Arc<Mutex<Vec<String>>>,
     connections: Arc<AtomicUsize>,
-    /// Its certificate, PEM, where it speaks TLS.
+    /// Its certificate, PEM, if it uses TLS.
     pub certificate: Option<String>,
 }
 
