@@ -38,9 +38,9 @@ enum Command {
 
 /// Create the Secret with a member's kubeconfig from a service account of the member.
 ///
-/// The API server of the member issues the token: it is bound to the service account, is revoked with it, and expires.
-/// Run the same command again with --apply to renew it; the hub uses the new one without a restart. Tokens that never
-/// expire are not supported, because nothing would remind you of them.
+/// The token comes from a token request: it is bound to the service account, is revoked with it, and expires. Run the same
+/// command again with --apply to renew it; the hub uses the new one without a restart. Tokens that never expire are not
+/// supported, because nothing would remind you of them.
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("destination").required(true).args(["apply", "output"])))]
 #[command(after_help = "Examples:

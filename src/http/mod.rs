@@ -1,6 +1,6 @@
 //! The one place for deadlines, body limits, address rules and foreign text.
 //!
-//! Whoever answers may be broken or hostile: every call ends at its deadline, every body at its limit, no redirect is
+//! A peer may be broken or hostile: every call ends at its deadline, every body at its limit, no redirect is
 //! followed, no proxy of the environment is used, and the connection goes to an address that was checked.
 
 mod address;

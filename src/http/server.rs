@@ -30,11 +30,11 @@ pub(crate) enum Manner {
     Answers(Arc<dyn Fn(&str) -> String + Send + Sync>),
     /// Accepts, reads, and never answers.
     Hangs,
-    /// Starts an answer and sends a byte a moment, for ever.
+    /// Starts an answer and sends one byte at a time, for ever.
     Trickles,
     /// Sends 512 MiB.
     Floods,
-    /// Speaks something else.
+    /// Sends something other than HTTP.
     Babbles,
 }
 
@@ -42,10 +42,10 @@ pub(crate) enum Manner {
 pub(crate) struct Server {
     /// Where it listens.
     pub address: SocketAddr,
-    /// What it was asked.
+    /// The heads of all requests, in order.
     pub heads: Arc<Mutex<Vec<String>>>,
     connections: Arc<AtomicUsize>,
-    /// Its certificate, PEM, where it speaks TLS.
+    /// Its certificate, PEM, if it uses TLS.
     pub certificate: Option<String>,
 }
 

@@ -21,7 +21,7 @@ const REFRESH_EVERY: Duration = Duration::from_secs(30);
 pub(super) struct Addresses {
     task: BackgroundTask<BTreeMap<String, Vec<IpAddr>>>,
     next: Option<Instant>,
-    asked: BTreeSet<String>,
+    hosts: BTreeSet<String>,
     known: BTreeMap<String, Vec<IpAddr>>,
 }
 
@@ -45,19 +45,19 @@ impl Addresses {
             return None;
         }
         let now = Instant::now();
-        let next = self.next.filter(|next| *next > now && hosts.is_subset(&self.asked));
+        let next = self.next.filter(|next| *next > now && hosts.is_subset(&self.hosts));
         if self.task.is_running() || next.is_some() {
             return next;
         }
         self.next = Some(now + REFRESH_EVERY);
-        self.asked.clone_from(&hosts);
+        self.hosts.clone_from(&hosts);
         let network = hub.network.clone();
         self.task.start("addresses", &hub.metrics, wake, async move {
             let asked = hosts.into_iter().map(async |host| {
                 let answer = tokio::time::timeout(http::DEADLINE, network.resolve(&host)).await;
                 Some((host, answer.ok()?.ok()?))
             });
-            join_all(asked).await.into_iter().flatten().collect()
+            join_all(answers).await.into_iter().flatten().collect()
         });
         self.next
     }

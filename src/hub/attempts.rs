@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_until_a_write_succeeds_and_a_conflict_is_none() {
+    fn a_refusal_is_reported_until_a_write_succeeds_and_a_conflict_is_none() {
         let (mut attempts, now) = (Attempts::default(), Instant::now());
         let told = |attempts: &Attempts| attempts.failure(&About::of(&write("a")));
         attempts.record(&write("a"), &Err(CallError::Refused("no such class".to_owned())), now);
@@ -143,14 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_changes_at_every_try_is_told_and_tried_once_a_second() {
+    fn an_object_that_changes_at_every_try_is_reported_and_tried_once_a_second() {
         let (mut attempts, now) = (Attempts::default(), Instant::now());
         for _ in 0..5 {
             assert_eq!(attempts.failure(&About::of(&write("a"))), None);
             attempts.record(&write("a"), &Err(CallError::Conflict), now);
             assert_eq!(attempts.blocked_until(&write("a"), now), Some(now + Duration::from_secs(1)));
         }
-        let told = "Contended: 5 tries or more in a row met a newer version; find who else writes it in metadata.managedFields";
+        let expected = "Contended: 5 tries or more in a row met a newer version; find who else writes it in metadata.managedFields";
         for _ in 0..3 {
             assert_eq!(attempts.failure(&About::of(&write("a"))).as_deref(), Some(told));
             attempts.record(&write("a"), &Err(CallError::Conflict), now);

@@ -44,7 +44,7 @@ pub(super) enum CallError {
     #[error("{0}")]
     Refused(String),
     /// The API server could not be reached, or failed.
-    #[error("the API server could not be asked: {0}")]
+    #[error("the API server could not be called: {0}")]
     Failed(String),
 }
 

@@ -127,8 +127,8 @@ async fn wait_for_release(released: oneshot::Receiver<()>) {
 
 fn serve_pages(hub: &Arc<Hub>, listener: Option<TcpListener>) -> JoinHandle<std::io::Result<()>> {
     let Some(listener) = listener else { return tokio::spawn(pending()) };
-    let asked = hub.clone();
-    let ready = move || asked.missing().map_or(Ok(()), |missing| Err(missing.to_owned()));
+    let probed = hub.clone();
+    let ready = move || probed.missing().map_or(Ok(()), |missing| Err(missing.to_owned()));
     tokio::spawn(web::serve(listener, hub.metrics.clone(), Arc::new(ready)))
 }
 
@@ -190,15 +190,15 @@ async fn announce_leadership(hub: Arc<Hub>, leading: channel::Sender<bool>) {
     }
 }
 
-/// UID of the namespace kube-system: which cluster this is. Asked until there is an answer.
+/// UID of the namespace kube-system, which identifies the cluster. Tries until there is an answer.
 async fn cluster_id(client: &Client) -> String {
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let mut waits = Waits::default();
     loop {
         match tokio::time::timeout(CALL_DEADLINE, namespaces.get("kube-system")).await {
             Ok(Ok(namespace)) => return namespace.uid().unwrap_or_default(),
-            Ok(Err(error)) => tracing::warn!(%error, "the hub cluster does not say which one it is; asked again"),
-            Err(_) => tracing::warn!("the hub cluster does not answer; asked again"),
+            Ok(Err(error)) => tracing::warn!(%error, "the UID of namespace kube-system cannot be read; trying again"),
+            Err(_) => tracing::warn!("the hub cluster does not answer; trying again"),
         }
         tokio::time::sleep(waits.after_failure()).await;
     }

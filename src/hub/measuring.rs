@@ -17,7 +17,7 @@ use crate::{
 pub(super) struct Measuring {
     task: BackgroundTask<Measured>,
     arrived: Option<Measured>,
-    asked_at: Option<Timestamp>,
+    requested_at: Option<Timestamp>,
 }
 
 impl Measuring {
@@ -38,9 +38,9 @@ impl Measuring {
         self.arrived = None;
     }
 
-    /// When the last round was asked for.
-    pub(super) const fn asked_at(&self) -> Option<Timestamp> {
-        self.asked_at
+    /// When the last round was requested.
+    pub(super) const fn requested_at(&self) -> Option<Timestamp> {
+        self.requested_at
     }
 
     /// Another round may begin: none is under way, and none waits to be decided on.
@@ -57,7 +57,7 @@ impl Measuring {
         subject: &Subject,
         wake: &Arc<Notify>,
     ) {
-        self.asked_at = Some(wanted.at);
+        self.requested_at = Some(wanted.at);
         let (registry, metrics) = (hub.registry.clone(), hub.metrics.clone());
         let (analysis, namespace) = (analysis.clone(), subject.namespace.clone());
         let places = subject.clusters();

@@ -276,17 +276,17 @@ mod tests {
                 editor: None,
             }))
         };
-        let told = |seen| claimed(&subject, &key, seen, |uid| (uid == "uid-1").then(|| Key::new("shop", "first")));
+        let shown = |seen| claimed(&subject, &key, seen, |uid| (uid == "uid-1").then(|| Key::new("shop", "first")));
         let message = "HTTPRoute/public (shop) belongs to FleetRollout shop/first; leave it to that one, or delete \
                        that one first";
-        assert_eq!(told(seen("hub-1", "uid-1")), RouteSeen::Unusable(Problem::new(Reason::Conflict, message)));
+        assert_eq!(shown(seen("hub-1", "uid-1")), RouteSeen::Unusable(Problem::new(Reason::Conflict, message)));
         for (hub, rollout) in [("hub-1", "uid-2"), ("hub-1", "uid-of-one-that-is-gone"), ("hub-2", "uid-1")] {
-            assert_eq!(told(seen(hub, rollout)), seen(hub, rollout), "{hub} {rollout}");
+            assert_eq!(shown(seen(hub, rollout)), seen(hub, rollout), "{hub} {rollout}");
         }
     }
 
     #[test]
-    fn a_kind_that_cannot_be_looked_at_is_told_with_the_remedy() {
+    fn a_kind_that_cannot_be_read_is_reported_with_the_remedy() {
         let kind = || "httproutes.gateway.networking.k8s.io".to_owned();
         let route = |missing: Missing| match missing.into_route() {
             RouteSeen::Unusable(problem) => problem,

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn streaks_are_counted_in_rounds_and_what_is_not_asked_is_forgotten() {
+    fn streaks_are_counted_in_rounds_and_what_is_not_probed_is_forgotten() {
         let mut probes = Probes::default();
         for good in [true, false, false] {
             probes.count(&round(&[("eu-1", true), ("eu-3", good)]));

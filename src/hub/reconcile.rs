@@ -97,7 +97,7 @@ fn decide(
         requests: &requests,
         seen: &observed.seen,
         announced: memory.announced.unwrap_or_default(),
-        measured_at: memory.measuring.asked_at(),
+        measured_at: memory.measuring.requested_at(),
     };
     if memory.measuring.is_free()
         && let Some(wanted) = rollout::due(&input)

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_cannot_be_used_is_told_with_the_remedy() {
+    fn a_member_that_cannot_be_used_is_reported_with_the_remedy() {
         let service = json!({"name": "storefront", "port": 443, "routes": [{"contour": {"name": "public"}}]});
         let services = [serde_json::from_value(service).unwrap()];
         let prometheus = json!({"url": {"address": "https://prometheus.example.com"}});

@@ -69,7 +69,7 @@ impl ApiServer {
                 Err(Problem::new(Reason::CredentialsRefused, message))
             }
             status @ (429 | 500..) => {
-                let message = format!("the API server answered {status} to GET {path}; it is asked again");
+                let message = format!("the API server answered {status} to GET {path}; the next check tries again");
                 Err(Problem::new(Reason::ApiServerUnreachable, message))
             }
             status => Err(unexpected(&format!("it answered {status} to GET {path}"))),

@@ -122,15 +122,15 @@ fn unusable(problem: Problem) -> Health {
 async fn endpoints(member: &Member) -> Finding {
     let server_name = |endpoint: &Endpoint| endpoint.tls.as_ref().is_some_and(|tls| tls.server_name.contains("{{"));
     let fixed = |endpoint: &&Endpoint| !endpoint.host.contains("{{") && !server_name(endpoint);
-    let asked: Vec<&Endpoint> = member.spec().endpoints.iter().filter(fixed).collect();
-    if asked.is_empty() {
+    let probed: Vec<&Endpoint> = member.spec().endpoints.iter().filter(fixed).collect();
+    if probed.is_empty() {
         let message = "every endpoint depends on the service; the rollouts probe them";
         return Finding::new("EndpointsReady", Unknown, Reason::EndpointsAnswer, message);
     }
-    let answers = join_all(asked.iter().map(|endpoint| probe(member, endpoint))).await;
+    let answers = join_all(probed.iter().map(|endpoint| probe(member, endpoint))).await;
     match answers.into_iter().find_map(Result::err) {
         None => {
-            let message = format!("{} of {} endpoints answer", asked.len(), asked.len());
+            let message = format!("{} of {} endpoints answer", probed.len(), probed.len());
             Finding::new("EndpointsReady", True, Reason::EndpointsAnswer, message)
         }
         Some(problem) => Finding::problem("EndpointsReady", False, problem),

@@ -31,11 +31,11 @@ pub(crate) async fn round(
     probes: Vec<(String, String, Probe)>,
     network: &Network,
 ) -> BTreeMap<(String, String), Result<(), String>> {
-    let asked = probes.into_iter().map(async |(service, member, probe)| {
+    let answers = probes.into_iter().map(async |(service, member, probe)| {
         let answer = probe.ask(network).await;
         ((service, member), answer)
     });
-    join_all(asked).await.into_iter().collect()
+    join_all(answers).await.into_iter().collect()
 }
 
 impl Probe {
@@ -114,10 +114,10 @@ mod tests {
         ] {
             assert_eq!(answers[&("checkout".to_owned(), member.to_owned())], expected, "{member}");
         }
-        let asked = servers[0].heads.lock().await.join("").to_lowercase();
+        let request = servers[0].heads.lock().await.join("").to_lowercase();
         assert!(
-            asked.starts_with("get /healthz http/1.1\r\n") && asked.contains("host: shop.example.com\r\n"),
-            "{asked}"
+            request.starts_with("get /healthz http/1.1\r\n") && request.contains("host: shop.example.com\r\n"),
+            "{request}"
         );
     }
 

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_generation_is_written_and_what_cannot_be_asked_is_kept() {
+    fn a_new_generation_is_written_and_what_cannot_be_observed_is_kept() {
         let good = health(ConditionStatus::True, Reason::EndpointsAnswer);
         let silent = Health { cluster_id: None, kubernetes_version: None, ..good.clone() };
         let status = next(&written(&good), &silent, None, Some(2), NOW).unwrap();

@@ -86,7 +86,7 @@ pub(crate) enum Missing {
     #[error("the value is {0}, not a number to judge")]
     NotANumber(f64),
     /// For another time than the one asked for.
-    #[error("Stale: the sample is {0} away from the time that was asked for")]
+    #[error("Stale: the sample is {0} away from the time of the query")]
     Stale(Duration),
     /// A native histogram.
     #[error("native histograms are not supported; query the classic buckets by le")]
@@ -207,9 +207,9 @@ impl Answer {
 }
 
 impl Point {
-    fn at(&self, asked: Timestamp) -> Result<f64, Missing> {
+    fn at(&self, queried: Timestamp) -> Result<f64, Missing> {
         #[allow(clippy::cast_precision_loss)] // milliseconds since 1970 fit a double's 53 bits
-        let away = (self.time - asked.as_millisecond() as f64 / 1000.0).abs();
+        let away = (self.time - queried.as_millisecond() as f64 / 1000.0).abs();
         if away.is_nan() || away > TOLERANCE.as_secs_f64() {
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates; it is for a message
             return Err(Missing::Stale(Duration::from_secs(away.min(1e9) as u64)));
@@ -278,8 +278,8 @@ mod tests {
             (value("NaN"), "the value is NaN, not a number to judge"),
             (value("+Inf"), "the value is inf, not a number to judge"),
             (vector(three), r#"Ambiguous: 3 series, such as {pod="a"} and {pod="b"}; sum them or select one"#),
-            (vector(stale), "Stale: the sample is 10m away from the time that was asked for"),
-            (vector(future), "Stale: the sample is 10m away from the time that was asked for"),
+            (vector(stale), "Stale: the sample is 10m away from the time of the query"),
+            (vector(future), "Stale: the sample is 10m away from the time of the query"),
             (vector("[{}]"), unreadable),
             (vector(r#"[{"metric":{},"value":[]}]"#), unreadable),
             (vector(r#"[{"metric":{},"value":[1]}]"#), unreadable),

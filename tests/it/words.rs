@@ -37,6 +37,8 @@ const RETIRED: &[(&str, Place, &str)] = &[
     ("dressed", Everywhere, "what it does"),
     ("stands for", Identifiers, "what it is"),
     ("nowhere", Identifiers, "what is missing"),
+    ("asked", Identifiers, "desired, requested, queried"),
+    ("received", Identifiers, "observed, counted"),
 ];
 
 /// Files that are not ours, or that name the words in order to retire them.
@@ -105,7 +107,8 @@ fn texts(folder: &Path) -> Vec<(String, String)> {
         let name = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
         if path.is_symlink() || UNTRACKED.contains(&name.as_str()) || NOT_OURS.contains(&name.as_str()) {
             continue;
-        } else if path.is_dir() {
+        }
+        if path.is_dir() {
             found.extend(texts(&path));
         } else if let Ok(text) = fs::read_to_string(&path) {
             found.push((name, text));

@@ -1,4 +1,4 @@
-//! The live picture: every member with what it is asked, what the route says, and what it received just now.
+//! The live picture: every member with its desired, applied and observed share.
 
 use std::{
     collections::VecDeque,
@@ -9,7 +9,7 @@ use super::{
     declared::Plan,
     rollout,
     shares::{Counted, MemberShare, Shares, between},
-    world::{Received, World},
+    world::{Counts, World},
 };
 use crate::{
     api::FleetRolloutStatus,
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// The received share is that of this time.
+/// The observed share is that of this time.
 const RECENT: Duration = Duration::from_millis(1500);
 /// Columns left of the bars.
 const FIXED: usize = 50;
@@ -28,7 +28,7 @@ pub(super) struct Screen<'w> {
     world: &'w World,
     plan: &'w Plan,
     colour: bool,
-    counts: VecDeque<(Instant, Received)>,
+    counts: VecDeque<(Instant, Counts)>,
 }
 
 impl<'w> Screen<'w> {

@@ -35,7 +35,7 @@ fn bring(world: &mut World, split: &Split, sequence: u64) {
 }
 
 #[test]
-fn every_kind_that_says_so_is_asked() {
+fn every_kind_that_says_so_is_tried() {
     let names: Vec<&str> = able().iter().map(|form| form.name).collect();
     let says = |form: &Form| capability(&form.route).affinity != capability::AffinitySupport::No;
     let said: Vec<&str> = Form::all().into_iter().filter(says).map(|form| form.name).collect();

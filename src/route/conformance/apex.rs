@@ -160,13 +160,13 @@ fn a_path_by_another_port_of_the_users_own_service_is_left_alone() {
 }
 
 #[test]
-fn who_leads_there_by_another_port_alone_is_told() {
+fn a_backend_with_another_port_is_reported() {
     for mut world in named(&["nginx", "ALB", "Ingress adopted with one backend", "Ingress per member adopted"]) {
         world.form.service.port = 9090;
         world.form.endpoints.values_mut().for_each(|reach| reach.port = 9090);
         let RouteSeen::Unusable(problem) = world.read() else { panic!("{}: {:?}", world.form.name, world.read()) };
-        let told = "it leads to Service shop by another port than 9090: correct spec.services[].port";
-        assert!(problem.message.ends_with(told), "{}: {problem:?}", world.form.name);
+        let expected = "it leads to Service shop by another port than 9090: correct spec.services[].port";
+        assert!(problem.message.ends_with(expected), "{}: {problem:?}", world.form.name);
     }
 }
 
@@ -187,9 +187,9 @@ fn a_backend_of_a_route_group_is_the_service_that_it_leads_to() {
     assert_eq!(named.contents(), before);
     let RouteSeen::Unusable(problem) = World::new(weighted, 100).read() else { panic!("an address was taken over") };
     assert_eq!(problem.reason, Reason::AdoptionNeedsMapping);
-    let told = "RouteGroup public: backend shop carries traffic but is neither primary nor canary: lead it to \
+    let expected = "RouteGroup public: backend shop carries traffic but is neither primary nor canary: lead it to \
                 shop-primary, which the hub has made";
-    assert_eq!(problem.message, told);
+    assert_eq!(problem.message, expected);
 }
 
 #[test]

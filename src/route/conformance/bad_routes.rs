@@ -89,7 +89,7 @@ fn weights_that_are_no_distribution_of_members_are_left_alone_and_named() {
 }
 
 #[test]
-fn a_gateway_that_is_not_there_is_told_in_its_controllers_words() {
+fn a_missing_gateway_is_reported_in_its_controllers_words() {
     let mut world = World::new(Form::named("HTTPRoute adopted"), 100);
     let no = json!({"type": "Accepted", "status": "False", "observedGeneration": 1, "reason": "NoMatchingParent", "message": "no gateway public"});
     let parent = json!({"parentRef": {"name": "public", "namespace": "infra"}, "conditions": [no]});

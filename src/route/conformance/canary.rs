@@ -43,7 +43,7 @@ fn nobody_is_moved_from_the_ingress_that_leads_to_him_until_he_is_alone() {
 }
 
 /// What each member gets by the data plane's rules: a canary that leads to the stable one's Service counts for nothing.
-fn received(world: &World) -> Distribution {
+fn shares(world: &World) -> Distribution {
     let (stable, canary) = places(world);
     let annotation = "nginx.ingress.kubernetes.io/canary-weight";
     let share = world.objects[1].as_ref().map_or(0, |canary| canary.annotations()[annotation].parse().unwrap());
@@ -59,7 +59,7 @@ fn every_prefix_of_every_change_gives_nobody_more_than_he_has_before_or_after() 
     for (from, to) in steps.iter().flat_map(|from| steps.iter().map(move |to| (*from, *to))) {
         let mut world = World::new(Form::named("nginx"), 100);
         world.write(&distribution(from, 1), 1);
-        let (before, after) = (received(&world), distribution(to, 1));
+        let (before, after) = (shares(&world), distribution(to, 1));
         for write in world.render(&after, 2) {
             world.apply(write);
             let now = received(&world);
@@ -67,7 +67,7 @@ fn every_prefix_of_every_change_gives_nobody_more_than_he_has_before_or_after() 
             let most = |member: &str| before.weight(member).max(after.weight(member));
             assert!(now.iter().all(|(member, weight)| weight <= most(member)), "{from:?} -> {to:?}: {now:?}");
         }
-        assert_eq!(received(&world), after);
+        assert_eq!(shares(&world), after);
     }
 }
 

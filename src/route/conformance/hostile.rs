@@ -51,7 +51,7 @@ fn a_malformed_object_is_refused_or_read_as_a_whole_distribution() {
         let mut written = World::new(form.clone(), 100);
         written.write(&distribution(form.able([50, 0, 50]), 1), 1);
         let mut chosen = World::new(form.clone(), 100);
-        if let Some(steering) = steering::asked().into_iter().find(|steering| steering::takes(&form, steering)) {
+        if let Some(steering) = steering::samples().into_iter().find(|steering| steering::takes(&form, steering)) {
             chosen.try_with(&distribution([95, 0, 5], 1), &steering, 1);
         }
         for objects in [World::new(form.clone(), 100).objects, written.objects, chosen.objects] {

@@ -212,7 +212,7 @@ proptest! {
 }
 
 #[test]
-fn a_backend_of_no_member_is_asked_for_by_its_name() {
+fn a_backend_of_no_member_is_named() {
     for form in Form::naming_backends() {
         let world = World::new(form, 100).renamed("shop-eu-1", "legacy");
         let RouteSeen::Unusable(problem) = world.read() else { panic!("{}: {:?}", world.form.name, world.read()) };

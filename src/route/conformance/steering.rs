@@ -52,7 +52,7 @@ fn cases() -> Vec<(Form, Steering)> {
     let able = |form: Form| {
         let takes = |steering: &Steering| takes(&form, steering);
         let form = |steering: &Steering| if steering.mirrored().is_some() { alone(form.clone()) } else { form.clone() };
-        asked().into_iter().filter(takes).map(|steering| (form(&steering), steering)).collect::<Vec<_>>()
+        samples().into_iter().filter(takes).map(|steering| (form(&steering), steering)).collect::<Vec<_>>()
     };
     Form::all().into_iter().flat_map(able).collect()
 }
@@ -72,8 +72,8 @@ fn alone(mut form: Form) -> Form {
 }
 
 #[test]
-fn every_kind_that_says_so_is_asked() {
-    let asked = |matched: bool| {
+fn every_kind_that_says_so_is_tried() {
+    let tried = |matched: bool| {
         let chosen = cases().into_iter().filter(|(_, steering)| steering.matched().is_some() == matched);
         let mut names: Vec<&str> = chosen.map(|(form, _)| form.name).collect();
         names.dedup();
@@ -82,9 +82,9 @@ fn every_kind_that_says_so_is_asked() {
     let able = |can: fn(&capability::Capability) -> bool| -> Vec<&str> {
         Form::all().into_iter().filter(|form| can(capability(&form.route))).map(|form| form.name).collect()
     };
-    assert_eq!(asked(true), able(|can| can.matches != capability::Matching::NONE));
-    assert_eq!(asked(false), able(|can| can.mirrors != capability::Mirroring::No));
-    assert!(asked(true).len() >= 14 && asked(false).len() >= 4);
+    assert_eq!(tried(true), able(|can| can.matches != capability::Matching::NONE));
+    assert_eq!(tried(false), able(|can| can.mirrors != capability::Mirroring::No));
+    assert!(tried(true).len() >= 14 && tried(false).len() >= 4);
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn release_leaves_nothing_of_them() {
 #[test]
 fn defaults_that_an_api_server_adds_change_nothing() {
     let mut world = World::new(Form::named("HTTPRoute adopted"), 100);
-    let (weights, steering) = (distribution([95, 0, 5], 1), asked().remove(0));
+    let (weights, steering) = (distribution([95, 0, 5], 1), samples().remove(0));
     world.write(&weights, 1);
     world.try_with(&weights, &steering, 2);
     let rules = world.objects[0].as_mut().unwrap().data.pointer_mut("/spec/rules").unwrap().as_array_mut().unwrap();
@@ -216,7 +216,7 @@ fn defaults_that_an_api_server_adds_change_nothing() {
 #[test]
 fn the_member_in_the_stable_ingress_cannot_have_chosen_requests() {
     let world = World::new(Form::named("nginx"), 100);
-    let mut steering = asked().remove(0);
+    let mut steering = samples().remove(0);
     let Steering::Matched(matched) = &mut steering else { panic!("{steering}") };
     matched.weights = [("eu-1".to_owned(), 100)].into();
     let weights = distribution([50, 0, 50], 1);

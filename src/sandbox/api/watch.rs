@@ -105,9 +105,9 @@ impl Watch {
         self.revision = state.store.revision();
         let Some(call) = self.subject.call() else { return };
         let there = state.store.list(&call.range());
-        let told = there.iter().filter(|(_, object)| self.subject.matches(Some(object)));
-        let told: Vec<Bytes> = told.map(|(_, object)| event("ADDED", &shown(&call, object, state))).collect();
-        self.ready.extend(told);
+        let added = there.iter().filter(|(_, object)| self.subject.matches(Some(object)));
+        let added: Vec<Bytes> = added.map(|(_, object)| event("ADDED", &shown(&call, object, state))).collect();
+        self.ready.extend(added);
         if mark_the_end {
             let mut end = self.bookmark();
             end["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});

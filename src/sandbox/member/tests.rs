@@ -55,7 +55,7 @@ fn both_ways(member: &Member) -> [Prometheus; 2] {
 }
 
 #[tokio::test]
-async fn what_was_answered_is_counted_and_told() {
+async fn what_was_answered_is_counted_and_can_be_queried() {
     let member = Member::start("eu-1").await.unwrap();
     member.behave(Behaviour { fail_every: Some(5), ..Behaviour::default() });
     let mut answers = Vec::new();

@@ -126,7 +126,7 @@ fn what_is_not_supported_is_named() {
 }
 
 #[test]
-fn errors_are_told_as_prometheus_tells_them() {
+fn errors_have_the_form_of_prometheus() {
     let (status, body) = response(&series().answer("sum(", at(0)));
     assert_eq!((status, &body["status"], &body["errorType"]), (400, &json!("error"), &json!("bad_data")));
     let (status, body) = response(&series().answer("max(a)", at(0)));
