@@ -1,21 +1,24 @@
 # The only commands a newcomer needs.
-.PHONY: demo test lint lab lab-tests mistakes sim sim-figures sim-mistakes sim-hunt
+.PHONY: demo test lint lab lab-tests patient mistakes sim sim-figures sim-mistakes sim-hunt
 
 # A little optimisation makes thousands of plans take minutes. One build for all: mistakes are made only where they are
 # asked for.
-SIM = CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo test --quiet --features mistakes --test sim
+SIM = env CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo test --quiet --features mistakes --test sim
 
 # A promotion and a rollback on this machine, with real traffic; needs nothing but Rust and a C compiler.
 demo:
 	@cargo run --quiet -- demo
 
-# Everything that must hold.
+# Everything that must hold. The lab mostly waits: the rest takes what it leaves of the machine.
 test: lint
 	cargo test --lib --test it
-	$(SIM)
-	MISTAKES=1 $(SIM)
-	cargo test --test lab
-	tests/mistakes/run
+	$(MAKE) --jobs=2 lab-tests patient
+
+# What no clock measures.
+patient:
+	nice -n 19 $(SIM)
+	MISTAKES=1 nice -n 19 $(SIM)
+	nice -n 19 tests/mistakes/run
 
 lint:
 	cargo fmt --check
