@@ -8,8 +8,6 @@ pub mod http;
 pub mod hub;
 pub mod member;
 pub mod metric;
-#[doc(hidden)]
-pub mod mistakes;
 pub mod rollout;
 pub mod route;
 pub mod sandbox;

@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::mistakes::{Mistake, made};
-
 /// The least time between two writes to one route: a fight with another writer stays slow, and a person can still read along.
 pub(super) const LEAST: Duration = Duration::from_secs(1);
 /// The most time between two tries: whatever was repaired is seen within this time.
@@ -37,9 +35,6 @@ impl Backoff {
 
 /// How long to wait after so many failures before the one just now.
 pub(super) fn wait_after(failures: u32) -> Duration {
-    if made(Mistake::HotLoop) {
-        return Duration::from_millis(20);
-    }
     LEAST.saturating_mul(1 << failures.min(10)).min(MOST)
 }
 

@@ -10,7 +10,6 @@ use kube::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use super::{
     cache::{Cache, Key},
@@ -19,7 +18,6 @@ use super::{
 };
 use crate::{
     api::{FIELD_MANAGER, FleetRollout, MemberCluster, RolloutRequest, status::Condition},
-    mistakes::{Mistake, made},
     route::Write,
 };
 
@@ -90,13 +88,7 @@ impl Calls {
     pub(super) async fn record(&self, rollout: &FleetRollout) -> Result<FleetRollout, CallError> {
         let key = Key::of(rollout);
         let call = self.api(&key);
-        let mut written = self.within_deadline(call.replace_status(&key.name, &params(WriteMode::Real), rollout)).await;
-        if matches!(written, Err(CallError::Conflict)) && made(Mistake::OverwriteStatus) {
-            let mut again = rollout.clone();
-            again.metadata.resource_version = call.get(&key.name).await.ok().and_then(|newer| newer.resource_version());
-            written = self.within_deadline(call.replace_status(&key.name, &params(WriteMode::Real), &again)).await;
-        }
-        let written = written?;
+        let written = self.within_deadline(call.replace_status(&key.name, &params(WriteMode::Real), rollout)).await?;
         self.rollouts.wrote(DeserializeGuard(Ok(written.clone())));
         Ok(written)
     }
@@ -106,11 +98,7 @@ impl Calls {
     pub(super) async fn mark(&self, rollout: &FleetRollout, finalizers: &[String]) -> Result<FleetRollout, CallError> {
         let key = Key::of(rollout);
         let call: Api<FleetRollout> = self.api(&key);
-        let mut patch = json!({"metadata": {"finalizers": finalizers}});
-        if made(Mistake::SendSpec) {
-            patch["spec"] = json!(rollout.spec);
-        }
-        let patch = over(rollout.meta(), patch);
+        let patch = over(rollout.meta(), json!({"metadata": {"finalizers": finalizers}}));
         let written = self.within_deadline(call.patch(&key.name, &patching(), &patch)).await?;
         if written.meta().deletion_timestamp.is_some() && written.finalizers().is_empty() {
             self.rollouts.gone(&key);
@@ -177,14 +165,7 @@ impl Calls {
             Write::Replace(object) => {
                 let (resource, api) = self.dynamic(object);
                 let (key, params) = (Key::of(object), params(mode));
-                let mut written = self.within_deadline(api.replace(&key.name, &params, object)).await;
-                let over = made(Mistake::IgnoreConflict) || made(Mistake::StaleLeader);
-                if matches!(written, Err(CallError::Conflict)) && over {
-                    let mut again = object.clone();
-                    again.metadata.resource_version =
-                        api.get(&key.name).await.ok().and_then(|newer| newer.resource_version());
-                    written = self.within_deadline(api.replace(&key.name, &params, &again)).await;
-                }
+                let written = self.within_deadline(api.replace(&key.name, &params, object)).await;
                 if written == Err(CallError::Gone) {
                     self.objects.gone(&resource, &key);
                 }
@@ -232,9 +213,7 @@ impl Calls {
     }
 
     async fn within_deadline<T>(&self, call: impl Future<Output = kube::Result<T>>) -> Result<T, CallError> {
-        let stale =
-            (made(Mistake::StaleLeader) || made(Mistake::OverwriteStatus)).then(|| Instant::now() + CALL_DEADLINE);
-        let deadline = self.leadership.deadline().or(stale).ok_or(CallError::NotLeading)?;
+        let deadline = self.leadership.deadline().ok_or(CallError::NotLeading)?;
         match tokio::time::timeout_at(deadline, call).await {
             Ok(answer) => answer.map_err(CallError::from),
             Err(_) => Err(CallError::Late),

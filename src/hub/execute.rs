@@ -12,11 +12,8 @@ use super::{
     subject::{Placed, Subject},
 };
 use crate::{
-    api::{
-        DeletionPolicy, Distribution, FINALIZER, FleetRollout, Route, request::RolloutRequestStatus, status::Answer,
-    },
+    api::{DeletionPolicy, FINALIZER, FleetRollout, Route, request::RolloutRequestStatus, status::Answer},
     backend,
-    mistakes::{Mistake, made},
     rollout::{
         Action, RouteKey,
         input::{Mark, Problem, RouteSeen},
@@ -56,7 +53,6 @@ impl Execution<'_> {
 
     async fn one(&mut self, action: &Action) -> Result<(), CallError> {
         match action {
-            Action::AddFinalizer if made(Mistake::ForgetFinalizer) => Ok(()),
             Action::AddFinalizer => self.finalizer(true).await,
             Action::RemoveFinalizer => self.finalizer(false).await,
             Action::WriteBackend { service, member } => self.write_backend(service, member).await,
@@ -114,23 +110,8 @@ impl Execution<'_> {
                 Entry::Missing(writes) => return self.write(&writes, mode).await,
             }
         }
-        let wanted = Wanted { weights: &self.stepped(key, wanted.weights), ..wanted };
         let writes = route::render(&context, route, found, wanted, &mark).map_err(|error| unable(&error))?;
         self.write(&writes, mode).await
-    }
-
-    /// The weights that were decided, and nothing that is read and added to.
-    fn stepped(&self, key: &RouteKey, weights: &Distribution) -> Distribution {
-        let (Some(RouteSeen::Live(live)), true) = (self.observed.seen.routes.get(key), made(Mistake::ReadPlusStep))
-        else {
-            return weights.clone();
-        };
-        let status = &self.subject.status;
-        let before = status.routes.iter().find(|route| route.service == key.service && route.route == key.route);
-        let before = before.map(|route| route.applied.clone()).unwrap_or_default();
-        let of = |from: &Distribution, name: &String| from.get(name).copied().unwrap_or(0);
-        let sum = |name: &String| (of(&live.weights, name) + of(weights, name)).saturating_sub(of(&before, name));
-        weights.keys().map(|name| (name.clone(), sum(name))).collect()
     }
 
     /// A rollback waits for nothing.

@@ -20,7 +20,6 @@ use crate::{
     api::{FINALIZER, FleetRollout, FleetRolloutStatus},
     clock,
     metric::resolve::Resolved,
-    mistakes::{Mistake, made},
     rollout::{self, Action, Decision, Input},
 };
 
@@ -55,10 +54,6 @@ pub(super) async fn pass(
     let decision = decide(hub, &judged, &resolved, &subject, &observed, memory, wake);
     let (ready, blocked) = due_now(&decision.actions, memory);
 
-    if made(Mistake::ActBeforeRecord) {
-        let execution = Execution { hub, subject: &subject, observed: &observed, rollout: rollout.clone() };
-        execution.all(&ready, memory).await;
-    }
     let Some(stored) = persist(hub, rollout, &decision.status, &ready).await? else { return Ok(Ended::Stale) };
     dependencies::wake_those_of(hub, rollout, &stored);
     memory.measuring.consumed();

@@ -13,7 +13,6 @@ use crate::api::{
     Affinity, Distribution, Duration, FleetRolloutStatus, Phase, Reason, Steering,
     status::{Desired, Rollback, Run, Stop, Transition, Verdict},
 };
-use crate::mistakes::{Mistake, made};
 
 /// Transitions, answers and the like that a status keeps.
 pub(super) const KEPT: usize = 16;
@@ -209,7 +208,7 @@ impl<'a> Draft<'a> {
     /// `None` when no member that can serve is left.
     pub(super) fn projected(&self, intended: &Distribution) -> Option<Distribution> {
         let Some(run) = self.run() else { return Some(intended.clone()) };
-        let dead = run.dead.iter().filter(|_| !made(Mistake::FeedTheDead)).cloned().collect();
+        let dead = run.dead.iter().cloned().collect();
         let passed =
             run.check.as_ref().is_some_and(|check| check.verdict == Verdict::Pass) && run.baked > Duration::ZERO;
         let passed = passed || run.promoting_since.is_some();
@@ -238,7 +237,7 @@ impl<'a> Draft<'a> {
             && !live.uneven
             && live.steering == desired.steering
             && live.affinity == desired.affinity
-            && (matches!(live.accepted, Accepted::Unsaid | Accepted::Yes) || made(Mistake::ConfirmUnseen))
+            && matches!(live.accepted, Accepted::Unsaid | Accepted::Yes)
     }
 
     /// The route carries the mark of the decision that asked.

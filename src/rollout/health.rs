@@ -5,7 +5,6 @@ use super::{
     draft::{Draft, canaries},
     input::{BackendSeen, EndpointSeen, MemberSeen, Problem},
 };
-use crate::mistakes::{Mistake, made};
 use crate::{
     api::{Distribution, Reason, ServiceSpec, status::Run},
     rollout::decision::Action,
@@ -142,7 +141,6 @@ pub(super) fn backends_not_ready(draft: &mut Draft<'_>, members: &[String]) -> O
         }
         let problem = match seen {
             BackendSeen::Ready => continue,
-            BackendSeen::Outdated(_) if made(Mistake::RouteBeforeBackend) => continue,
             BackendSeen::Outdated(failed) => {
                 let action = Action::WriteBackend { service: service.clone(), member: member.clone() };
                 if !draft.actions.contains(&action) {

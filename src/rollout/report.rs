@@ -5,12 +5,11 @@ use crate::api::{
     Phase, Reason,
     status::{Condition, ConditionStatus, Summary},
 };
-use crate::mistakes::{Mistake, made};
 
 /// Writes where the rollout stands into the status; a new hold is told.
 pub(super) fn write(draft: &mut Draft<'_>, standing: &Standing) {
     let changed = (draft.status.phase, draft.status.reason) != (standing.phase, standing.reason);
-    if changed || draft.status.since.is_none() || made(Mistake::RestlessStatus) {
+    if changed || draft.status.since.is_none() {
         draft.status.since = Some(draft.now());
         if standing.phase == Phase::Held && !told(draft, standing) {
             draft.tell(true, standing.reason, standing.message.clone());

@@ -7,7 +7,6 @@ use super::{
     revision::{declared, same},
 };
 use crate::api::{Distribution, Mode, Reason, status::RouteStatus};
-use crate::mistakes::{Mistake, made};
 
 /// Why nothing may be written: a route is another's, or knows more than this status does.
 pub(super) fn ownership(draft: &mut Draft<'_>) -> Option<Problem> {
@@ -72,14 +71,11 @@ pub(super) fn forget_the_future(draft: &mut Draft<'_>) {
 /// Another life of the hub acts now: every route of a live run gets a new mark before anything else, so that a write
 /// that the former leader still holds back meets a route that has changed.
 pub(super) fn take_over(draft: &mut Draft<'_>) {
-    if !takes_over(draft) || made(Mistake::SilentTakeover) {
+    if !takes_over(draft) {
         return;
     }
     let leader = draft.input.leader;
     draft.status.leader = Some(leader.to_owned());
-    if let (true, Some(run)) = (made(Mistake::DwellFromStart), draft.run_mut()) {
-        run.baked = crate::api::Duration::from_secs(86_400);
-    }
     let sequence = draft.status.sequence + 1;
     if let Some(desired) = draft.status.desired.as_mut() {
         desired.sequence = sequence;

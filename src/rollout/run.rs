@@ -12,7 +12,6 @@ use crate::api::{
     Distribution, Mode, Phase, Reason, Steering,
     status::{Outcome, Run, RunRecord, Stop},
 };
-use crate::mistakes::{Mistake, made};
 
 /// Moves the rollout as far as this pass may, and says where it stands.
 pub(super) fn advance(draft: &mut Draft<'_>) -> Standing {
@@ -192,7 +191,7 @@ fn rollback(draft: &mut Draft<'_>) -> Standing {
         (_, false) => Outcome::Failed,
     };
     if let Some(run) = draft.status.run.as_ref().filter(|_| outcome != Outcome::Superseded) {
-        draft.status.failed_revision = Some(run.revision.clone()).filter(|_| !made(Mistake::RetryFailed));
+        draft.status.failed_revision = Some(run.revision.clone());
     }
     end(draft, outcome, rollback.reason, &rollback.message);
     at_rest(draft)
@@ -211,9 +210,6 @@ fn step_on(draft: &mut Draft<'_>) -> Standing {
         let now = draft.now();
         if let Some(run) = draft.run_mut() {
             run.soaking_since = Some(now);
-        }
-        if made(Mistake::PrimaryAtOnce) {
-            draft.status.primary = draft.intended();
         }
         draft.tell(false, Reason::KeepingPrevious, "all steps are done; rollback stays possible");
         return gates::obstacle(draft).unwrap_or_else(|| succeed(draft));

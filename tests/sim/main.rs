@@ -64,7 +64,7 @@ fn main() -> ExitCode {
     }
     match (wish("HUNT"), wish("MISTAKES")) {
         (Some(plan), _) => hunt::one(&plan),
-        (None, Some(how)) => hunt::all(how == "hunt"),
+        (None, Some(names)) => hunt::all(&names.split_whitespace().collect::<Vec<_>>(), wish("HUNTING").is_some()),
         (None, None) => all(),
     }
 }

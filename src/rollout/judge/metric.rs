@@ -3,7 +3,6 @@
 use super::reading::{
     Against, Reading, Value, against, as_count, limits, number, read_histogram, read_ratio, rounded, value_of,
 };
-use crate::mistakes::{Mistake, made};
 use crate::{
     api::{
         Analysis, Metric, Reason,
@@ -50,10 +49,7 @@ impl Round<'_> {
         if let Some(found) = self.guard(merged).or_else(|| self.fails(merged)) {
             return found;
         }
-        if let (true, Err(why)) = (made(Mistake::MissingAsFail), merged) {
-            return Verdicts { verdict: Verdict::Fail, reason: Reason::ChecksFailed, message: why.clone() };
-        }
-        if let Some(found) = self.unknown(merged).filter(|_| !made(Mistake::UnknownAsPass)) {
+        if let Some(found) = self.unknown(merged) {
             return found;
         }
         if self.samples.iter().any(|sampled| !sampled.whole) {
