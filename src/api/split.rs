@@ -11,7 +11,7 @@ use super::{Affinity, Distribution, Matched, Steering};
 pub struct Split {
     /// The weight of every member.
     pub weights: Distribution,
-    /// The requests that reach canaries whatever the weights.
+    /// What reaches canaries beside their weight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steering: Option<Steering>,
     /// Where users are kept; the sum of a member's bins is its weight.

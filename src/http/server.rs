@@ -26,7 +26,7 @@ use super::{AddressRules, Network, install_crypto};
 /// What a server does with each connection.
 #[derive(Clone)]
 pub(crate) enum Manner {
-    /// Answers every request with what this makes of the request's head.
+    /// Answers every request with the result of this function of the request's head.
     Answers(Arc<dyn Fn(&str) -> String + Send + Sync>),
     /// Accepts, reads, and never answers.
     Hangs,

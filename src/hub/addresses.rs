@@ -53,7 +53,7 @@ impl Addresses {
         self.hosts.clone_from(&hosts);
         let network = hub.network.clone();
         self.task.start("addresses", &hub.metrics, wake, async move {
-            let asked = hosts.into_iter().map(async |host| {
+            let answers = hosts.into_iter().map(async |host| {
                 let answer = tokio::time::timeout(http::DEADLINE, network.resolve(&host)).await;
                 Some((host, answer.ok()?.ok()?))
             });

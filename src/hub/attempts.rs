@@ -135,11 +135,11 @@ mod tests {
     #[test]
     fn a_refusal_is_reported_until_a_write_succeeds_and_a_conflict_is_none() {
         let (mut attempts, now) = (Attempts::default(), Instant::now());
-        let told = |attempts: &Attempts| attempts.failure(&About::of(&write("a")));
+        let failure = |attempts: &Attempts| attempts.failure(&About::of(&write("a")));
         attempts.record(&write("a"), &Err(CallError::Refused("no such class".to_owned())), now);
-        assert_eq!(told(&attempts), Some("no such class".to_owned()));
+        assert_eq!(failure(&attempts), Some("no such class".to_owned()));
         attempts.record(&write("a"), &Err(CallError::Conflict), now);
-        assert_eq!(told(&attempts), None);
+        assert_eq!(failure(&attempts), None);
     }
 
     #[test]
@@ -152,7 +152,7 @@ mod tests {
         }
         let expected = "Contended: 5 tries or more in a row met a newer version; find who else writes it in metadata.managedFields";
         for _ in 0..3 {
-            assert_eq!(attempts.failure(&About::of(&write("a"))).as_deref(), Some(told));
+            assert_eq!(attempts.failure(&About::of(&write("a"))).as_deref(), Some(expected));
             attempts.record(&write("a"), &Err(CallError::Conflict), now);
         }
         attempts.record(&write("a"), &Ok(()), now);

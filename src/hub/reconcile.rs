@@ -103,7 +103,7 @@ fn decide(
         && let Some(wanted) = rollout::due(&input)
     {
         memory.measuring.start(hub, wanted, resolved, subject, wake);
-        input.measured_at = memory.measuring.asked_at();
+        input.measured_at = memory.measuring.requested_at();
     }
     rollout::decide(&input)
 }

@@ -13,7 +13,7 @@ mod link;
 pub(crate) mod probe;
 mod registry;
 mod secrets;
-pub mod status;
+pub(crate) mod status;
 #[cfg(test)]
 mod tests;
 mod token;

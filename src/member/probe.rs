@@ -22,7 +22,7 @@ pub(crate) struct Probe {
     pub host_header: String,
     /// What is asked.
     pub path: String,
-    /// Certificates to trust, PEM; those of the system if none are given.
+    /// Certificates to trust, PEM. Default: those of the system.
     pub roots: Option<Vec<u8>>,
 }
 

@@ -46,7 +46,7 @@ impl Registry {
 }
 
 /// What keeps a registry up to date: a task for each member, so that one member's trouble never delays another's.
-pub struct Keeper {
+pub(crate) struct Keeper {
     registry: Registry,
     network: Network,
     clock: Clock,
@@ -66,13 +66,13 @@ impl Drop for Task {
 impl Keeper {
     /// Knows no member yet. Members are asked only while `leading`, and until this is dropped.
     #[must_use]
-    pub fn new(registry: Registry, network: Network, clock: Clock, leading: watch::Receiver<bool>) -> Self {
+    pub(crate) fn new(registry: Registry, network: Network, clock: Clock, leading: watch::Receiver<bool>) -> Self {
         Self { registry, network, clock, leading, tasks: BTreeMap::new() }
     }
 
     /// Takes what is declared now: makes anew every member whose declaration or Secrets changed, and forgets those that
     /// are gone.
-    pub fn declare(&mut self, declared: impl IntoIterator<Item = Declared>) {
+    pub(crate) fn declare(&mut self, declared: impl IntoIterator<Item = Declared>) {
         let declared: BTreeMap<String, Declared> = declared.into_iter().map(|one| (one.name.clone(), one)).collect();
         let before = self.registry.0.borrow().clone();
         let mut changed = before.as_ref().is_none_or(|before| before.len() != declared.len());

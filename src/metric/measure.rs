@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn equal_queries_to_one_member_are_asked_once() {
+    async fn equal_queries_to_one_member_are_sent_once() {
         let server = counting().await;
         let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
         let samples =

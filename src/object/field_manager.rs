@@ -18,7 +18,7 @@ pub(crate) fn last(objects: &[&DynamicObject]) -> Option<String> {
 
 /// Field manager of the last change of what an object declares, if that was not the hub.
 #[must_use]
-pub fn declarer(metadata: &ObjectMeta) -> Option<&str> {
+pub(crate) fn declarer(metadata: &ObjectMeta) -> Option<&str> {
     let foreign = metadata.managed_fields.iter().flatten().filter(|entry| is_foreign(entry));
     foreign.max_by_key(|entry| entry.time.as_ref().map(|time| time.0))?.manager.as_deref()
 }

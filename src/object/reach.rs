@@ -11,6 +11,6 @@ pub(crate) struct Reach {
     pub port: u16,
     /// Name in the SNI extension; `None` where no TLS is spoken.
     pub server_name: Option<String>,
-    /// Which Host header the member gets.
+    /// The Host header of requests to the member.
     pub host_header: HostHeader,
 }

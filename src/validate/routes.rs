@@ -137,7 +137,7 @@ fn refused(path: &str, route: &Route, spec: &FleetRolloutSpec, splits: &[Split])
             Some(Problem::warning(
                 path,
                 format!("{} members may carry traffic at once", spec.members.len()),
-                format!("{} takes {most}; move fewer members at once, or use contour or skipper", capability.route),
+                format!("{} supports {most}; move fewer members at once, or use contour or skipper", capability.route),
             ))
         }
         Weighting::Switch | Weighting::Weights { .. } => None,

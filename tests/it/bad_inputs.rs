@@ -2,7 +2,7 @@
 
 use cutover::validate::file;
 
-use crate::bad_rollouts::{CASES, RIGHT};
+use crate::bad_rollouts::{RIGHT, cases};
 
 pub(crate) fn problems(text: &str) -> Vec<String> {
     file(text).problems.iter().map(|found| format!("{}: {}", found.line, found.problem)).collect()
@@ -21,8 +21,7 @@ fn the_declaration_that_the_cases_change_is_right() {
 
 #[test]
 fn every_mistake_is_named_with_line_field_value_and_remedy() {
-    let wrong: Vec<String> = CASES
-        .iter()
+    let wrong: Vec<String> = cases()
         .map(|(from, to, expected)| (changed(from, to), *expected, to))
         .filter(|(found, expected, _)| found != expected)
         .map(|(found, expected, to)| format!("{to}\n  found    {found:#?}\n  expected {expected:#?}"))

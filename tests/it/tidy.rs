@@ -11,6 +11,8 @@ use std::{
 const FILE: usize = 400;
 /// Files of data: one type after the other, or one reason after the other.
 const DATA_FILE: usize = 600;
+/// Lines that a file of tests may have at most.
+const TEST_FILE: usize = 350;
 /// Lines that a function may have at most.
 const FUNCTION: usize = 70;
 
@@ -154,6 +156,14 @@ fn files_and_functions_are_short() {
         for (start, length) in functions(&code) {
             assert!(length <= FUNCTION, "{}: a function of {length} lines at code line {start}", path.display());
         }
+    }
+}
+
+#[test]
+fn files_of_tests_are_short() {
+    for (path, text) in sources("tests") {
+        let lines = text.lines().count();
+        assert!(lines <= TEST_FILE, "{}: {lines} lines, {TEST_FILE} are allowed", path.display());
     }
 }
 

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_dead_had_goes_to_the_living_primary_then_to_the_proven_then_nowhere() {
+    fn the_weight_of_unavailable_members_goes_to_the_primary_then_to_the_proven_then_to_nobody() {
         let intended = of(&[("a", 30), ("b", 50), ("c", 20)]);
         let dead = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
         let primary = of(&[("a", 75), ("b", 25)]);

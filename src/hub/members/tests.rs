@@ -229,7 +229,7 @@ async fn a_standby_asks_nobody_and_writes_nothing_until_it_leads() {
 }
 
 #[tokio::test]
-async fn one_cluster_under_two_names_is_told() {
+async fn one_cluster_under_two_names_is_reported() {
     let api = |head: &str| match head {
         head if head.starts_with("GET /version ") => response(200, r#"{"gitVersion": "v1.34.1"}"#),
         _ => response(200, r#"{"kind": "Namespace", "metadata": {"uid": "0b-1"}}"#),
@@ -259,7 +259,7 @@ async fn one_cluster_under_two_names_is_told() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(5), told).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(5), reported).await.unwrap();
 }
 
 /// A cluster with one member, whose Prometheus does not know the question.

@@ -62,7 +62,7 @@ fn every_prefix_of_every_change_gives_nobody_more_than_he_has_before_or_after() 
         let (before, after) = (shares(&world), distribution(to, 1));
         for write in world.render(&after, 2) {
             world.apply(write);
-            let now = received(&world);
+            let now = shares(&world);
             assert_eq!(now.total(), 100, "{from:?} -> {to:?}: {now:?}");
             let most = |member: &str| before.weight(member).max(after.weight(member));
             assert!(now.iter().all(|(member, weight)| weight <= most(member)), "{from:?} -> {to:?}: {now:?}");

@@ -19,7 +19,7 @@ fn copies(members: &[&str], percent: u32) -> Steering {
 const HOSTILE: &str = r#"a\") && True() -> "http://evil.example.com"; // ` TrafficSegment(0.5, 0.6) /]\"#;
 
 /// What a form may be asked.
-pub(super) fn asked() -> Vec<Steering> {
+pub(super) fn samples() -> Vec<Steering> {
     vec![
         to_eu_3(json!([{"headers": [{"name": "user-agent", "exact": "pc"}]}])),
         to_eu_3(json!([{"headers": [{"name": "user-agent", "regex": "mobile.*"}]}])),
@@ -142,10 +142,10 @@ fn another_sort_takes_the_place_of_the_first() {
         let mut world = World::new(form, 100);
         let weights = distribution([95, 0, 5], 1);
         world.write(&weights, 1);
-        let asked: Vec<Steering> = asked().into_iter().take(2).collect();
-        world.try_with(&weights, &asked[0], 2);
-        world.try_with(&weights, &asked[1], 3);
-        assert_eq!(world.live().split.steering.as_ref(), Some(&asked[1]), "{name}");
+        let both: Vec<Steering> = samples().into_iter().take(2).collect();
+        world.try_with(&weights, &both[0], 2);
+        world.try_with(&weights, &both[1], 3);
+        assert_eq!(world.live().split.steering.as_ref(), Some(&both[1]), "{name}");
         let text = serde_json::to_string(&world.contents()).unwrap();
         assert!(text.contains("mobile") && !text.contains("pc"), "{name}: {text}");
     }
@@ -231,7 +231,7 @@ fn the_member_in_the_stable_ingress_cannot_have_chosen_requests() {
 #[test]
 fn a_kind_that_cannot_choose_so_says_by_what() {
     let refused = |name: &str, index: usize| {
-        let (weights, steering) = (distribution([95, 0, 5], 1), asked().remove(index));
+        let (weights, steering) = (distribution([95, 0, 5], 1), samples().remove(index));
         Form::named(name).refusal(steered(&weights, &steering)).map(|(found, _)| found)
     };
     assert_eq!(refused("Service created", 0).as_deref(), Some("a step matches requests by header user-agent: pc"));

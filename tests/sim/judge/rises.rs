@@ -97,7 +97,7 @@ impl Judge {
     fn judge_first_step(&mut self, world: &World, rise: &Rise) {
         let Rise { route, member, to, .. } = rise;
         let probed = world.fleet().members.get(rise.behind).and_then(|found| found.probed);
-        if !probed.is_some_and(|at| rise.at.duration_since(at) < seconds(60.0)) {
+        if probed.is_none_or(|at| rise.at.duration_since(at) >= seconds(60.0)) {
             self.break_rule(world, format!("I2: {route} gives {member} {to} although its endpoint did not answer"));
         }
     }
