@@ -254,7 +254,7 @@ async fn one_cluster_under_two_names_is_reported() {
     let claim = watch::Sender::new(held());
     run(&client, &claim);
     let twice = ("False".to_owned(), "ClusterRegisteredTwice".to_owned());
-    let told = async {
+    let reported = async {
         while !["eu-1", "eu-2"].iter().all(|name| cluster.condition(name, "Healthy").as_ref() == Some(&twice)) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }

@@ -28,7 +28,7 @@ pub(super) fn distribution(split: [u32; 3], unit: u32) -> Distribution {
 }
 
 /// Weights, and requests that are steered beside them.
-pub fn steered(weights: &Distribution, steering: &Steering) -> Split {
+pub(super) fn steered(weights: &Distribution, steering: &Steering) -> Split {
     Split { steering: Some(steering.clone()), ..weights.into() }
 }
 

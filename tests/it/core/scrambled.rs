@@ -20,7 +20,7 @@ pub fn assert_output_is_not_read(input: &Input<'_>, decision: &Decision) {
 fn scramble(status: &mut FleetRolloutStatus) {
     status.phase = if status.phase == Phase::Terminating { Phase::Succeeded } else { Phase::Terminating };
     status.reason = if status.reason == Reason::WindowClosed { Reason::Releasing } else { Reason::WindowClosed };
-    status.message = "scrambled".to_owned();
+    "scrambled".clone_into(&mut status.message);
     status.summary = Summary { step: "9/9".to_owned(), weights: "nobody:100".to_owned(), verdict: "Fail".to_owned() };
     for condition in &mut status.conditions {
         condition.status = match condition.status {
