@@ -30,8 +30,8 @@ impl Ends<'_> {
     /// Service mode: the strategy alone says how far the canary goes.
     #[must_use]
     pub fn of_services() -> Self {
-        static NOWHERE: Distribution = Distribution::new();
-        Self { start: &NOWHERE, rollback_to: &NOWHERE, target: &NOWHERE }
+        static NOBODY: Distribution = Distribution::new();
+        Self { start: &NOBODY, rollback_to: &NOBODY, target: &NOBODY }
     }
 }
 
