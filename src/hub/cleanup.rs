@@ -18,7 +18,7 @@ pub(super) async fn old_requests(hub: &Hub, subject: &Subject) {
         if request.spec.rollout.name != subject.name || !is_old(request, now) {
             continue;
         }
-        match hub.calls.forget(request).await {
+        match hub.calls.delete_request(request).await {
             Ok(()) | Err(CallError::Gone | CallError::Conflict) => {}
             Err(error) => tracing::debug!(%error, "an old request was not removed"),
         }

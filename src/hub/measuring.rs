@@ -23,7 +23,7 @@ pub(super) struct Measuring {
 impl Measuring {
     /// Takes a round that has come back.
     pub(super) fn collect(&mut self) {
-        if let Some(measured) = self.task.returned() {
+        if let Some(measured) = self.task.take_result() {
             self.arrived = Some(measured);
         }
     }
@@ -45,11 +45,11 @@ impl Measuring {
 
     /// Another round may begin: none is under way, and none waits to be decided on.
     pub(super) fn is_free(&self) -> bool {
-        !self.task.is_out() && self.arrived.is_none()
+        !self.task.is_running() && self.arrived.is_none()
     }
 
     /// Begins a round.
-    pub(super) fn begin(
+    pub(super) fn start(
         &mut self,
         hub: &Hub,
         wanted: Wanted,
@@ -61,11 +61,11 @@ impl Measuring {
         let (registry, metrics) = (hub.registry.clone(), hub.metrics.clone());
         let (analysis, namespace) = (analysis.clone(), subject.namespace.clone());
         let places = subject.clusters();
-        self.task.send("measurements", &hub.metrics, wake, async move {
+        self.task.start("measurements", &hub.metrics, wake, async move {
             let samples = metric::measure(&wanted, &analysis, &namespace, &places, &sources(&registry, &places)).await;
             let missing = samples.iter().filter(|sampled| is_missing(sampled)).count();
-            metrics.measured("missing", missing);
-            metrics.measured("read", samples.len() - missing);
+            metrics.count_samples("missing", missing);
+            metrics.count_samples("read", samples.len() - missing);
             Measured { at: wanted.at, sequence: wanted.sequence, samples }
         });
     }

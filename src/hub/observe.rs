@@ -1,6 +1,6 @@
 //! The first half of a pass: what is seen of routes, backends, members and endpoints. A failure to see is a value.
 
-use std::{collections::BTreeMap, net::IpAddr, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use k8s_openapi::api::core::v1::Service;
 use kube::{
@@ -13,8 +13,10 @@ use super::{
     cache::Key,
     dependencies,
     memory::Memory,
-    objects::Look,
-    subject::{Placed, Subject},
+    objects::Lookup,
+    observed::{Found, Observed},
+    placed::Placed,
+    subject::Subject,
     templates,
 };
 use crate::{
@@ -22,26 +24,13 @@ use crate::{
     backend,
     object::Target,
     rollout::{
-        self, Observation, RouteKey,
+        self, RouteKey,
         input::{BackendSeen, Problem, Request, RouteSeen, SourceSeen},
         plan::plan,
         ramp::ramp,
     },
     route::{self, Wanted},
 };
-
-/// Objects in the order that routes and backends name them.
-pub(super) type Found = Vec<Option<DynamicObject>>;
-
-/// What was seen, and the very objects: what is written later is made of them and of nothing newer, so that a write
-/// meets a conflict where somebody else was faster.
-#[derive(Default)]
-pub(super) struct Observed {
-    pub(super) seen: Observation,
-    pub(super) routes: BTreeMap<RouteKey, Found>,
-    pub(super) backends: BTreeMap<(String, String), Found>,
-    pub(super) addresses: BTreeMap<(String, String), Vec<IpAddr>>,
-}
 
 /// Looks at everything that the subject names. The rollout's metrics are resolved, as far as they can be.
 pub(super) fn observe(
@@ -71,18 +60,18 @@ pub(super) fn observe(
     observed.seen.endpoints = memory.probes.endpoints(subject);
     observed.seen.rehearsals = memory.rehearsals(&subject.status);
     observed.seen.measured = memory.measuring.arrived();
-    observed.seen.dependencies = dependencies::look(hub, rollout);
+    observed.seen.dependencies = dependencies::states(hub, rollout);
     observed
 }
 
 /// Looks at every object that the subject names, so that their kinds are watched.
-pub(super) fn warm(hub: &Hub, subject: &Subject) {
+pub(super) fn watch_kinds(hub: &Hub, subject: &Subject) {
     for placed in &subject.services {
         let context = subject.context(placed);
         let routes = placed.spec.routes.iter().flat_map(|route| route::targets(&context, route));
         let backends = placed.endpoints.keys().flat_map(|member| backend::targets(&context, member));
         for target in routes.chain(backends).chain([source(subject, placed)]) {
-            hub.objects.look(&target.resource, &Key::new(target.namespace, target.name));
+            hub.objects.lookup(&target.resource, &Key::new(target.namespace, target.name));
         }
     }
 }
@@ -170,9 +159,10 @@ fn see_route(
     let seen = match find(hub, route::targets(&context, route)) {
         Err(missing) => missing.into_route(),
         Ok(found) => {
-            let seen = memory
-                .attempts
-                .told(&key, claimed(subject, &key, route::read(&context, route, &found), |uid| hub.rollout_of(uid)));
+            let seen = memory.attempts.with_failure(
+                &key,
+                claimed(subject, &key, route::read(&context, route, &found), |uid| hub.rollout_of(uid)),
+            );
             observed.routes.insert(key.clone(), found);
             seen
         }
@@ -180,7 +170,7 @@ fn see_route(
     observed.seen.routes.insert(key, seen);
 }
 
-/// A route that carries the mark of another rollout that lives belongs to that one.
+/// A route that carries the mark of another rollout that exists belongs to that one.
 fn claimed(subject: &Subject, key: &RouteKey, seen: RouteSeen, rollout_of: impl Fn(&str) -> Option<Key>) -> RouteSeen {
     let RouteSeen::Live(live) = &seen else { return seen };
     let other = live.mark.as_ref().filter(|mark| mark.hub == subject.hub && mark.rollout != subject.uid);
@@ -224,12 +214,12 @@ enum Missing {
 fn find(hub: &Hub, targets: Vec<Target>) -> Result<Found, Missing> {
     let one = |target: Target| {
         let kind = format!("{}.{}", target.resource.plural, target.resource.group);
-        match hub.objects.look(&target.resource, &Key::new(target.namespace, target.name)) {
-            Look::Pending => Err(Missing::Pending(kind)),
-            Look::NotInstalled => Err(Missing::NotInstalled(kind)),
-            Look::Forbidden => Err(Missing::Forbidden(kind)),
-            Look::Absent => Ok(None),
-            Look::Found(object) => Ok(Some(object.as_ref().clone())),
+        match hub.objects.lookup(&target.resource, &Key::new(target.namespace, target.name)) {
+            Lookup::Pending => Err(Missing::Pending(kind)),
+            Lookup::NotInstalled => Err(Missing::NotInstalled(kind)),
+            Lookup::Forbidden => Err(Missing::Forbidden(kind)),
+            Lookup::Absent => Ok(None),
+            Lookup::Found(object) => Ok(Some(object.as_ref().clone())),
         }
     };
     targets.into_iter().map(one).collect()
@@ -265,7 +255,6 @@ fn forbidden(kind: &str) -> String {
 mod tests {
     use super::*;
     use crate::{
-        clock::Clock,
         member::Registry,
         rollout::input::{Accepted, LiveRoute, Mark},
     };
@@ -276,7 +265,7 @@ mod tests {
             "apiVersion": "cutover.dev/v1alpha1", "kind": "FleetRollout",
             "metadata": {"name": "second", "namespace": "shop", "uid": "uid-2"},
             "spec": {"services": [], "members": [], "analysis": {"metrics": []}}});
-        let subject = Subject::new("hub-1", &serde_json::from_value(object).unwrap(), &Registry::new(Clock::default()));
+        let subject = Subject::new("hub-1", &serde_json::from_value(object).unwrap(), &Registry::default());
         let key = RouteKey { service: "shop".to_owned(), route: "HTTPRoute/public".to_owned() };
         let seen = |hub: &str, rollout: &str| {
             let mark = Mark { hub: hub.to_owned(), rollout: rollout.to_owned(), run: 1, sequence: 1 };

@@ -33,10 +33,10 @@ async fn record(
 ) -> Result<Option<FleetRollout>, CallError> {
     let metadata = ObjectMeta { managed_fields: None, ..rollout.metadata.clone() };
     let next = FleetRollout { metadata, spec: rollout.spec.clone(), status: Some(status.clone()) };
-    match hub.calls.record(&next).await {
+    match hub.calls.write_rollout_status(&next).await {
         Ok(written) => Ok(Some(written)),
         Err(CallError::Conflict | CallError::Gone) => {
-            hub.metrics.conflicted();
+            hub.metrics.count_status_conflict();
             Ok(None)
         }
         Err(error) => Err(error),

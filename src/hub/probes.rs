@@ -4,13 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use tokio::{sync::Notify, time::Instant};
 
-use super::{
-    Hub,
-    background_task::BackgroundTask,
-    observe::Observed,
-    public_host,
-    subject::{Placed, Subject},
-};
+use super::{Hub, background_task::BackgroundTask, observed::Observed, placed::Placed, public_host, subject::Subject};
 use crate::{
     api::{Analysis, member::HostHeader},
     member::probe::{self, Probe},
@@ -46,13 +40,13 @@ impl Probes {
 
     /// Takes a round that has come back.
     pub(super) fn collect(&mut self) {
-        if let Some(round) = self.task.returned() {
+        if let Some(round) = self.task.take_result() {
             self.count(&round);
         }
     }
 
     /// Begins the next round if it is time. Says when that is; `None` while no run is live.
-    pub(super) fn go_on(
+    pub(super) fn start_if_due(
         &mut self,
         hub: &Hub,
         subject: &Subject,
@@ -65,7 +59,7 @@ impl Probes {
             return None;
         }
         let now = Instant::now();
-        if self.task.is_out() {
+        if self.task.is_running() {
             return None;
         }
         if let Some(next) = self.next.filter(|next| *next > now) {
@@ -75,7 +69,7 @@ impl Probes {
         let places = places(subject);
         let network = hub.network.clone();
         self.next = Some(now + AT_LEAST_EVERY.min(Duration::from_millis(analysis.interval.as_millis())));
-        self.task.send("probes", &hub.metrics, wake, async move {
+        self.task.start("probes", &hub.metrics, wake, async move {
             let mut round = probe::round(probes, &network).await;
             round.extend(unable);
             let place = |key: &(String, String)| places.get(key).cloned().unwrap_or_default();

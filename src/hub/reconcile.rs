@@ -1,20 +1,12 @@
-//! One pass over one rollout: see, decide, record, do, tell.
+//! One pass over one rollout: observe, decide, record, execute, announce.
 
 use std::{sync::Arc, time::Duration};
 
 use tokio::{sync::Notify, time::Instant};
 
 use super::{
-    Hub,
-    calls::CallError,
-    cleanup, dependencies,
-    execute::Execution,
-    memory::Memory,
-    observe::{self, Observed},
-    persist::persist,
-    publish::publish,
-    subject::Subject,
-    templates,
+    Hub, calls::CallError, cleanup, dependencies, execute::Execution, memory::Memory, observe, observed::Observed,
+    persist::persist, publish::publish, subject::Subject, templates,
 };
 use crate::{
     api::{FINALIZER, FleetRollout, FleetRolloutStatus},
@@ -24,8 +16,8 @@ use crate::{
     rollout::{self, Action, Decision, Input},
 };
 
-/// What could not be told is told again after this time.
-const TELL_AGAIN: Duration = Duration::from_secs(10);
+/// What could not be announced is announced again after this time.
+const ANNOUNCE_AGAIN: Duration = Duration::from_secs(10);
 
 /// How a pass ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,15 +56,15 @@ pub(super) async fn pass(
     memory.measuring.consumed();
     let execution = Execution { hub, subject: &subject, observed: &observed, rollout: stored.clone() };
     execution.all(&ready, memory).await;
-    let untold = publish(hub, &stored, memory).await;
+    let unannounced = publish(hub, &stored, memory).await;
     cleanup::old_requests(hub, &subject).await;
 
     if !ready.is_empty() || live_run(&decision.status) != live_run(&subject.status) {
         return Ok(Ended::Again);
     }
-    let later = untold.then(|| Instant::now() + TELL_AGAIN);
-    let probes = memory.probes.go_on(hub, &subject, &observed, &rollout.spec.analysis, wake);
-    let addresses = memory.addresses.go_on(hub, &subject, wake);
+    let later = unannounced.then(|| Instant::now() + ANNOUNCE_AGAIN);
+    let probes = memory.probes.start_if_due(hub, &subject, &observed, &rollout.spec.analysis, wake);
+    let addresses = memory.addresses.start_if_due(hub, &subject, wake);
     Ok(Ended::Rest(
         [decision.wake.map(|at| instant(hub, at)), blocked, later, probes, addresses].into_iter().flatten().min(),
     ))
@@ -113,7 +105,7 @@ fn decide(
     if memory.measuring.is_free()
         && let Some(wanted) = rollout::due(&input)
     {
-        memory.measuring.begin(hub, wanted, resolved, subject, wake);
+        memory.measuring.start(hub, wanted, resolved, subject, wake);
         input.measured_at = memory.measuring.asked_at();
     }
     rollout::decide(&input)

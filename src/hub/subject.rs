@@ -10,13 +10,13 @@ use kube::{
     core::{ApiResource, DynamicObject},
 };
 
-use super::slots;
+use super::{placed::Placed, slots};
 use crate::{
-    api::{FleetRollout, FleetRolloutSpec, FleetRolloutStatus, Mode, Reason, ServiceCopy, ServiceSpec},
+    api::{FleetRollout, FleetRolloutSpec, FleetRolloutStatus, Mode, Reason, ServiceSpec},
     backend,
     member::{Member, Registry},
     metric::{Behind, Clusters},
-    object::{Context, Reach},
+    object::Context,
     rollout::{
         self,
         input::{MemberSeen, Problem},
@@ -40,16 +40,6 @@ pub(super) struct Subject {
     pub(super) members: BTreeMap<String, MemberSeen>,
     /// What [`route::neighbours`] of its routes asks for.
     pub(super) neighbours: Vec<Arc<DynamicObject>>,
-}
-
-/// A service and where its members are reached.
-pub(super) struct Placed {
-    pub(super) spec: ServiceSpec,
-    /// What the weights sum to.
-    total: u32,
-    pub(super) endpoints: BTreeMap<String, Reach>,
-    /// Service mode: what primary and canary are.
-    copies: BTreeMap<String, ServiceCopy>,
 }
 
 impl Subject {
@@ -119,34 +109,6 @@ impl Subject {
     }
 }
 
-impl Placed {
-    fn new(spec: &ServiceSpec, total: u32, namespace: &str, members: &BTreeMap<&str, Arc<Member>>) -> Self {
-        let reach = |(name, member): (&&str, &Arc<Member>)| {
-            let reach = backend::reach(member.spec(), namespace, &spec.name).ok()?;
-            Some(((*name).to_owned(), reach))
-        };
-        let endpoints = members.iter().filter_map(reach).collect();
-        Self { spec: spec.clone(), total, endpoints, copies: BTreeMap::new() }
-    }
-
-    /// In service mode: primary and canary, with where each leads.
-    pub(super) fn of_copies(spec: &ServiceSpec, total: u32, copies: BTreeMap<String, (ServiceCopy, Reach)>) -> Self {
-        let endpoints = copies.iter().map(|(slot, (_, reach))| (slot.clone(), reach.clone())).collect();
-        let copies = copies.into_iter().map(|(slot, (copy, _))| (slot, copy)).collect();
-        Self { spec: spec.clone(), total, endpoints, copies }
-    }
-
-    /// The `MemberCluster` behind a member of the distribution; in service mode the one that the copy names.
-    pub(super) fn leads_to<'a>(&'a self, member: &'a str) -> Option<&'a str> {
-        if self.copies.is_empty() { Some(member) } else { self.copies.get(member)?.leads_to() }
-    }
-
-    /// Nobody asks whether a Service with a selector answers: that is for the data plane to know.
-    pub(super) fn is_probed(&self, member: &str) -> bool {
-        self.copies.get(member).is_none_or(|copy| copy.external_name().is_some() && copy.leads_to().is_some())
-    }
-}
-
 /// The members that are declared, and those that the live run, or the way out of a deleted rollout, still needs.
 fn members(spec: &FleetRolloutSpec, status: &FleetRolloutStatus, deleting: bool) -> BTreeSet<String> {
     let declared = spec.members.iter().map(|member| &member.name);
@@ -207,7 +169,7 @@ mod tests {
         let object = json!({
             "apiVersion": "cutover.dev/v1alpha1", "kind": "FleetRollout", "metadata": {"name": "fleet", "namespace": "shop"},
             "spec": {"services": [], "members": [], "analysis": {"metrics": []}}});
-        let registry = Registry::new(crate::clock::Clock::default());
+        let registry = Registry::default();
         let mut subject = Subject::new("hub-1", &serde_json::from_value(object).unwrap(), &registry);
         let service = json!({"name": "storefront", "port": 443, "routes": [{"contour": {"name": "public"}}],
             "backend": {"externalName": {"existing": {"eu-3": "gateway"}}}});

@@ -6,7 +6,10 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::{ByteString, api::core::v1::Secret};
 use serde_json::{Value, json};
 
-use super::{Declared, Health, Member, Secrets, health::check};
+use super::{
+    Declared, Member, Secrets,
+    health::{Health, check},
+};
 use crate::{
     api::{Reason, status::ConditionStatus},
     http::{

@@ -1,4 +1,4 @@
-//! What this process tells about itself: `/healthz`, `/readyz` and `/metrics`.
+//! What this process serves about itself: `/healthz`, `/readyz` and `/metrics`.
 
 mod metrics;
 

@@ -125,6 +125,21 @@ fn only_the_demo_uses_the_sandbox() {
     }
 }
 
+/// The hub's writes all ask the lease, have a deadline and name the version that was read.
+#[test]
+fn the_hub_writes_through_one_door() {
+    let doors = ["src/hub/calls.rs", "src/hub/lease/election.rs"];
+    let parameters = ["PostParams", "PatchParams", "DeleteParams"];
+    for folder in ["src/hub", "src/member", "src/metric", "src/route", "src/backend", "src/web", "src/http"] {
+        for (path, text) in
+            sources(folder).into_iter().filter(|(path, _)| !doors.iter().any(|door| path.ends_with(door)))
+        {
+            let found = parameters.iter().find(|parameter| code(&text).contains(**parameter));
+            assert!(found.is_none(), "{}: {found:?} is for {doors:?} alone", path.display());
+        }
+    }
+}
+
 #[test]
 fn files_and_functions_are_short() {
     let is_test = |path: &Path| {

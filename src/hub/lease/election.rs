@@ -68,7 +68,8 @@ impl Election {
         }
     }
 
-    /// True if the lease is this process's now.
+    /// True if the lease is this process's now. Written past the door for all other writes, which asks for the lease:
+    /// within the same deadline, and over the version that was seen.
     async fn attempt(&mut self, now: Instant) -> kube::Result<bool> {
         if self.unsure || !self.holds() {
             self.look(now).await?;

@@ -1,23 +1,18 @@
 //! A finalizer keeps every `MemberCluster` until no distribution uses it: without its endpoints neither a rollout nor its
 //! rollback target could be written.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 use kube::{Resource, ResourceExt, core::ObjectMeta};
 
-use super::{Guarded, Hub, cache::Key, calls::CallError};
+use super::{CallError, Guarded, Hub, Key};
 use crate::{
     api::{
         Distribution, FINALIZER, FleetRollout, MemberCluster, Reason, ServiceCopy,
         status::{Condition, ConditionStatus},
     },
-    member::IN_USE,
+    member::status::IN_USE,
 };
-
-/// While a member waits for its deletion, rollouts are looked at this often; nobody is asked for that.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// A call that failed is made again after this time.
-const TRY_AGAIN: Duration = Duration::from_secs(30);
 
 /// What is to be done about one member.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,73 +20,44 @@ enum FinalizerAction {
     /// It is as it should be.
     Fine,
     /// It gets the finalizer.
-    Keep,
+    Add,
     /// It is being deleted, but is still used: by whom, and what would end that.
     Wait(String),
     /// It is being deleted and nothing needs it.
-    LetGo,
+    Remove,
 }
 
-/// Keeps members while they are used. Ends when the registry does.
-pub(super) async fn keep(hub: &Hub) {
-    let mut objects = hub.registry.objects();
-    loop {
-        let members = objects.borrow_and_update().clone();
-        let again = look(hub, &members).await;
-        tokio::select! {
-            biased;
-            changed = objects.changed() => if changed.is_err() { return },
-            () = tokio::time::sleep(again.unwrap_or_default()), if again.is_some() => {}
+/// Writes the finalizer, or why the deletion of the member waits, where that differs; true if something was written.
+pub(super) async fn write(
+    hub: &Hub,
+    member: &Guarded<MemberCluster>,
+    rollouts: &[Arc<Guarded<FleetRollout>>],
+) -> Result<bool, CallError> {
+    let others = member.finalizers().iter().filter(|name| *name != FINALIZER).cloned();
+    let finalizers: Vec<String> = match decide(member, rollouts) {
+        FinalizerAction::Fine => return Ok(false),
+        FinalizerAction::Wait(why) => {
+            return match &member.0 {
+                Ok(readable) => write_reason(hub, readable, why).await,
+                Err(_) => Ok(false),
+            };
         }
-    }
+        FinalizerAction::Add => others.chain([FINALIZER.to_owned()]).collect(),
+        FinalizerAction::Remove => others.collect(),
+    };
+    hub.calls.set_member_finalizers(member.meta(), &finalizers).await.map(|()| true)
 }
 
-/// Looks at all members once; says when to look again though nothing of theirs changed.
-async fn look(hub: &Hub, members: &[Arc<Guarded<MemberCluster>>]) -> Option<Duration> {
-    if hub.missing().is_some() {
-        return Some(LOOK_AGAIN);
-    }
-    let rollouts = hub.rollouts.all();
-    let mut again = None;
-    for member in members {
-        let member_finalizer = decide(member, &rollouts);
-        let soon = matches!(member_finalizer, FinalizerAction::Wait(_)).then_some(LOOK_AGAIN);
-        let later = match act(hub, member, member_finalizer).await {
-            Ok(()) | Err(CallError::Conflict | CallError::Gone) => None,
-            Err(CallError::NotLeading) => Some(LOOK_AGAIN),
-            Err(error) => {
-                tracing::warn!(member = member.name_any(), %error, "the member's finalizer is not as it should be");
-                Some(TRY_AGAIN)
-            }
-        };
-        again = [again, later.or(soon)].into_iter().flatten().min();
-    }
-    again
-}
-
-async fn act(hub: &Hub, member: &Guarded<MemberCluster>, member_finalizer: FinalizerAction) -> Result<(), CallError> {
-    let others = || member.finalizers().iter().filter(|name| *name != FINALIZER).cloned();
-    match member_finalizer {
-        FinalizerAction::Fine => Ok(()),
-        FinalizerAction::Keep => hub.calls.hold(member.meta(), others().chain([FINALIZER.to_owned()]).collect()).await,
-        FinalizerAction::LetGo => hub.calls.hold(member.meta(), others().collect()).await,
-        FinalizerAction::Wait(why) => match &member.0 {
-            Ok(readable) => tell(hub, readable, why).await,
-            Err(_) => Ok(()),
-        },
-    }
-}
-
-/// Says in the member's status why it waits, once.
-async fn tell(hub: &Hub, member: &MemberCluster, why: String) -> Result<(), CallError> {
-    let mut conditions = member.status.clone().unwrap_or_default().conditions;
-    let since = match conditions.iter().find(|condition| condition.type_ == IN_USE) {
-        Some(told) if told.message == why => return Ok(()),
-        Some(told) => told.last_transition_time,
+/// Says in the member's status why its deletion waits, once.
+async fn write_reason(hub: &Hub, member: &MemberCluster, why: String) -> Result<bool, CallError> {
+    let mut status = member.status.clone().unwrap_or_default();
+    let since = match status.conditions.iter().find(|condition| condition.type_ == IN_USE) {
+        Some(known) if known.message == why => return Ok(false),
+        Some(known) => known.last_transition_time,
         None => hub.clock.now(),
     };
-    conditions.retain(|condition| condition.type_ != IN_USE);
-    conditions.push(Condition {
+    status.conditions.retain(|condition| condition.type_ != IN_USE);
+    status.conditions.push(Condition {
         type_: IN_USE.to_owned(),
         status: ConditionStatus::True,
         reason: Reason::MemberInUse,
@@ -99,20 +65,20 @@ async fn tell(hub: &Hub, member: &MemberCluster, why: String) -> Result<(), Call
         last_transition_time: since,
         observed_generation: member.metadata.generation,
     });
-    hub.calls.tell_member(&member.metadata, conditions).await
+    hub.calls.set_member_status(&member.metadata, &status).await.map(|()| true)
 }
 
 fn decide(member: &Guarded<MemberCluster>, rollouts: &[Arc<Guarded<FleetRollout>>]) -> FinalizerAction {
     let ObjectMeta { deletion_timestamp, finalizers, .. } = member.meta();
     let kept = finalizers.iter().flatten().any(|name| name == FINALIZER);
     if deletion_timestamp.is_none() {
-        return if kept { FinalizerAction::Fine } else { FinalizerAction::Keep };
+        return if kept { FinalizerAction::Fine } else { FinalizerAction::Add };
     }
     let name = member.name_any();
     let mut users = rollouts.iter().filter_map(|rollout| use_of(rollout, &name));
     match (kept, users.next()) {
         (false, _) => FinalizerAction::Fine,
-        (true, None) => FinalizerAction::LetGo,
+        (true, None) => FinalizerAction::Remove,
         (true, Some(first)) => FinalizerAction::Wait(match users.count() {
             0 => first,
             more => format!("{first} (and {more} more)"),
@@ -191,7 +157,7 @@ mod tests {
     fn waits(rollouts: &[Arc<Guarded<FleetRollout>>]) -> String {
         match decide(&member(&[FINALIZER], true), rollouts) {
             FinalizerAction::Wait(why) => why,
-            other @ (FinalizerAction::Fine | FinalizerAction::Keep | FinalizerAction::LetGo) => panic!("{other:?}"),
+            other @ (FinalizerAction::Fine | FinalizerAction::Add | FinalizerAction::Remove) => panic!("{other:?}"),
         }
     }
 
@@ -199,9 +165,9 @@ mod tests {
     fn every_member_is_kept_and_goes_when_nothing_uses_it() {
         let unused = [rollout(0, &json!({"primary": {"eu-1": 0, "eu-2": 100}}))];
         for (finalizers, deleted, expected) in [
-            (&["other.dev/mine"][..], false, FinalizerAction::Keep),
+            (&["other.dev/mine"][..], false, FinalizerAction::Add),
             (&[FINALIZER], false, FinalizerAction::Fine),
-            (&[FINALIZER], true, FinalizerAction::LetGo),
+            (&[FINALIZER], true, FinalizerAction::Remove),
             (&["other.dev/mine"], true, FinalizerAction::Fine),
         ] {
             assert_eq!(decide(&member(finalizers, deleted), &unused), expected, "{finalizers:?} {deleted}");
