@@ -18,7 +18,7 @@ pub(crate) const LARGEST_TEXT: usize = 2 * 1024 * 1024;
 /// Why a text is not usable YAML. Holds nothing of the text except a repeated key, which its message leaves out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum YamlError {
-    /// It is larger than [`LARGEST_TEXT`].
+    /// It is larger than 2 MiB.
     #[error("the text has {0} bytes; at most {LARGEST_TEXT} are read")]
     TooLarge(usize),
     /// It nests too deeply, has too many values, or repeats too much through aliases.

@@ -7,12 +7,13 @@ use kube::ResourceExt;
 use kube::core::DynamicObject;
 use serde_json::json;
 
-use super::weighted::WEIGHTS;
 use crate::api::{ORIGINAL_ANNOTATION, STEERING_ANNOTATION, WRITE_ANNOTATION};
 use crate::route::ingress::ingress;
 use crate::route::json::{contains, put};
 use crate::route::provider::Objects;
 
+/// The annotation with the weights of an Ingress's backends.
+pub(super) const WEIGHTS: &str = "zalando.org/backend-weights";
 /// The annotation with an Ingress's predicates.
 pub(super) const PREDICATE: &str = "zalando.org/skipper-predicate";
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";

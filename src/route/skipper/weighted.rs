@@ -9,7 +9,7 @@ use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Map, Value, json};
 
 use super::conditions::{MATCHING, alternatives};
-use super::matched::{self, are_equivalent, copy_of, matched_name, predicates, put_predicates, updated};
+use super::matched::{self, WEIGHTS, are_equivalent, copy_of, matched_name, predicates, put_predicates, updated};
 use crate::api::service::SkipperRoute;
 use crate::api::{Backend, Distribution, Matched, PRIMARY, Split, Steering};
 use crate::backend;
@@ -25,8 +25,6 @@ use crate::route::json::items;
 use crate::route::provider::{Objects, Provider, only};
 use crate::route::refusal::{no_host, no_tls, refuse};
 use crate::route::weights::{self, Raw};
-
-pub(super) const WEIGHTS: &str = "zalando.org/backend-weights";
 
 /// What this form can do.
 pub(in crate::route) const CAPABILITY: Capability = Capability {
