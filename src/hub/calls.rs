@@ -159,8 +159,8 @@ impl Calls {
         match write {
             Write::Create(object) => {
                 let (resource, api) = self.dynamic(object);
-                let made = self.within_deadline(api.create(&params(mode), object)).await?;
-                self.keep(&resource, made, mode);
+                let created = self.within_deadline(api.create(&params(mode), object)).await?;
+                self.keep(&resource, created, mode);
             }
             Write::Replace(object) => {
                 let (resource, api) = self.dynamic(object);
