@@ -1,4 +1,4 @@
-//! The addresses of members' endpoints, for backends that hold addresses; asked for again and again.
+//! The addresses of members' endpoints, for backends that hold addresses; resolved again and again.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,4 @@
-//! Removes requests that were answered long ago; the rollout's history keeps who asked for what.
+//! Removes requests that were answered long ago; the rollout's history records who requested what.
 
 use std::time::Duration;
 

@@ -43,7 +43,7 @@ async fn record(
     }
 }
 
-/// Where the status does not change, nothing guards against an old copy; so the rollout itself is asked.
+/// Where the status does not change, nothing guards against an old copy; so the rollout itself is read.
 async fn still_the_same(hub: &Hub, rollout: &FleetRollout) -> Result<Option<FleetRollout>, CallError> {
     match hub.calls.read(&Key::of(rollout)).await {
         Ok(now) => Ok((now.metadata.resource_version == rollout.metadata.resource_version).then_some(now)),

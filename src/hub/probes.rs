@@ -1,4 +1,4 @@
-//! Whether the members' endpoints answer, asked in rounds while a run is live.
+//! Whether the members' endpoints answer, probed in rounds while a run is live.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -12,10 +12,10 @@ use crate::{
     route,
 };
 
-/// A dead canary is noticed within three rounds, however seldom metrics are checked.
+/// A canary that is down is noticed within three rounds, however seldom metrics are checked.
 const AT_LEAST_EVERY: Duration = Duration::from_secs(5);
 
-/// Whether each endpoint answered, and which place was asked: where it leads may change.
+/// Whether each endpoint answered, and which address was probed: where it leads may change.
 type Round = BTreeMap<(String, String), (String, Result<(), String>)>;
 
 type Unable = BTreeMap<(String, String), Result<(), String>>;
@@ -78,7 +78,7 @@ impl Probes {
         None
     }
 
-    /// Endpoints that are no longer asked are forgotten.
+    /// Endpoints that are no longer probed are forgotten.
     fn count(&mut self, round: &Round) {
         self.streaks.retain(|key, _| round.contains_key(key));
         for (key, (place, answer)) in round {
@@ -110,7 +110,7 @@ fn places(subject: &Subject) -> BTreeMap<(String, String), String> {
     subject.services.iter().flat_map(of).collect()
 }
 
-/// Every endpoint of every service, and those that cannot even be asked.
+/// Every endpoint of every service, and those that cannot even be probed.
 fn probes(hub: &Hub, subject: &Subject, observed: &Observed) -> (Vec<(String, String, Probe)>, Unable) {
     let (mut probes, mut unable) = (Vec::new(), Unable::new());
     for placed in &subject.services {

@@ -31,13 +31,13 @@ pub struct Options {
     pub leader_election: bool,
     /// Addresses that members may have although they lead back into this machine.
     pub allow_addresses: Vec<IpNet>,
-    /// Addresses of names that the system's resolver is not asked for.
+    /// Addresses of names that are not looked up by the system's resolver.
     pub host_aliases: Vec<(String, IpAddr)>,
     /// Where `/healthz`, `/readyz` and `/metrics` are answered.
     pub listen: SocketAddr,
 }
 
-/// Why the process ended without being asked to.
+/// Why the process ended, other than by a signal.
 #[derive(Debug, thiserror::Error)]
 pub enum HubError {
     /// Neither a kubeconfig nor a service account is there.
@@ -65,8 +65,8 @@ pub enum HubError {
         /// What the system says.
         error: std::io::Error,
     },
-    /// Signals cannot be received.
-    #[error("signals cannot be received: {0}")]
+    /// Signals cannot be caught.
+    #[error("signals cannot be caught: {0}")]
     Signal(#[from] std::io::Error),
     /// A part without which nothing is safe has ended.
     #[error("{0} ended, which it never should; the process is started anew")]

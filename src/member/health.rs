@@ -19,7 +19,7 @@ const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
 /// What a check found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Health {
-    /// UID of its namespace kube-system; kept from earlier checks with the same credentials while it cannot be asked.
+    /// UID of its namespace kube-system; kept from earlier checks with the same credentials while it cannot be read.
     pub cluster_id: Option<String>,
     /// Version of its API server, kept like the cluster id.
     pub kubernetes_version: Option<String>,

@@ -26,7 +26,7 @@ impl Drop for Task {
 }
 
 impl Keeper {
-    /// Knows no member yet. Members are asked only while `leading`, and until this is dropped.
+    /// Knows no member yet. Members are checked only while `leading`, and until this is dropped.
     #[must_use]
     pub(crate) fn new(registry: Registry, network: Network, clock: Clock, leading: watch::Receiver<bool>) -> Self {
         Self { registry, network, clock, leading, tasks: BTreeMap::new() }

@@ -49,7 +49,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Makes the clients as of `now`. Nothing is asked yet.
+    /// Makes the clients as of `now`. No request is sent yet.
     #[must_use]
     pub(crate) fn new(declared: Declared, network: Network, now: Timestamp) -> Self {
         let api = api(&declared, &network, now);

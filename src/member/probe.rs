@@ -1,4 +1,4 @@
-//! Whether endpoints answer, asked as the backends ask.
+//! Whether endpoints answer requests like those that the routes send them.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,7 +9,7 @@ use crate::http::{Client, HttpError, Network, Peer};
 /// The time that a probe may take; a data plane waits no longer for a connection.
 const DEADLINE: Duration = Duration::from_secs(2);
 
-/// One endpoint, and how it is asked.
+/// One endpoint, and how it is probed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Probe {
     /// Where the connection goes.
@@ -20,7 +20,7 @@ pub(crate) struct Probe {
     pub server_name: Option<String>,
     /// The Host header that the backend sends.
     pub host_header: String,
-    /// What is asked.
+    /// The path that is requested.
     pub path: String,
     /// Certificates to trust, PEM. Default: those of the system.
     pub roots: Option<Vec<u8>>,

@@ -22,7 +22,7 @@ use crate::{
 /// The time that a whole round may take; who has not answered by then is missing this time.
 const ROUND: Duration = Duration::from_secs(5);
 
-/// The Prometheus of each `MemberCluster`, or why it cannot be asked.
+/// The Prometheus of each `MemberCluster`, or why it cannot be queried.
 pub(crate) type Sources = BTreeMap<String, Result<Prometheus, String>>;
 /// What stands behind each service and member of the distribution: in service mode the members are primary and canary.
 pub(crate) type Clusters = BTreeMap<(String, String), Behind>;
@@ -30,7 +30,7 @@ pub(crate) type Clusters = BTreeMap<(String, String), Behind>;
 /// What stands behind one member of the distribution for one service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Behind {
-    /// The `MemberCluster` whose Prometheus is asked.
+    /// The `MemberCluster` whose Prometheus is queried.
     pub cluster: String,
     /// The Service that routes name.
     pub backend: String,
@@ -75,7 +75,7 @@ pub(crate) async fn measure(
     asks.into_iter().map(|ask| ask.sampled(wanted, &answers)).collect()
 }
 
-/// A query that several metrics share is asked once.
+/// A query that several metrics share is sent once.
 fn distinct(asks: &[Ask<'_>]) -> BTreeSet<(String, String)> {
     let queries = |ask: &Ask<'_>| ask.queries.clone().unwrap_or_default();
     asks.iter().flat_map(|ask| queries(ask).into_iter().map(|query| (ask.cluster.clone(), query))).collect()
@@ -93,7 +93,7 @@ async fn ask_one(
             .unwrap_or(Err(Missing::Down(HttpError::Late(ROUND))))
             .map_err(Unmeasured::Missing),
         Some(Err(why)) => Err(Unmeasured::NoSource(why.clone())),
-        None => Err(Unmeasured::NoSource("not asked".to_owned())),
+        None => Err(Unmeasured::NoSource("not queried".to_owned())),
     }
 }
 
@@ -208,7 +208,7 @@ mod tests {
         services.flat_map(|service| ["eu-1", "eu-2", "eu-3"].map(|member| pair(service, member))).collect()
     }
 
-    /// Counts by what the query asks for, evaluated when it was asked to be.
+    /// Counts by what the query contains, evaluated at the time that it names.
     async fn counting() -> Server {
         let answer = |head: &str| {
             let time = head.split("time=").nth(1).and_then(|rest| rest.split(' ').next()).unwrap_or("0").to_owned();

@@ -12,7 +12,7 @@ use crate::{
     rollout::merge::Buckets,
 };
 
-/// How far a sample may be from the time that was asked for: an instant query is stamped with its evaluation time, so
+/// How far a sample may be from the time that was requested: an instant query is stamped with its evaluation time, so
 /// more means that another time was evaluated.
 const TOLERANCE: Duration = Duration::from_secs(5);
 
@@ -85,7 +85,7 @@ pub(crate) enum Missing {
     /// 0/0 and the like.
     #[error("the value is {0}, not a number to judge")]
     NotANumber(f64),
-    /// For another time than the one asked for.
+    /// For another time than the one requested.
     #[error("Stale: the sample is {0} away from the time of the query")]
     Stale(Duration),
     /// A native histogram.

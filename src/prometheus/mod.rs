@@ -1,4 +1,5 @@
-//! One Prometheus: its query API and what it answers, read with distrust. Members lead here and metrics are asked here.
+//! One Prometheus: its query API and what it answers, read with distrust. Members refer to it,
+//! and metrics are queried from it.
 //!
 //! Not knowing is a value here: [`Missing`] is neither a pass nor a failure.
 

@@ -89,7 +89,7 @@ pub(super) fn consume(draft: &mut Draft<'_>) {
     draw_consequences(draft, &judged);
 }
 
-/// The analysis is live, so that a broken query can be repaired in mid-run; that is told.
+/// The analysis is live, so that a broken query can be repaired in mid-run; the change is announced.
 fn note_analysis(draft: &mut Draft<'_>) {
     let now = fingerprint(&draft.input.spec.analysis);
     let Some(run) = draft.run_mut() else { return };

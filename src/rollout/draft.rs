@@ -27,7 +27,7 @@ pub(super) struct Draft<'a> {
     pub(super) actions: Vec<Action>,
     /// A check of this very pass passed, be it recorded or not.
     pub(super) passes_now: bool,
-    /// Who asked in this pass to try again what failed.
+    /// Who requested a retry in this pass.
     pub(super) retried_by: Option<String>,
     /// Instants at which something will be different.
     wakes: Vec<Timestamp>,

@@ -66,7 +66,7 @@ pub(super) fn intent(draft: &Draft<'_>, edited: Edited) -> Intent {
     }
 }
 
-/// The weights are as they were, but users are not kept where they were asked to be: that may raise anybody.
+/// The weights are as they were, but users are not kept as desired: that may raise any member.
 fn users_moved(draft: &Draft<'_>, edit: &Edit<'_>) -> Option<String> {
     let desired = draft.status.desired.as_ref().filter(|desired| draft.written(edit.live, desired))?;
     let live = &edit.live.split;

@@ -35,7 +35,7 @@ pub struct Input<'a> {
     pub seen: &'a Observation,
     /// Number of the last transition that this process announced.
     pub announced: u64,
-    /// The `at` of the last measurements that this process asked for.
+    /// The `at` of the last measurements that this process requested.
     pub measured_at: Option<Timestamp>,
 }
 
@@ -69,7 +69,7 @@ pub struct Observation {
     pub sources: BTreeMap<String, SourceSeen>,
     /// Endpoints that nobody asks: what a Service with a selector leads to is for the data plane to know.
     pub unprobed: BTreeSet<(String, String)>,
-    /// Measurements that were asked for by [`super::due`] and have arrived.
+    /// Measurements that were requested by [`super::due`] and have arrived.
     pub measured: Option<Measured>,
     /// Results of the dry runs of this run's first write, by route.
     pub rehearsals: BTreeMap<RouteKey, Result<(), String>>,
@@ -211,9 +211,9 @@ pub struct EndpointSeen {
 /// One round of measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// When it was asked for: the `now` of the pass whose [`super::due`] wanted it.
+    /// When it was requested: the `now` of the pass whose [`super::due`] wanted it.
     pub at: Timestamp,
-    /// The sequence of the weights that were asked then.
+    /// The sequence of the weights that were desired then.
     pub sequence: u64,
     /// Every sample.
     pub samples: Vec<Sampled>,
@@ -257,7 +257,7 @@ pub enum Sample {
 pub struct MeasurementRequest {
     /// The `now` of the draft.
     pub at: Timestamp,
-    /// The sequence of the weights that are asked now.
+    /// The sequence of the weights that are desired now.
     pub sequence: u64,
     /// The instant for which every member is evaluated: now minus lag.
     pub evaluate_at: Timestamp,

@@ -43,12 +43,12 @@ fn adopt_live(draft: &mut Draft<'_>, request: &Request) -> Outcome {
     draft.status.routes.clear();
     draft.status.primary = Some(live);
     draft.renew_desired();
-    let message = format!("the live distribution is the primary, as {} asked", request.spec.requested_by);
+    let message = format!("the live distribution is the primary, as {} requested", request.spec.requested_by);
     draft.announce(false, Reason::Adopted, message.clone());
     Ok(message)
 }
 
-/// Nothing can be applied now: every request is told why, once.
+/// Nothing can be applied now: every request is answered with the reason, once.
 pub(super) fn refuse_all(draft: &mut Draft<'_>, standing: Standing) -> Standing {
     // Routes that have not been read yet, as at every start, are no answer.
     let open = if standing.reason == Reason::Initializing { Vec::new() } else { open(draft) };
@@ -58,7 +58,7 @@ pub(super) fn refuse_all(draft: &mut Draft<'_>, standing: Standing) -> Standing 
     standing
 }
 
-/// Applies what people asked for, Abort before all others.
+/// Applies what people requested, Abort before all others.
 pub(super) fn apply(draft: &mut Draft<'_>) {
     let mut requests = open(draft);
     requests.sort_by_key(|request| request.spec.verb != Verb::Abort);
@@ -143,14 +143,14 @@ fn go_back(draft: &mut Draft<'_>, request: &Request, reason: Reason) -> Outcome 
     }
     let why = request.spec.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
     let by = request.spec.requested_by.clone();
-    draft.roll_back(reason, format!("{by} asked for {}{why}", request.spec.verb), Some(by));
+    draft.roll_back(reason, format!("{by} requested {}{why}", request.spec.verb), Some(by));
     Ok("going back to the primary".to_owned())
 }
 
 fn pause(draft: &mut Draft<'_>, request: &Request) -> Outcome {
     let at = draft.now();
     let message =
-        format!("{} asked for a pause; checks and rollback go on; cutover resume goes on", request.spec.requested_by);
+        format!("{} requested a pause; checks and rollback go on; cutover resume goes on", request.spec.requested_by);
     let Some(run) = draft.run_mut() else { return Err("no run is going on".to_owned()) };
     if run.pause.is_none() {
         run.pause = Some(Stop { reason: Reason::PausedByRequest, message: message.clone(), at });

@@ -39,7 +39,7 @@ fn foreign_mark(draft: &Draft<'_>, key: &RouteKey, mark: &Mark) -> Option<Proble
 }
 
 /// Nothing is decided by a new instance of the hub, nor at rest or at the end of a rollout, before every route has been
-/// read: a route may know more than the status does, and whether one still has to be given back cannot be told.
+/// read: a route may know more than the status does, and whether one still has to be given back is not known.
 pub(super) fn unread(draft: &Draft<'_>) -> bool {
     let unseen = draft.input.seen.routes.values().any(|seen| *seen == RouteSeen::Unseen);
     let at_rest = draft.run().is_none() && draft.status.observed_generation.is_some();

@@ -54,7 +54,7 @@ pub(super) fn supported(provider: &dyn Provider, wanted: &Split) -> Result<(), R
     }
 }
 
-/// What is about to be written reads back as what was asked for.
+/// What is about to be written reads back as what was desired.
 pub(super) fn reads_back(
     context: &Context<'_>,
     provider: &dyn Provider,

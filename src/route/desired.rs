@@ -1,5 +1,5 @@
-//! What a route shall show beside its weights. What was asked of an object is kept on it for each rollout: what the data plane
-//! reads is the provider's, and this says what to look for.
+//! What a route must show besides its weights. What is desired of an object is kept on it for each rollout: what the
+//! data plane reads is the provider's, and this says what to look for.
 
 use std::collections::BTreeMap;
 

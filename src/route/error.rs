@@ -81,7 +81,7 @@ pub enum RouteError {
         /// The other applier.
         manager: String,
     },
-    /// The route cannot hold what is asked.
+    /// The route cannot express what is desired.
     #[error("{0}")]
     CannotCarry(String),
 }

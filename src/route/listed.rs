@@ -42,12 +42,12 @@ pub(super) trait ListKind {
 pub(super) struct Listed<'r, K>(pub &'r K);
 
 impl<K: ListKind> Listed<'_, K> {
-    /// The object as it is but for what was asked beside its weights.
+    /// The object without what was desired besides its weights.
     fn weights_only(&self, context: &Context<'_>, object: &DynamicObject) -> DynamicObject {
         K::LISTS.weights_only(context, object, self.0.rules())
     }
 
-    /// What is asked beside the weights, for an object that has nothing of it.
+    /// What is desired besides the weights, for an object that has nothing of it.
     fn apply_steering(
         &self,
         context: &Context<'_>,

@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 
 pub(crate) use metrics::Metrics;
 
-/// Asked at each `/readyz`: `Err` says what is still missing.
+/// Called at each `/readyz`: `Err` says what is still missing.
 pub(crate) type Readiness = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
 
 /// Listens, so that a wrong address is an error at the start.

@@ -173,9 +173,9 @@ mod tests {
     #[test]
     fn the_weight_of_unavailable_members_goes_to_the_primary_then_to_the_proven_then_to_nobody() {
         let intended = of(&[("a", 30), ("b", 50), ("c", 20)]);
-        let dead = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+        let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
         let primary = of(&[("a", 75), ("b", 25)]);
-        let project = |gone: &[&str], proven: &[&str]| intended.project(&dead(gone), &primary, &dead(proven));
+        let project = |gone: &[&str], proven: &[&str]| intended.project(&set(gone), &primary, &set(proven));
         assert_eq!(project(&["c"], &[]), Some(of(&[("a", 45), ("b", 55), ("c", 0)])));
         assert_eq!(project(&["b"], &[]), Some(of(&[("a", 80), ("b", 0), ("c", 20)])));
         assert_eq!(project(&["a", "b"], &["c"]), Some(of(&[("a", 0), ("b", 0), ("c", 100)])));
@@ -266,18 +266,18 @@ mod tests {
         }
 
         #[test]
-        fn a_projection_keeps_the_sum_and_leaves_the_dead_nothing(
-            (intended, primary, dead, proven) in (1..=10_000_u32).prop_flat_map(|total| {
+        fn a_projection_keeps_the_sum_and_leaves_unavailable_members_nothing(
+            (intended, primary, gone, proven) in (1..=10_000_u32).prop_flat_map(|total| {
                 let members = || prop::collection::btree_set("m([0-9]|[1-5][0-9]|6[0-3])", 0..64);
                 (distribution(total), distribution(total), members(), members())
             })
         ) {
-            let living = |members: &Distribution| members.iter().any(|(name, weight)| weight > 0 && !dead.contains(name));
-            match intended.project(&dead, &primary, &proven) {
+            let living = |members: &Distribution| members.iter().any(|(name, weight)| weight > 0 && !gone.contains(name));
+            match intended.project(&gone, &primary, &proven) {
                 Some(projected) => {
                     prop_assert_eq!(projected.total(), intended.total());
-                    prop_assert!(dead.iter().all(|name| projected.weight(name) == 0));
-                    let kept = intended.iter().filter(|(name, _)| !dead.contains(*name));
+                    prop_assert!(gone.iter().all(|name| projected.weight(name) == 0));
+                    let kept = intended.iter().filter(|(name, _)| !gone.contains(*name));
                     prop_assert!(kept.into_iter().all(|(name, had)| projected.weight(name) >= had));
                 }
                 None => prop_assert!(!living(&primary)),

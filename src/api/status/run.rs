@@ -22,7 +22,7 @@ pub struct Run {
     /// When it began.
     #[schemars(with = "String")]
     pub started_at: Timestamp,
-    /// Who began it: the field manager of the declaration, or who asked for a retry; absent where that is not known.
+    /// Who began it: the field manager of the declaration, or who requested a retry; absent where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_by: Option<String>,
     /// The distribution where it began.
@@ -46,7 +46,7 @@ pub struct Run {
     /// The steps whose wait a person opened.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approved: Vec<u32>,
-    /// A pause that a person asked for.
+    /// A pause that a person requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<Stop>,
     /// A hold that only retry, abort or rollback end.

@@ -97,7 +97,7 @@ impl Demo {
     }
 }
 
-/// Until this process is asked to end, or its terminal is closed.
+/// Returns when this process gets a signal to end, or its terminal is closed.
 async fn interrupted() {
     use tokio::signal::unix::{SignalKind, signal};
     let ended = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(|kind| {

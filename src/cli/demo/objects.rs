@@ -59,7 +59,7 @@ fn secret(member: &Member) -> Posted {
     )
 }
 
-/// The first member's Prometheus is asked directly, the others' through their API servers.
+/// The first member's Prometheus is queried directly, the others' through their API servers.
 fn member_cluster(member: &Member, index: usize) -> Posted {
     let (name, addresses) = (member.name(), member.addresses());
     let prometheus = if index == 0 {

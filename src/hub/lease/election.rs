@@ -27,7 +27,7 @@ pub(in crate::hub) struct Election {
 }
 
 impl Election {
-    /// Enters the election as `holder`; nothing is asked before [`Election::run`].
+    /// Enters the election as `holder`; no request is sent before [`Election::run`].
     pub(in crate::hub) fn new(client: Client, clock: Clock, namespace: &str, holder: &str) -> (Self, Leadership) {
         let (claim, receiver) = watch::channel(Claim::None);
         let leases = Api::namespaced(client, namespace);

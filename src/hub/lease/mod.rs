@@ -41,7 +41,7 @@ pub(super) enum Claim {
     None,
     /// The lease, until then on this machine's own clock; counted from before the renewal was sent.
     Until(Instant),
-    /// Nobody else is asked: leader election is off.
+    /// Always the leader: leader election is off.
     Alone,
 }
 

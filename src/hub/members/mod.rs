@@ -26,7 +26,7 @@ use crate::{
     member::{Declared, Keeper, Secrets},
 };
 
-/// Keeps the registry at what is declared. Members are asked only while `leading`. Never ends.
+/// Keeps the registry at what is declared. Members are checked only while `leading`. Never ends.
 pub(super) async fn keep_registry(hub: &Hub, leading: watch::Receiver<bool>) {
     let mut keeper = Keeper::new(hub.registry.clone(), hub.network.clone(), hub.clock.clone(), leading);
     let (mut members, mut secrets) = (hub.members.changes(), hub.secrets.changes());

@@ -194,7 +194,7 @@ async fn a_rotated_secret_is_used_within_seconds_and_a_member_that_hangs_delays_
     cluster.says("eu-1", "MetricsAvailable", "False", "MetricsUnreachable").await;
     cluster.says("eu-1", "Reachable", "Unknown", "NoKubeconfig").await;
     cluster.says("eu-1", "Healthy", "False", "MetricsUnreachable").await;
-    assert_eq!(cluster.condition("eu-2", "Healthy"), None, "eu-2 is still being asked");
+    assert_eq!(cluster.condition("eu-2", "Healthy"), None, "eu-2 is still being checked");
     assert!(registry.member("bad").is_none());
 
     let before = registry.member("eu-1").unwrap();

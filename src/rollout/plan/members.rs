@@ -155,7 +155,7 @@ mod tests {
             "steps": [{"progress": "50%", "wait": "Promotion", "bake": "1m"}, {"progress": "100%"}], "bake": "5m"
         }));
         let planned = plan(&of(&[("a", 100)]), &of(&[("b", 80), ("c", 20)]), &strategy, 100).unwrap();
-        let told: Vec<String> = planned
+        let described: Vec<String> = planned
             .iter()
             .map(|step| {
                 let progress = step.progress.unwrap();
@@ -169,7 +169,7 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            told,
+            described,
             [
                 "first 50% [90, 0, 10] 1m Some(Promotion)",
                 "first 100% [80, 0, 20] 5m None",

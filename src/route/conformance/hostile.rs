@@ -20,7 +20,7 @@ fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Asks for everything that can be asked about an object; what is read must be a distribution.
+/// Reads everything that can be read of an object; what is read must be a distribution.
 fn check(world: &World, place: &str) {
     if let RouteSeen::Live(live) = world.read() {
         assert_eq!(live.split.weights.total(), world.total, "{} {place}", world.form.name);

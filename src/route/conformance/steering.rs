@@ -18,7 +18,7 @@ fn copies(members: &[&str], percent: u32) -> Steering {
 /// It ends whatever text it stands in, where that can be ended.
 const HOSTILE: &str = r#"a\") && True() -> "http://evil.example.com"; // ` TrafficSegment(0.5, 0.6) /]\"#;
 
-/// What a form may be asked.
+/// What may be desired of a form.
 pub(super) fn samples() -> Vec<Steering> {
     vec![
         to_eu_3(json!([{"headers": [{"name": "user-agent", "exact": "pc"}]}])),
@@ -47,7 +47,7 @@ pub(super) fn takes(form: &Form, steering: &Steering) -> bool {
     form.refusal(steered(&weights, steering)).is_none()
 }
 
-/// Every form with everything that it can be asked; an HTTPProxy that mirrors already is one that cannot.
+/// Every form with everything that can be desired of it; an HTTPProxy that mirrors already is one that cannot.
 fn cases() -> Vec<(Form, Steering)> {
     let able = |form: Form| {
         let takes = |steering: &Steering| takes(&form, steering);

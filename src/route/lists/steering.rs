@@ -23,7 +23,7 @@ impl Lists {
         }
     }
 
-    /// The object without what this rollout asked last beside the weights.
+    /// The object without what this rollout last desired besides the weights.
     pub(crate) fn weights_only(
         &self,
         context: &Context<'_>,

@@ -192,7 +192,7 @@ fn matched_routes<'g>(context: &Context<'_>, groups: impl Iterator<Item = &'g Gr
     narrowed.flat_map(|group| group.cut(context, &matched.weights)).collect()
 }
 
-/// The object without what was asked beside its weights.
+/// The object without what was desired besides its weights.
 fn weights_only(context: &Context<'_>, object: &DynamicObject) -> DynamicObject {
     let kept = Affinity::stored(object, context.uid);
     let mut plain = kept.map_or_else(|| object.clone(), |kept| affinity::without(object, &kept));

@@ -120,7 +120,7 @@ async fn an_api_server_wants_its_token() {
 }
 
 #[tokio::test]
-async fn a_dead_member_answers_nobody() {
+async fn a_member_that_is_down_answers_nobody() {
     let member = Member::start("eu-1").await.unwrap();
     assert_eq!(get(&member, "storefront.test").await, Ok(200));
     member.die();
