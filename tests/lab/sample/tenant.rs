@@ -73,9 +73,9 @@ impl Server for Tenant {
     }
 
     fn history(&self, seen: usize) -> Vec<Arc<Change>> {
-        let unasked = self.0.watches.unasked();
+        let unclaimed = self.0.watches.unclaimed();
         let mut past = self.past();
-        for news in unasked {
+        for news in unclaimed {
             past.take(news, unknown_author(), (self.0.time)());
         }
         past.since(seen)

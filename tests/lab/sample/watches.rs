@@ -117,7 +117,7 @@ impl Watches {
     }
 
     /// News that nobody waited for.
-    pub fn unasked(&self) -> Vec<News> {
+    pub fn unclaimed(&self) -> Vec<News> {
         std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).news)
     }
 
