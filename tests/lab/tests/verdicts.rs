@@ -41,7 +41,7 @@ async fn elsewhere(scene: Scene) -> Result<()> {
     let stage = Stage::begin(&scene, more).await?;
     stage.first_step().await?;
     let status = stage.rollout.stands(Phase::Held, Reason::WeightNotObserved).await?;
-    let said = format!("eu-1 observed 100 % of {}, not 70 %", stage.service());
+    let said = format!("eu-1 was observed at 100 % of {}, not 70 %", stage.service());
     ensure!(status.message.starts_with(&said), "{}", status.message);
     stage.load.goes_on_for(seconds(5)).await?;
     stage.expect_weights(&[0, 30])?;
