@@ -11,7 +11,7 @@ use std::{
 use jiff::{SignedDuration, Timestamp, Unit};
 use tokio::time::Instant;
 
-/// The time of day, for whoever needs it. Cheap to clone; clones are one clock.
+/// The wall clock. Cheap to clone; clones share one clock.
 #[derive(Clone, Debug, Default)]
 pub struct Clock(Source);
 
@@ -22,7 +22,7 @@ enum Source {
     Virtual(Arc<Virtual>),
 }
 
-/// A time of day that goes on as tokio's own time does.
+/// A wall clock that advances with tokio's time.
 #[derive(Debug)]
 struct Virtual {
     origin: Timestamp,
@@ -32,13 +32,13 @@ struct Virtual {
 }
 
 impl Clock {
-    /// A clock that shows `origin` now and goes on with tokio's time, which a test may have paused.
+    /// A clock that shows `origin` now and advances with tokio's time, which a test may pause.
     #[must_use]
     pub fn starting_at(origin: Timestamp) -> Self {
         Self(Source::Virtual(Arc::new(Virtual { origin, since: Instant::now(), skew: AtomicI64::new(0) })))
     }
 
-    /// The time of day, in whole milliseconds, so that what is recorded reads back as it was.
+    /// The present time in whole milliseconds, so that a recorded time reads back unchanged.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         let now = match &self.0 {
@@ -48,7 +48,7 @@ impl Clock {
         now.round(Unit::Millisecond).unwrap_or(now)
     }
 
-    /// Sets a virtual clock this much before or after the true time; the system's clock is not touched.
+    /// Sets the offset of a virtual clock from the true time; has no effect on the system's clock.
     pub fn set_wrong(&self, by: SignedDuration) {
         match &self.0 {
             Source::System => {}
@@ -67,9 +67,9 @@ impl Virtual {
     }
 }
 
-/// How long it is from `now` to `at`; zero if that is past.
+/// The duration from `now` to `at`; zero if that is past.
 #[must_use]
-pub fn time_until(at: Timestamp, now: Timestamp) -> Duration {
+pub(crate) fn time_until(at: Timestamp, now: Timestamp) -> Duration {
     Duration::try_from(at.duration_since(now)).unwrap_or_default()
 }
 

@@ -1,18 +1,23 @@
 //! cutover moves production traffic between whole Kubernetes clusters, step by step, on evidence.
 
+#![warn(unreachable_pub)]
+
+#[allow(unreachable_pub, reason = "the derive KubeSchema makes a hidden copy of each type, which nobody reaches")]
 pub mod api;
-pub mod backend;
+mod backend;
 pub mod cli;
 pub mod clock;
 pub mod http;
 pub mod hub;
-pub mod member;
-pub mod metric;
+mod member;
+mod metric;
+mod object;
+mod prometheus;
 pub mod rollout;
 pub mod route;
 #[cfg(feature = "demo")]
 pub mod sandbox;
-pub mod telemetry;
+mod telemetry;
 pub mod validate;
-pub mod web;
+mod web;
 pub mod yaml;

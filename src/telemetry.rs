@@ -3,9 +3,9 @@
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
 
-/// How log lines are written.
+/// Format of log lines.
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LogFormat {
+pub(crate) enum LogFormat {
     /// For people.
     #[default]
     Text,
@@ -16,7 +16,7 @@ pub enum LogFormat {
 /// Sends logs to standard error from now on. `RUST_LOG` chooses what is said; by default what happens, and warnings of libraries.
 ///
 /// A second call changes nothing.
-pub fn init(format: LogFormat) {
+pub(crate) fn init(format: LogFormat) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,cutover=info"));
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let started = match format {

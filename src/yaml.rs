@@ -1,6 +1,6 @@
 //! The one place that reads and writes YAML.
 //!
-//! What is read may be a Secret's text or a stranger's file: size, depth and aliases are limited, and no error carries
+//! What is read may be a Secret's text or an untrusted file: size, depth and aliases are limited, and no error carries
 //! any of the text.
 
 use std::{collections::BTreeMap, fmt};
@@ -12,25 +12,25 @@ use serde::{
 use serde_json::{Map, Number, Value};
 use serde_yaml::{Error, Options, Spanned};
 
-/// Largest text that is read, in bytes: what an API server takes for one object, and some room for comments.
-pub const LARGEST_TEXT: usize = 2 * 1024 * 1024;
+/// Maximum size of a text, in bytes: what an API server accepts for one object, and room for comments.
+pub(crate) const LARGEST_TEXT: usize = 2 * 1024 * 1024;
 
-/// Why a text is not usable YAML. Never holds any of the text but a repeated key, which its words leave out.
+/// Why a text is not usable YAML. Holds nothing of the text except a repeated key, which its message leaves out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum YamlError {
-    /// It is larger than [`LARGEST_TEXT`].
+    /// It is larger than 2 MiB.
     #[error("the text has {0} bytes; at most {LARGEST_TEXT} are read")]
     TooLarge(usize),
     /// It nests too deeply, has too many values, or repeats too much through aliases.
     #[error("too deeply nested, too many values, or too many aliases")]
     TooComplex {
-        /// Where that was seen, from 1.
+        /// The line, from 1.
         line: u64,
     },
     /// A mapping has a key twice.
     #[error("a key is given twice")]
     Duplicate {
-        /// Where the second one stands, from 1.
+        /// The line of the second one, from 1.
         line: u64,
         /// The key; not for the errors about a Secret.
         key: String,
@@ -38,7 +38,7 @@ pub enum YamlError {
     /// It is not YAML, or uses tags.
     #[error("not readable as YAML (indentation, quotes, brackets, or a tag)")]
     Unreadable {
-        /// Where reading stopped, from 1.
+        /// The line at which reading stopped, from 1.
         line: u64,
     },
     /// A value cannot be written as YAML.
@@ -49,7 +49,7 @@ pub enum YamlError {
 /// One document of a YAML text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
-    /// The document as JSON. Where it holds a number that JSON does not have, there is a null.
+    /// The document as JSON, with null for a number that JSON does not have.
     pub value: Value,
     /// The line of each value by its path (`spec.steps[1].progress`), from 1; of a mapping's value, the line of its key.
     pub lines: BTreeMap<String, u64>,
@@ -62,7 +62,7 @@ pub struct Document {
 impl Document {
     /// The line of a path, or of the nearest path above it.
     #[must_use]
-    pub fn line(&self, path: &str) -> u64 {
+    pub(crate) fn line(&self, path: &str) -> u64 {
         let mut path = path;
         loop {
             if let Some(line) = self.lines.get(path) {
@@ -86,13 +86,13 @@ pub fn documents(text: &str) -> Result<Vec<Document>, YamlError> {
 }
 
 /// Writes a value as one document.
-pub fn print(value: &impl Serialize) -> Result<String, YamlError> {
+pub(crate) fn print(value: &impl Serialize) -> Result<String, YamlError> {
     serde_yaml::to_string(value).map_err(|_| YamlError::Unwritable)
 }
 
 /// The path of a key below a path.
 #[must_use]
-pub fn below(path: &str, key: &str) -> String {
+pub(crate) fn below(path: &str, key: &str) -> String {
     let plain = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
     match (path.is_empty(), plain) {
         (true, true) => key.to_owned(),
@@ -139,7 +139,7 @@ fn refusal(error: &Error) -> YamlError {
     }
 }
 
-/// A value and where it stands.
+/// A value and its line.
 struct Node(Spanned<Kind>);
 
 enum Kind {
@@ -158,7 +158,7 @@ fn document(node: Node) -> Document {
 }
 
 impl Document {
-    /// Notes a value and all below it, and gives it as JSON.
+    /// Records a value and all values below it, and returns it as JSON.
     fn enter(&mut self, path: String, line: u64, kind: Kind) -> Value {
         self.lines.insert(path.clone(), line);
         match kind {
@@ -189,7 +189,7 @@ impl Document {
     }
 }
 
-/// A number as JSON writes it: without a fraction where there is none, as an API server's own YAML reader does.
+/// A number in JSON: whole numbers have no fraction, as in an API server's own YAML reader.
 fn number(value: f64) -> Kind {
     #[allow(clippy::cast_possible_truncation)] // within 2^53 a whole double is exactly an integer
     let whole = (value.fract() == 0.0 && value.abs() < 9e15).then_some(value as i64);

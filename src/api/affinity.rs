@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{Distribution, Duration};
 
-/// What a strategy declares of it.
+/// Session affinity as a strategy declares it.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionAffinity {
-    /// Name of the cookie that the data plane gives to users during a run; no application behind the routes may use it.
+    /// Name of the cookie that the data plane sets during a run; no application behind the routes may use it.
     #[schemars(length(min = 1, max = 64), regex(pattern = "^[A-Za-z0-9_-]+$"))]
     pub cookie_name: String,
-    /// How long a browser keeps the cookie; default: 24h.
+    /// Lifetime of the cookie. Default: 24h.
     #[serde(default = "a_day")]
     pub max_age: Duration,
 }
@@ -24,39 +24,39 @@ const fn a_day() -> Duration {
     Duration::from_secs(86_400)
 }
 
-/// Where users are kept while a step stands.
+/// Session affinity during a step.
 ///
-/// Who has no cookie yet is sent to a bin, each as likely as its weight, and gets the bin's cookie; who has one goes to the
-/// member that has the bin now.
+/// A user without a cookie is assigned to a bin at random, in proportion to its weight, and gets its cookie. A user
+/// with a cookie goes to the member that now has the bin.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Affinity {
     /// Name of the cookie.
     pub cookie_name: String,
-    /// How long a browser keeps it.
+    /// Lifetime of the cookie.
     pub max_age: Duration,
-    /// What the values of the run's cookies begin with: those of other runs say nothing.
+    /// Prefix of the values of this run's cookies; cookies with another prefix have no effect.
     pub run: String,
-    /// The bins, in one order for the whole run.
+    /// The bins, in an order that does not change during a run.
     pub bins: Vec<Bin>,
 }
 
-/// A part of all users who are always sent to the same member.
+/// A part of all users who always share a member.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Bin {
-    /// The member that has it now.
+    /// The member that now has the bin.
     pub member: String,
-    /// Its part of the rollout's total.
+    /// The weight of the bin, in units of the rollout's total.
     pub weight: u32,
 }
 
 impl Affinity {
-    /// What each member has in its bins.
+    /// The sum of its bins, for each member.
     #[must_use]
     pub fn weights(&self) -> Distribution {
         let mut weights = Distribution::new();
-        self.bins.iter().for_each(|bin| *weights.entry(bin.member.clone()).or_default() += bin.weight);
+        self.bins.iter().for_each(|bin| weights.add(bin.member.as_str(), bin.weight));
         weights
     }
 
@@ -65,7 +65,7 @@ impl Affinity {
         self.bins.iter().map(|bin| bin.member.as_str()).collect::<BTreeSet<_>>().into_iter()
     }
 
-    /// Every bin, with the value of the header `Set-Cookie` that gives its cookie.
+    /// Every bin with the header `Set-Cookie` that assigns a user to it.
     pub fn cookies(&self) -> impl Iterator<Item = (&Bin, String)> {
         let age = self.max_age.as_millis() / 1000;
         let cookie =
@@ -73,7 +73,7 @@ impl Affinity {
         self.bins.iter().enumerate().map(move |(number, bin)| (bin, cookie(number)))
     }
 
-    /// How the cookie of every bin begins, with its name.
+    /// The name of the cookie and the prefix of its value.
     #[must_use]
     pub fn beginning(&self) -> String {
         format!("{}={}-", self.cookie_name, self.run)

@@ -8,77 +8,77 @@ use serde::{Deserialize, Serialize};
 
 use super::Duration;
 
-/// How a run is judged.
+/// The analysis of a run.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new("duration(self.interval) >= duration('1s') && duration(self.interval) <= duration('1h')")
     .message("spec.analysis.interval: from 1s to 1h"))]
 pub struct Analysis {
-    /// Time between checks, 1s to 1h; also the window of a metric that sets none.
+    /// Time between checks, 1s to 1h; also the default window of a metric.
     #[serde(default = "default_interval")]
     pub interval: Duration,
-    /// How many failed checks roll back.
+    /// The number of failed checks that rolls back.
     #[serde(default)]
     pub failures: Failures,
-    /// Time after a weight change in which samples are ignored. Service mode: a Service has had no traffic for as
-    /// long before it is changed, and gets none for as long after, so that the data plane learns of it first.
+    /// Time after a weight change in which samples are ignored. Service mode: for this time before and after a change
+    /// of a Service it gets no traffic, so that the data plane learns of the change first.
     #[serde(default = "default_settle")]
     pub settle: Duration,
-    /// What not knowing does.
+    /// What happens on Unknown checks.
     #[serde(default)]
     pub unknown: Unknown,
-    /// What is measured. Every metric is judged for every service by itself; the worst decides.
+    /// The metrics. Each is judged for each service separately; the worst verdict decides.
     #[schemars(length(min = 1, max = 16))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".to_owned()]))]
     pub metrics: Vec<Metric>,
-    /// Compare the share that members received with the one asked for: the rollout owns all traffic of these services.
-    /// Not compared while a step chooses requests or mirrors them.
+    /// Compares the observed share of each member with the desired one. Declare it only if the rollout owns all
+    /// traffic of these services. Steps that match or mirror requests are not compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<Share>,
-    /// Metrics are evaluated at now minus this, in all members alike.
+    /// Metrics are evaluated at the present time minus this, in all members alike.
     #[serde(default = "default_lag")]
     pub lag: Duration,
 }
 
-/// The failed checks, among the last ones, that roll back.
+/// The number of failed checks, among the last ones, that rolls back.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new("self.limit <= self.within").message("limit must not be more than within"))]
 pub struct Failures {
-    /// So many failed checks …
+    /// The number of failed checks that rolls back.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100))]
     pub limit: u32,
-    /// … among so many, for each service and metric.
+    /// The number of last checks that are counted, for each service and metric.
     #[serde(default = "default_within")]
     #[schemars(range(min = 1, max = 100))]
     pub within: u32,
 }
 
-/// What not knowing does.
+/// What happens on Unknown checks.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Unknown {
-    /// After so many Unknown checks in a row …
+    /// The number of Unknown checks in a row after which `action` happens.
     #[serde(default = "default_unknown_limit")]
     #[schemars(range(min = 1, max = 10000))]
     pub limit: u32,
-    /// … this is done.
+    /// What happens then.
     #[serde(default)]
     pub action: UnknownAction,
 }
 
-/// What too many Unknown checks do.
+/// What happens on too many Unknown checks.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnknownAction {
-    /// Weights stay as they are.
+    /// The weights hold.
     #[default]
     Hold,
-    /// Back to the last known good distribution.
+    /// Roll back to the last known good distribution.
     Rollback,
 }
 
-/// How far the received share may be from the weight.
+/// How far the observed share may be from the desired one.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 // For a whole number the API server rounds a schema's bounds to whole numbers, and takes 0.
@@ -89,14 +89,14 @@ pub struct Share {
     pub within: f64,
 }
 
-/// One thing that is measured; exactly one of `ratio`, `histogram`, `query`, `templateRef` and `builtin`.
+/// A metric and its limits; exactly one of `ratio`, `histogram`, `query`, `templateRef` and `builtin`.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
     validation = Rule::new("[has(self.ratio), has(self.histogram), has(self.query), has(self.templateRef), has(self.builtin)].filter(k, k).size() == 1")
         .message("a metric has exactly one of ratio, histogram, query, templateRef and builtin"),
     validation = Rule::new("!has(self.variables) || has(self.templateRef)")
-        .message("variables are those of a template; give templateRef"),
+        .message("variables belong to a template; give templateRef"),
     validation = Rule::new("has(self.max) || has(self.min) || has(self.perMember)")
         .message("a metric needs a limit: max, min, or perMember"),
     validation = Rule::new("!has(self.query) || (!has(self.max) && !has(self.min))")
@@ -106,45 +106,45 @@ pub struct Share {
         .message("window: from 1s to 24h")
 )]
 pub struct Metric {
-    /// Its name, for people and status.
+    /// The name of the metric in the status.
     #[schemars(length(min = 1, max = 63), regex(pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
     pub name: String,
     /// A share in percent, merged exactly: sum of numerators over sum of denominators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<Ratio>,
-    /// A quantile, merged exactly: buckets are added per `le` first. In the unit of the series.
+    /// A quantile in the unit of the series, merged exactly: buckets are first added per `le`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histogram: Option<Histogram>,
-    /// Any query that gives one number. It cannot be merged, so it is judged per member.
+    /// A query that returns one number. It cannot be merged, so it is judged per member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 8192))]
     pub query: Option<String>,
-    /// A `MetricTemplate` of the same namespace, which says what is measured.
+    /// A `MetricTemplate` of the same namespace, which defines the metric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template_ref: Option<TemplateRef>,
-    /// Values for the template's variables, as texts.
+    /// Values of the template's variables.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = 16, "additionalProperties" = {"type": "string", "maxLength": 1024}))]
     pub variables: BTreeMap<String, String>,
-    /// What every ingress counts: success rate or duration of the service's requests.
+    /// A metric that every ingress provides: success rate or duration of the service's requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub builtin: Option<Builtin>,
-    /// The time that `{{ window }}` covers; default: the interval.
+    /// The time that `{{ window }}` covers. Default: the interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Duration>,
-    /// Over all canary members together: more than this fails.
+    /// A larger value over all canary members together fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
-    /// Over all canary members together: less than this fails.
+    /// A smaller value over all canary members together fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
-    /// Limits on each canary member by itself.
+    /// Limits on each canary member separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_member: Option<Limits>,
     /// A limit so bad that one check beyond it rolls back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<Guard>,
-    /// Requests that must have been counted, or the check is Unknown.
+    /// Minimum number of counted requests; with fewer the check is Unknown.
     #[serde(default = "default_min_samples")]
     #[schemars(range(min = 0, max = 1_000_000_000))]
     pub min_samples: u64,
@@ -154,7 +154,8 @@ pub struct Metric {
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Ratio {
-    /// PromQL for what is counted, such as failed requests. `{{ service }}`, `{{ window }}` and `{{ member }}` are filled in.
+    /// PromQL for the counted requests, such as failed ones. `{{ service }}`, `{{ window }}` and `{{ member }}` are
+    /// substituted.
     #[schemars(length(min = 1, max = 8192))]
     pub numerator: String,
     /// PromQL for all requests.
@@ -167,13 +168,13 @@ pub struct Ratio {
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new("self.quantile >= 0.01").message("quantile: from 0.01 to 0.9999"))]
 pub struct Histogram {
-    /// PromQL that gives one series per `le`.
+    /// PromQL that returns one series per `le`.
     #[schemars(length(min = 1, max = 8192))]
     pub buckets: String,
-    /// Which quantile, 0.99 for p99.
+    /// The quantile, such as 0.99.
     #[schemars(range(min = 0.01, max = 0.9999))]
     pub quantile: f64,
-    /// The bounds are milliseconds: they are divided by a thousand, so that limits are in seconds.
+    /// The bounds are in milliseconds. They are divided by a thousand, so that limits are in seconds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub milliseconds: bool,
 }
@@ -187,8 +188,7 @@ pub struct TemplateRef {
     pub name: String,
 }
 
-/// What every ingress counts, under the names that one gives it. The service has the rollout's namespace and its own
-/// name in the member, too.
+/// A metric that every ingress provides. In the members the service must have the same namespace and name as here.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
@@ -196,30 +196,31 @@ pub struct TemplateRef {
     validation = Rule::new("!has(self.quantile) || self.quantile >= 0.01").message("quantile: from 0.01 to 0.9999")
 )]
 pub struct Builtin {
-    /// What is measured.
+    /// The kind of metric.
     #[serde(rename = "type")]
     pub type_: BuiltinType,
-    /// What serves the requests in the members, and counts them.
+    /// The ingress that serves and counts the requests in the members.
     pub ingress: Ingress,
-    /// Of a `RequestDuration`: which quantile; 0.99 if left out.
+    /// The quantile of a `RequestDuration`. Default: 0.99.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.01, max = 0.9999))]
     pub quantile: Option<f64>,
 }
 
-/// What is measured.
+/// The kind of metric.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BuiltinType {
     /// The share of requests without a 5xx answer, in percent; limit it with `min`.
     RequestSuccessRate,
-    /// A quantile of the time that requests take, in seconds; limit it with `max`.
+    /// A quantile of the duration of requests, in seconds; limit it with `max`.
     RequestDuration,
 }
 
-/// What counts requests in a member.
+/// The ingress that counts requests in a member.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ingress {
-    /// Skipper with `-serve-route-metrics`: the routes of Ingresses to the service, and of the `RouteGroup` of its name.
+    /// Skipper with `-serve-route-metrics`: the routes of Ingresses to the service, and of the `RouteGroup` with its
+    /// name.
     Skipper,
     /// Envoy as Contour configures it.
     Contour,
@@ -237,13 +238,14 @@ pub enum Ingress {
     validation = Rule::new("!has(self.min) || !has(self.max) || self.min <= self.max").message("min must not be more than max")
 )]
 pub struct Limits {
-    /// More than this fails.
+    /// A larger value fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
-    /// Less than this fails.
+    /// A smaller value fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
-    /// Requests that a member must have counted; below it the member is left out of this verdict and named. Default: the metric's.
+    /// Minimum number of requests that a member must have counted; with fewer it is excluded from this verdict and
+    /// named. Default: the metric's `minSamples`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1_000_000_000))]
     pub min_samples: Option<u64>,
@@ -257,35 +259,35 @@ pub struct Limits {
     validation = Rule::new("!has(self.min) || !has(self.max) || self.min <= self.max").message("min must not be more than max")
 )]
 pub struct Guard {
-    /// More than this rolls back.
+    /// A larger value rolls back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
-    /// Less than this rolls back.
+    /// A smaller value rolls back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
-    /// Requests that must have been counted.
+    /// Minimum number of counted requests.
     #[serde(default = "default_guard_samples")]
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub min_samples: u64,
 }
 
-/// The ways to measure.
+/// The kinds of metrics.
 #[derive(Clone, Copy, Debug)]
 pub enum MetricKind<'a> {
     /// See [`Ratio`].
     Ratio(&'a Ratio),
     /// See [`Histogram`].
     Histogram(&'a Histogram),
-    /// A query that gives one number.
+    /// A query that returns one number.
     Query(&'a str),
-    /// What a template says; it is not known yet.
+    /// The metric of a template, before the template is read.
     Template(&'a TemplateRef),
     /// See [`Builtin`].
     Builtin(&'a Builtin),
 }
 
 impl Metric {
-    /// What is measured; none or several keys are refused before this is asked, and then the first counts.
+    /// The kind of the metric. Validation refuses none or several keys; here the first one counts.
     #[must_use]
     pub fn kind(&self) -> MetricKind<'_> {
         if let Some(ratio) = &self.ratio {

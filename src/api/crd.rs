@@ -1,4 +1,4 @@
-//! The custom resource definitions as an API server is told of them.
+//! The custom resource definitions as they are applied to an API server.
 
 use kube::CustomResourceExt;
 use serde_json::Value;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Distribution;
 
-/// Requests of one sort: all conditions must hold.
+/// One match: all its conditions must hold.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestMatch {
@@ -39,39 +39,39 @@ pub struct FieldMatch {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 1024))]
     pub exact: Option<String>,
-    /// How the value begins.
+    /// The prefix of the value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 1024))]
     pub prefix: Option<String>,
-    /// A regular expression for the whole value, in the data plane's own dialect.
+    /// A regular expression for the whole value, in the syntax of the data plane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 1024))]
     pub regex: Option<String>,
 }
 
-/// Which requests go where they would not by weight.
+/// Requests that are matched, and where they go.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Matched {
     /// Alternatives.
     pub matches: Vec<RequestMatch>,
-    /// What each member gets of the requests that match; they sum to the rollout's total.
+    /// The weights of the members for the requests that match; they sum to the rollout's total.
     pub weights: Distribution,
 }
 
-/// How a condition looks at a value.
+/// How a condition compares a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value<'a> {
-    /// It is this.
+    /// The whole value is equal.
     Exact(&'a str),
-    /// It begins so.
+    /// The value has this prefix.
     Prefix(&'a str),
-    /// It is described by this.
+    /// The value matches this regular expression.
     Regex(&'a str),
 }
 
 impl FieldMatch {
-    /// The one way in which it looks at the value; `None` if there is not exactly one.
+    /// The comparison; `None` unless exactly one is set.
     #[must_use]
     pub fn value(&self) -> Option<Value<'_>> {
         match (self.exact.as_deref(), self.prefix.as_deref(), self.regex.as_deref()) {

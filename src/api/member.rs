@@ -28,17 +28,17 @@ use super::status::Condition;
 #[x_kube(validation = Rule::new("!has(self.prometheus.service) || has(self.kubeconfigSecretRef)")
     .message("spec.prometheus.service is reached through the member's API server and needs kubeconfigSecretRef; or give prometheus.url"))]
 pub struct MemberClusterSpec {
-    /// The kubeconfig, in a Secret of the hub's own namespace; left out for a member that is only measured.
+    /// The kubeconfig, in a Secret of the hub's own namespace. Omit it for a member that is only measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kubeconfig_secret_ref: Option<SecretKeyRef>,
     /// Where the hub's data plane reaches this member; the only names that backends may use.
     #[schemars(length(min = 1, max = 64))]
     #[x_kube(validation = Rule::new("self.filter(e, !has(e.service)).size() <= 1").message("spec.endpoints: at most one endpoint without service, the default"))]
     pub endpoints: Vec<Endpoint>,
-    /// What is asked at each endpoint to see that it answers.
+    /// The request that probes each endpoint.
     #[serde(default)]
     pub probe: Probe,
-    /// Where its metrics are.
+    /// The Prometheus with its metrics.
     pub prometheus: Prometheus,
     /// Namespaces whose rollouts may use this member.
     #[serde(default)]
@@ -52,7 +52,7 @@ pub struct SecretKeyRef {
     /// Name of the Secret.
     #[schemars(length(min = 1, max = 253))]
     pub name: String,
-    /// The key in it.
+    /// The key in the Secret.
     #[schemars(length(min = 1, max = 253))]
     pub key: String,
 }
@@ -61,19 +61,19 @@ pub struct SecretKeyRef {
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Endpoint {
-    /// The service that this endpoint is for; left out: the default for all services.
+    /// The service that this endpoint is for. Default: all services without an endpoint of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceRef>,
-    /// A DNS name; `{{ service }}` and `{{ namespace }}` are filled in.
+    /// A DNS name; `{{ service }}` and `{{ namespace }}` are substituted.
     #[schemars(length(min = 1, max = 253))]
     pub host: String,
     /// TCP port.
     #[schemars(range(min = 1, max = 65535))]
     pub port: u16,
-    /// Speak TLS to it.
+    /// Use TLS to reach it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<EndpointTls>,
-    /// Which Host header the member gets.
+    /// The Host header of requests to the member.
     #[serde(default)]
     pub host_header: HostHeader,
 }
@@ -97,12 +97,13 @@ pub struct EndpointTls {
     /// Name in the SNI extension, for which the certificate must be valid.
     #[schemars(length(min = 1, max = 253))]
     pub server_name: String,
-    /// Certificates that the probe trusts, PEM; default: those of the system. What the data plane trusts is its own configuration.
+    /// Certificates that the probe trusts, PEM. Default: those of the system. The data plane has its own
+    /// configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca_secret_ref: Option<SecretKeyRef>,
 }
 
-/// Which Host header a member gets.
+/// The Host header of requests to a member.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HostHeader {
     /// The one that the client sent.
@@ -112,23 +113,23 @@ pub enum HostHeader {
     Endpoint,
 }
 
-/// What is asked at each endpoint, with the host, port and TLS that the backend uses.
+/// The request that probes each endpoint, with the host, port and TLS that the backend uses.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Probe {
-    /// Path; any answer below 500 is good.
+    /// The path; an answer with a status below 500 is good.
     #[serde(default = "default_path")]
     #[schemars(length(min = 1, max = 1024), regex(pattern = "^/"))]
     pub path: String,
 }
 
-/// Where a member's metrics are; exactly one of the two.
+/// The Prometheus of a member; exactly one key.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum Prometheus {
-    /// A Service that is reached through the member's API server with the kubeconfig alone.
+    /// A Service, reached through the member's API server with the kubeconfig alone.
     Service(PrometheusService),
-    /// An address that the hub reaches itself.
+    /// An address that the hub reaches directly.
     Url(PrometheusUrl),
 }
 
@@ -156,7 +157,7 @@ pub struct PrometheusUrl {
     /// `https://host[:port][/prefix]`; plain `http` is allowed without credentials only.
     #[schemars(length(min = 8, max = 1024), regex(pattern = "^https?://"))]
     pub address: String,
-    /// Certificates to trust, PEM; default: those of the system.
+    /// Certificates to trust, PEM. Default: those of the system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca_secret_ref: Option<SecretKeyRef>,
     /// A bearer token.
@@ -167,10 +168,10 @@ pub struct PrometheusUrl {
     pub basic_auth_secret_ref: Option<SecretKeyRef>,
 }
 
-/// Namespaces whose rollouts may use a member.
+/// The namespaces whose rollouts may use a member.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("(self.from == 'Names') == has(self.names)").message("names is given with from: Names, and only then"))]
+#[x_kube(validation = Rule::new("(self.from == 'Names') == has(self.names)").message("names is required with from: Names, and only then"))]
 pub struct AllowedNamespaces {
     /// All, or those in `names`.
     #[serde(default)]
@@ -181,21 +182,21 @@ pub struct AllowedNamespaces {
     pub names: Vec<String>,
 }
 
-/// Which namespaces.
+/// The choice of namespaces.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NamespacesFrom {
-    /// Every one.
+    /// All namespaces.
     #[default]
     All,
-    /// Those that are named.
+    /// The namespaces in `names`.
     Names,
 }
 
-/// What the hub knows of a member. Written when something changes; there is no heartbeat.
+/// The observed state of a member. Written when something changes; there is no heartbeat.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct MemberClusterStatus {
-    /// The generation that these conditions are about.
+    /// The generation that the conditions refer to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// Reachable, `EndpointsReady`, `MetricsAvailable`, `CredentialsValid`, Healthy; and `InUse` while a deletion waits.
@@ -206,7 +207,7 @@ pub struct MemberClusterStatus {
     /// Version of its API server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kubernetes_version: Option<String>,
-    /// UID of its namespace kube-system: which cluster this really is.
+    /// UID of its namespace kube-system, which identifies the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_id: Option<String>,
 }

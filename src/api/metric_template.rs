@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::analysis::{Histogram, Ratio};
 
-/// What is measured, for metrics that refer to it by `templateRef`; exactly one of `ratio`, `histogram` and `query`.
+/// A metric to which others refer by `templateRef`; exactly one of `ratio`, `histogram` and `query`.
 #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[kube(
     group = "cutover.dev",
@@ -25,7 +25,7 @@ use super::analysis::{Histogram, Ratio};
         .message("a template has exactly one of ratio, histogram and query")
 )]
 pub struct MetricTemplateSpec {
-    /// What its queries name as `{{ variables.NAME }}`.
+    /// The variables that its queries use as `{{ variables.NAME }}`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".to_owned()]))]
@@ -36,32 +36,32 @@ pub struct MetricTemplateSpec {
     /// A quantile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histogram: Option<Histogram>,
-    /// Any query that gives one number.
+    /// A query that returns one number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 8192))]
     pub query: Option<String>,
 }
 
-/// What a metric may say that uses the template.
+/// A variable that a metric with this template can set.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Variable {
-    /// Its name.
+    /// The name of the variable.
     #[schemars(length(min = 1, max = 63), regex(pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
     pub name: String,
-    /// What values it takes, and how they are written into a query.
+    /// The type of its values, which decides how they are substituted in a query.
     #[serde(rename = "type", default)]
     pub type_: VariableType,
-    /// Its value where a metric gives none; without one it must be given.
+    /// The value if a metric sets none; without a default a metric must set one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub default: Option<String>,
 }
 
-/// What values a variable takes.
+/// The type of a variable.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VariableType {
-    /// Any text, for a place inside a PromQL string; it is escaped there.
+    /// Any text, allowed only inside a PromQL string, where it is escaped.
     #[default]
     Text,
     /// A decimal number, such as 0.5.

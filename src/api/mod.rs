@@ -6,7 +6,9 @@ pub mod affinity;
 pub mod analysis;
 pub mod copy;
 pub mod crd;
+pub mod distribution;
 pub mod duration;
+pub mod fingerprint;
 pub mod matches;
 pub mod member;
 pub mod metric_template;
@@ -15,6 +17,7 @@ pub mod reason;
 pub mod request;
 pub mod rollout;
 pub mod service;
+pub mod split;
 pub mod status;
 pub mod steering;
 pub mod strategy;
@@ -24,6 +27,7 @@ pub mod window;
 pub use affinity::{Affinity, SessionAffinity};
 pub use analysis::{Analysis, Metric};
 pub use copy::ServiceCopy;
+pub use distribution::Distribution;
 pub use duration::Duration;
 pub use matches::{Matched, RequestMatch};
 pub use member::{MemberCluster, MemberClusterSpec, MemberClusterStatus};
@@ -33,13 +37,11 @@ pub use reason::Reason;
 pub use request::{RolloutRequest, RolloutRequestSpec, Verb};
 pub use rollout::{DeletionPolicy, FleetRollout, FleetRolloutSpec, MemberWeight, Mode};
 pub use service::{Backend, Route, ServiceSpec};
+pub use split::Split;
 pub use status::{FleetRolloutStatus, Phase};
 pub use steering::{Mirror, Mirrored, Steering};
 pub use strategy::Strategy;
 pub use window::Window;
-
-/// Weight of each member, by name; the weights sum to the rollout's total. Ordered, so that every answer is reproducible.
-pub type Distribution = std::collections::BTreeMap<String, u32>;
 
 /// In service mode: what carries the last Services that passed.
 pub const PRIMARY: &str = "primary";
@@ -50,12 +52,12 @@ pub const CANARY: &str = "canary";
 pub const GROUP: &str = "cutover.dev";
 /// Finalizer on fleet rollouts and member clusters.
 pub const FINALIZER: &str = "cutover.dev/finalizer";
-/// On a route: who wrote the weights last, one mark a rollout (see [`crate::route::mark`]).
+/// On a route: who wrote the weights last, one mark a rollout.
 pub const WRITE_ANNOTATION: &str = "cutover.dev/write";
 /// On an adopted route: what its rules held before the first write, for `deletionPolicy: Revert`.
 pub const ORIGINAL_ANNOTATION: &str = "cutover.dev/original";
 /// On a route: which requests reach canaries whatever the weights, one entry a rollout.
-pub const TRIAL_ANNOTATION: &str = "cutover.dev/steering";
+pub const STEERING_ANNOTATION: &str = "cutover.dev/steering";
 /// On a route: where users are kept, one entry a rollout.
 pub const AFFINITY_ANNOTATION: &str = "cutover.dev/session-affinity";
 /// On a backend that the hub made: the uid of its rollout.

@@ -42,75 +42,75 @@ macro_rules! reasons {
 
 reasons! {
     // At rest.
-    /// The declared distribution is the primary; nothing is to be done.
+    /// The declared distribution is the primary; there is nothing to do.
     AtTarget,
     /// The primary distribution is being read from the live routes.
     Initializing,
     /// The rollout is being deleted.
     Deleting,
-    /// The rollout is being deleted; its routes are on the primary and are given back.
+    /// The rollout is being deleted; its routes are on the primary and are being released.
     Releasing,
 
-    // Under way.
-    /// Every route's first write is tried as a server-side dry run.
+    // In a run.
+    /// The first write of every route is tried as a server-side dry run.
     Rehearsing,
-    /// A write is waiting for every route's confirmation.
+    /// A write waits until every route confirms it.
     Confirming,
     /// Samples are ignored until the data plane has settled.
     Settling,
-    /// The weights must hold with passing checks.
+    /// The step's weights bake: they must hold for a time with passing checks.
     Baking,
     /// The step waits for `cutover promote`.
     WaitingForPromotion,
-    /// The step waits for its time.
+    /// The step's `wait` is not over yet.
     WaitingForTime,
-    /// The next step waits until a window of `strategy.windows` is open long enough.
+    /// The next step waits for a window of `strategy.windows` that is open long enough.
     WindowClosed,
-    /// A rollout of `dependsOn` has not come to rest with what it declares.
+    /// A rollout of `dependsOn` has not reached its declared target yet.
     WaitingForDependency,
-    /// The new distribution carries all its traffic; rollback stays possible.
+    /// The last step passed; until `keepPrevious` ends, checks continue and a rollback is possible.
     KeepingPrevious,
     /// The last step passed; the declared distribution is the primary.
     RunSucceeded,
-    /// A new distribution was declared, or a Service changed, while the run went on.
+    /// A new distribution was declared, or a Service changed, during the run.
     NewTarget,
-    /// The Services that passed are copied to the primary, and traffic goes back to it.
+    /// The Services that passed are being copied to the primary, and traffic goes back to it.
     PromotingServices,
-    /// The analysis, or a template that it uses, was changed while the run went on.
+    /// The analysis, or a template that it uses, changed during the run.
     AnalysisChanged,
 
-    // A person's doing.
+    // Requested by a person.
     /// `spec.paused` is true.
     PausedBySpec,
-    /// A person asked for a pause.
+    /// A person requested a pause.
     PausedByRequest,
-    /// Somebody lowered a canary on a live route; that is obeyed.
+    /// Somebody lowered a canary on a live route, so the run is paused.
     PausedByForeignEdit,
     /// `spec.suspend` is true: nothing is written.
     Suspended,
     /// A person aborted the run.
     Aborted,
-    /// A person asked for the rollback.
+    /// A person requested the rollback.
     RollbackRequested,
-    /// The old primary, or the Services that passed last, was declared again.
+    /// The old primary, or the last promoted Services, was declared again.
     OldTargetDeclared,
 
     // Verdicts.
-    /// Every check passes.
+    /// All checks pass.
     ChecksPass,
     /// Failed checks reached the limit.
     ChecksFailed,
-    /// One check was beyond a guard.
+    /// One check was beyond a `guard`.
     GuardBreached,
-    /// A canary's endpoint did not answer three probes in a row while a primary's did.
+    /// A canary's endpoint failed three probes in a row while a primary member's answered.
     EndpointDown,
-    /// The primary members fail as well: a shared incident, not the canary's.
+    /// The primary members fail as well, so the canary is not the cause.
     PrimaryFailsToo,
     /// Metrics of a member are missing, stale or unusable.
     MetricsUnknown,
-    /// Too few requests were counted to judge.
+    /// Too few requests were counted for a verdict.
     TooFewSamples,
-    /// The share that members received is not the one asked for.
+    /// The observed share of traffic is not the desired one.
     WeightNotObserved,
     /// Unknown checks reached their limit.
     UnknownLimit,
@@ -118,43 +118,43 @@ reasons! {
     ProgressDeadlineExceeded,
 
     // Holds.
-    /// A check failed and `onFailure` is Hold.
+    /// Failed checks reached the limit, and `onFailure` is Hold.
     FailureHeld,
     /// An increase was not confirmed on every route and was taken back.
     Skewed,
-    /// A write is not confirmed after a minute.
+    /// A write was not confirmed within a minute.
     NotConfirmed,
-    /// A route's write was refused.
+    /// The API server refused the write of a route.
     RouteRejected,
     /// The data plane refused the route.
     RouteNotAccepted,
     /// A member that the rollback target needs is unavailable.
     RollbackTargetUnavailable,
-    /// No member that can serve is left to take the weight.
+    /// No member is left that can take the weight.
     NoFitMember,
-    /// A gaining member has no good probe yet.
+    /// A gaining member has not answered its probes yet.
     MemberNotReady,
     /// A backend does not exist or does not resolve yet.
     BackendNotReady,
-    /// A member's cluster or endpoint is not the one that the evidence is about.
+    /// A member's cluster or endpoint has changed since it was measured.
     ClusterIdentityChanged,
     /// A canary was raised on a live route three times within an hour.
     ForeignEditsRepeat,
-    /// Somebody raised a canary on a live route; it was put back.
+    /// Somebody raised a canary on a live route; the edit was reverted.
     ForeignEditPutBack,
-    /// A live route differs from what was written last, outside a run.
+    /// Outside a run, a live route differs from the last write.
     RouteDrifted,
     /// A rollout of `dependsOn` does not exist.
     DependencyMissing,
-    /// A rollout of `dependsOn` was rolled back and is not tried again by itself.
+    /// A rollout of `dependsOn` was rolled back and needs a retry or a new target.
     DependencyFailed,
     /// Rollouts wait for each other through `dependsOn`.
     DependencyCycle,
 
-    // What must be right before a run.
+    // Before a run.
     /// The spec breaks a rule; the message names field, value and remedy.
     InvalidSpec,
-    /// The primary distribution cannot be known; give `initialWeight`.
+    /// The primary distribution cannot be read from a route; set `initialWeight`.
     PrimaryUnknown,
     /// A live route has a backend that belongs to no member.
     AdoptionNeedsMapping,
@@ -162,7 +162,7 @@ reasons! {
     PrimaryDiffers,
     /// A member carries traffic but is not declared.
     MemberNotDeclared,
-    /// Service mode: the Service that says what the canary shall be does not exist.
+    /// Service mode: the user's Service, which declares the canary, does not exist.
     ServiceNotFound,
     /// A named `MemberCluster` does not exist.
     MemberNotFound,
@@ -176,13 +176,13 @@ reasons! {
     ProviderNotInstalled,
     /// The route cannot be read as a distribution.
     RouteUnreadable,
-    /// The route's weights belong to another applier.
+    /// Another applier, such as a GitOps tool, owns the route's weights.
     ManagedByOther,
     /// Another rollout owns the route, the service or a backend.
     Conflict,
     /// Another hub wrote the route.
     OwnedByOtherHub,
-    /// The route is newer than this status: a backup was restored, or the rollout is another one.
+    /// The route is newer than this status: a backup was restored, or another rollout wrote it.
     StatusBehindRoute,
     /// This combination cannot carry weights.
     CannotCarryWeights,
@@ -192,17 +192,17 @@ reasons! {
     RequestApplied,
     /// The live distribution was taken as the primary.
     Adopted,
-    /// Another process of the hub took over.
+    /// Another instance of the hub took over.
     TookOver,
 
     // Members.
-    /// Everything that is known of the member is good.
+    /// All conditions of the member are good.
     MemberHealthy,
     /// The API server answers.
     ApiServerAnswers,
     /// The API server does not answer.
     ApiServerUnreachable,
-    /// The API server's answer could not be understood.
+    /// The API server's answer could not be parsed.
     UnexpectedResponse,
     /// The member has no kubeconfig; it is only measured.
     NoKubeconfig,
@@ -214,9 +214,9 @@ reasons! {
     CredentialsRefused,
     /// The credentials expire within 14 days.
     CredentialsExpireSoon,
-    /// The credentials are good.
+    /// The credentials are valid.
     CredentialsGood,
-    /// The address is not one that the hub may call.
+    /// The hub may not call this address.
     AddressNotAllowed,
     /// Every endpoint answers.
     EndpointsAnswer,

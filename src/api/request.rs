@@ -6,7 +6,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One request of a person to one run of one rollout; applied once.
+/// A request of a person to one run of one rollout; applied at most once.
 #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[kube(
     group = "cutover.dev",
@@ -26,70 +26,70 @@ use serde::{Deserialize, Serialize};
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("self == oldSelf").message("spec: a request cannot be changed; make a new one"))]
+#[x_kube(validation = Rule::new("self == oldSelf").message("spec: a request cannot be changed; create a new one"))]
 pub struct RolloutRequestSpec {
-    /// The rollout that is meant.
+    /// The rollout that the request is for.
     pub rollout: RolloutRef,
-    /// What is asked.
+    /// The requested verb.
     pub verb: Verb,
-    /// Number of the run that is meant; 0 before the first.
+    /// Number of the run that the request is for; 0 before the first.
     #[schemars(range(min = 0))]
     pub run: u64,
-    /// The step that is meant, from 1; only for `Promote`.
+    /// The step that the request is for, from 1; only for `Promote`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1024))]
     pub step: Option<u32>,
-    /// Why, for the record.
+    /// The reason, for the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 256))]
     pub reason: Option<String>,
-    /// Who asks; an admission policy binds it to the authenticated user.
+    /// The requesting user; an admission policy binds it to the authenticated user.
     #[schemars(length(min = 1, max = 253))]
     pub requested_by: String,
 }
 
-/// A rollout, by name and uid, so that a request never meets a later one of the same name.
+/// A rollout, by name and uid, so that a request never applies to a later one of the same name.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct RolloutRef {
     /// Name, in the request's namespace.
     #[schemars(length(min = 1, max = 63))]
     pub name: String,
-    /// Its uid.
+    /// UID of the rollout.
     #[schemars(length(min = 1, max = 64))]
     pub uid: String,
 }
 
-/// What a person can ask of a rollout.
+/// What a person can request of a rollout.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verb {
-    /// Sends traffic back to the rollback target, now; wins over all others.
+    /// End the run and send traffic back now; overrides all other requests.
     Abort,
-    /// Sends traffic back to the rollback target, also out of a soak.
+    /// Send traffic back to the last good distribution; also after success, while `keepPrevious` lasts.
     Rollback,
-    /// No advance; checks and rollback go on.
+    /// Stop advancing; checks and rollback stay active.
     Pause,
-    /// Advance again.
+    /// End a pause.
     Resume,
-    /// Open the wait of a step.
+    /// Approve a step; it goes on once bake and checks are done.
     Promote,
-    /// Try a failed revision again.
+    /// Try a failed or held run again.
     Retry,
-    /// The live distribution is the primary.
+    /// Take the live distribution as the primary.
     Adopt,
 }
 
-/// What became of a request.
+/// The answer to a request.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct RolloutRequestStatus {
-    /// The answer; absent until the hub saw it.
+    /// The state; absent until the hub has answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<RequestState>,
-    /// Why, in one sentence.
+    /// The reason, in one sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// When it was answered.
+    /// Time of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub at: Option<jiff::Timestamp>,

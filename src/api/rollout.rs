@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Analysis, ServiceSpec, Strategy, status::FleetRolloutStatus};
 
-/// Moves one or many services, in lockstep, from the members that carry them now to the declared distribution.
+/// Moves the traffic of one or several services, in lockstep, from the present members to the declared distribution.
 #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[kube(
     group = "cutover.dev",
@@ -29,7 +29,7 @@ use super::{Analysis, ServiceSpec, Strategy, status::FleetRolloutStatus};
 #[serde(rename_all = "camelCase")]
 #[x_kube(
     validation = Rule::new("has(self.members) == has(oldSelf.members)")
-        .message("spec.members: a rollout keeps its mode; delete it and make another one"),
+        .message("spec.members: the mode of a rollout cannot change; delete it and create another one"),
     validation = Rule::new("!has(self.members) || self.members.map(m, m.weight).sum() == self.weightTotal")
         .message("spec.members: the weights must sum to weightTotal"),
     validation = Rule::new("!has(self.members) || !self.members.exists(m, has(m.initialWeight)) || self.members.map(m, has(m.initialWeight) ? m.initialWeight : 0).sum() == self.weightTotal")
@@ -40,41 +40,41 @@ use super::{Analysis, ServiceSpec, Strategy, status::FleetRolloutStatus};
         .message("spec.strategy.stages: every member must be listed in spec.members")
 )]
 pub struct FleetRolloutSpec {
-    /// What clients call. All services move together: one plan, one verdict.
+    /// The services that clients call. All of them move together, with one plan and one verdict.
     #[schemars(length(min = 1, max = 16))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".to_owned()]))]
     pub services: Vec<ServiceSpec>,
-    /// What all weights sum to; 1000 or 10000 allow finer shares.
+    /// The sum of all weights; 1000 or 10000 allow finer shares.
     #[serde(default = "default_total")]
     #[schemars(range(min = 1, max = 10000))]
     pub weight_total: u32,
-    /// The distribution to reach. A member that carries traffic now and shall leave is listed with weight 0. Left out:
-    /// service mode, in which a change of the Services themselves is what is proven.
+    /// The desired distribution. A member that now carries traffic and is to lose all of it has weight 0. Omit it for
+    /// service mode, in which a change of a Service itself begins a run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 64))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".to_owned()]))]
     pub members: Vec<MemberWeight>,
-    /// How to get there.
+    /// How traffic moves: stages, steps and windows.
     #[serde(default)]
     pub strategy: Strategy,
-    /// What must hold on the way.
+    /// Metrics and limits that every step must pass.
     pub analysis: Analysis,
     /// Service mode: promote a changed Service at once, without steps and checks.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skip_analysis: bool,
-    /// Other rollouts of this namespace. A run begins, and a step raises a canary, only while each of them is Ready with
-    /// what it declares now. A rollback waits for nobody.
+    /// Other rollouts of this namespace. A run begins, and a step raises a canary, only while each of them is Ready
+    /// with its present declaration. A rollback does not wait.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".to_owned()]))]
     pub depends_on: Vec<Dependency>,
-    /// No advance while true; checks and rollback go on.
+    /// If true, the rollout does not advance; checks and rollback stay active.
     #[serde(default)]
     pub paused: bool,
-    /// While true the hub writes nothing at all, rollback included.
+    /// If true, the hub writes nothing at all, not even a rollback.
     #[serde(default)]
     pub suspend: bool,
-    /// What becomes of the routes when this object is deleted.
+    /// What happens to the routes when this object is deleted.
     #[serde(default)]
     pub deletion_policy: DeletionPolicy,
 }
@@ -84,7 +84,7 @@ pub struct FleetRolloutSpec {
 pub enum Mode {
     /// Traffic between members.
     Member,
-    /// Traffic from the last Services that passed to the changed ones.
+    /// Traffic from the last promoted Services to the changed ones.
     Service,
 }
 
@@ -96,7 +96,7 @@ impl FleetRolloutSpec {
     }
 }
 
-/// Another rollout that must have come to rest.
+/// Another rollout that must be complete.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Dependency {
@@ -105,29 +105,29 @@ pub struct Dependency {
     pub name: String,
 }
 
-/// One member's place in the distribution.
+/// The weight of one member in the distribution.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct MemberWeight {
     /// Name of a `MemberCluster`.
     #[schemars(length(min = 1, max = 61), regex(pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
     pub name: String,
-    /// Its weight at the end.
+    /// The desired weight.
     #[schemars(range(min = 0, max = 10000))]
     pub weight: u32,
-    /// Its weight before the first run; needed only where no live route tells.
+    /// The weight before the first run; needed only if no live route shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 10000))]
     pub initial_weight: Option<u32>,
 }
 
-/// What becomes of the routes when the rollout is deleted.
+/// What happens to the routes when the rollout is deleted.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeletionPolicy {
-    /// Routes stay on the last known good distribution, with their backends.
+    /// Routes keep the last known good distribution and their backends.
     #[default]
     Retain,
-    /// Adopted routes are put back as they were; what the hub made is removed, routes first.
+    /// Adopted routes are restored; what the hub created is removed, routes first.
     Revert,
 }
 

@@ -6,7 +6,7 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A named thing that clients call.
+/// A service that clients call by name.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct ServiceSpec {
@@ -16,21 +16,21 @@ pub struct ServiceSpec {
     /// The port that routes send to.
     #[schemars(range(min = 1, max = 65535))]
     pub port: u16,
-    /// How a member is reached from the hub's data plane.
+    /// How the hub's data plane reaches a member.
     #[serde(default)]
     pub backend: Backend,
-    /// Where the weights live.
+    /// The routes that hold the weights.
     #[schemars(length(min = 1, max = 8))]
     pub routes: Vec<Route>,
 }
 
-/// The kind of hub object that leads to a member; exactly one key. Default: `externalName`.
+/// The kind of hub object that points to a member; exactly one key. Default: `externalName`.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum Backend {
     /// A Service of type ExternalName per member, named `<service>-<member>`.
     ExternalName(Named),
-    /// A ClusterIP Service per member that exists already; the hub makes none.
+    /// An existing ClusterIP Service per member; the hub creates none.
     #[serde(rename = "clusterIP")]
     ClusterIp(Named),
     /// A Service without selector and an EndpointSlice per member, with addresses that the hub resolves and refreshes.
@@ -38,7 +38,7 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// The Services that are there already and stand for members.
+    /// The existing Services of members.
     #[must_use]
     pub const fn named(&self) -> &Named {
         match self {
@@ -53,11 +53,12 @@ impl Default for Backend {
     }
 }
 
-/// Names of Services that are there already.
+/// Names of existing Services.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Named {
-    /// Member to Service name, where it is not `<service>-<member>`. The hub never changes a Service that is named here.
+    /// Service name by member, where it is not `<service>-<member>`. The hub never changes a Service that is named
+    /// here.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = 64))]
     pub existing: BTreeMap<String, String>,
@@ -74,34 +75,35 @@ pub enum Route {
     Contour(ContourRoute),
     /// A RouteGroup or Ingress of Skipper.
     Skipper(SkipperRoute),
-    /// An Ingress of ingress-nginx, and a canary Ingress beside it that the hub makes.
+    /// An Ingress of ingress-nginx, and a canary Ingress that the hub creates.
     Nginx(StableIngress),
-    /// An Ingress of Alibaba Cloud's ALB, and a canary Ingress beside it that the hub makes.
+    /// An Ingress of Alibaba Cloud's ALB, and a canary Ingress that the hub creates.
     #[serde(rename = "aliyunALB")]
     AliyunAlb(StableIngress),
-    /// A Service of type ExternalName that clients call: no weights, all traffic is switched from one member to another.
+    /// A Service of type ExternalName that clients call: no weights, all traffic is switched from one member to
+    /// another at once.
     Kubernetes(KubernetesRoute),
 }
 
-/// An HTTPRoute, adopted by `name` or made by `create`.
+/// An HTTPRoute: `name` adopts one, `create` creates one.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("has(self.name) != has(self.create)").message("name an HTTPRoute to adopt, or say create; one of the two"))]
+#[x_kube(validation = Rule::new("has(self.name) != has(self.create)").message("name an HTTPRoute to adopt, or use create; one of the two"))]
 pub struct GatewayApiRoute {
     /// The HTTPRoute to adopt: only the backends of its rules change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     pub name: Option<String>,
-    /// Which rules: a rule's name, or `#0` for the first. Left out: its only rule.
+    /// The rules to adopt, by name, or `#0` for the first. Default: the only rule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16), inner(length(min = 1, max = 63)))]
     pub rules: Vec<String>,
-    /// Make an HTTPRoute, named as the service, and own it.
+    /// Creates an HTTPRoute with the name of the service; the hub owns it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub create: Option<CreateGatewayApi>,
 }
 
-/// What a new HTTPRoute needs to know.
+/// Settings of a new HTTPRoute.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateGatewayApi {
@@ -116,67 +118,68 @@ pub struct CreateGatewayApi {
     pub gateways: Vec<String>,
 }
 
-/// An HTTPProxy, adopted by `name` or made by `create`.
+/// An HTTPProxy: `name` adopts one, `create` creates one.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("has(self.name) != has(self.create)").message("name an HTTPProxy to adopt, or say create; one of the two"))]
+#[x_kube(validation = Rule::new("has(self.name) != has(self.create)").message("name an HTTPProxy to adopt, or use create; one of the two"))]
 pub struct ContourRoute {
     /// The HTTPProxy to adopt: only the services of its routes change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     pub name: Option<String>,
-    /// Which entries of `spec.routes`: `#0` for the first. Left out: the only one.
+    /// The entries of `spec.routes` to adopt, `#0` for the first. Default: the only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16), inner(length(min = 2, max = 4), regex(pattern = "^#[0-9]{1,3}$")))]
     pub rules: Vec<String>,
-    /// Make an HTTPProxy, named as the service, and own it.
+    /// Creates an HTTPProxy with the name of the service; the hub owns it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub create: Option<CreateContour>,
 }
 
-/// What a new HTTPProxy needs to know.
+/// Settings of a new HTTPProxy.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateContour {
     /// Host name that clients use.
     #[schemars(length(min = 1, max = 253))]
     pub host: String,
-    /// Ingress class, where the installation has several.
+    /// Ingress class, if the installation has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     pub ingress_class: Option<String>,
 }
 
-/// A RouteGroup or Ingress, adopted by `name` or made by `create`.
+/// A RouteGroup or Ingress: `name` adopts one, `create` creates one.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("has(self.name) != has(self.create)").message("name an object to adopt, or say create; one of the two"))]
+#[x_kube(validation = Rule::new("has(self.name) != has(self.create)").message("name an object to adopt, or use create; one of the two"))]
 pub struct SkipperRoute {
-    /// Which object holds the weights.
+    /// The kind of object that holds the weights.
     #[serde(default)]
     pub form: SkipperForm,
     /// The object to adopt. Form `IngressPerMember`: the Ingress of each member is `<name>-<member>`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     pub name: Option<String>,
-    /// Make the objects, named as the service, and own them.
+    /// Creates the objects with the name of the service; the hub owns them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub create: Option<CreateSkipper>,
 }
 
-/// The object in which Skipper's weights are kept.
+/// The kind of object that holds Skipper's weights.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SkipperForm {
     /// One RouteGroup with a `TrafficSegment` route per member.
     #[default]
     RouteGroup,
-    /// One Ingress with the annotation `zalando.org/backend-weights`; not for ExternalName backends, whose weights Skipper ignores.
+    /// One Ingress with the annotation `zalando.org/backend-weights`; not for ExternalName backends, whose weights
+    /// Skipper ignores.
     Ingress,
     /// One Ingress per member with a `TrafficSegment` predicate.
     IngressPerMember,
 }
 
-/// What new Skipper objects need to know.
+/// Settings of new Skipper objects.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateSkipper {
@@ -185,29 +188,30 @@ pub struct CreateSkipper {
     pub hosts: Vec<String>,
 }
 
-/// The Ingress that is there. It keeps one member; the Ingress `<name>-canary`, which the hub makes and owns, has the other.
+/// An existing Ingress. It points to one member; the Ingress `<name>-canary`, which the hub creates and owns, points
+/// to the other.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct StableIngress {
-    /// The Ingress to adopt: its paths that lead to a member of the service.
+    /// The Ingress to adopt: only its paths that point to a member of the service change.
     #[schemars(length(min = 1, max = 246))]
     pub name: String,
 }
 
-/// A Service of type ExternalName, adopted by `name` or made by `create`.
+/// A Service of type ExternalName: `name` adopts one, `create` creates one.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("has(self.name) != has(self.create)").message("name a Service to adopt, or say create; one of the two"))]
+#[x_kube(validation = Rule::new("has(self.name) != has(self.create)").message("name a Service to adopt, or use create; one of the two"))]
 pub struct KubernetesRoute {
     /// The Service to adopt: only its `externalName` changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63))]
     pub name: Option<String>,
-    /// Make the Service, named as the service, and own it.
+    /// Creates the Service with the name of the service; the hub owns it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub create: Option<CreateService>,
 }
 
-/// What a new Service needs to know: nothing beyond the service's name and port.
+/// Settings of a new Service: none, beyond the service's name and port.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 pub struct CreateService {}

@@ -10,31 +10,31 @@ use super::matches::{Matched, in_words};
 /// The percentage that means every request.
 pub const ALL_REQUESTS: u32 = 100;
 
-/// Requests that reach canaries whatever the weights; exactly one key.
+/// What reaches canaries beside their weight; exactly one key.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum Steering {
-    /// Those that match go to the canaries, and are answered by them.
+    /// Requests that match go to the canaries, which answer them.
     Matched(Matched),
-    /// Copies go to the canaries, and nobody waits for what they answer.
+    /// Copies of requests go to the canaries; their answers are dropped.
     Mirrored(Mirrored),
 }
 
-/// Copies of users' requests.
+/// Mirrored requests.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Mirrored {
-    /// The members that get them; each gets its own copy.
+    /// The members that get a copy each.
     pub members: Vec<String>,
-    /// Part of all requests that is copied.
+    /// Percentage of all requests that is copied.
     pub percent: u32,
 }
 
-/// What a step declares of its copies.
+/// Mirroring as a step declares it.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Mirror {
-    /// Part of all requests that is copied; default: 100, which is every request.
+    /// Percentage of requests to copy. Default: 100.
     #[serde(default = "all_requests")]
     #[schemars(range(min = 1, max = 100))]
     pub percent: u32,
@@ -45,7 +45,7 @@ const fn all_requests() -> u32 {
 }
 
 impl Steering {
-    /// The requests that go to canaries, where it is those that match.
+    /// The matched requests, if any.
     #[must_use]
     pub const fn matched(&self) -> Option<&Matched> {
         match self {
@@ -54,7 +54,7 @@ impl Steering {
         }
     }
 
-    /// The copies, where it is copies.
+    /// The mirrored requests, if any.
     #[must_use]
     pub const fn mirrored(&self) -> Option<&Mirrored> {
         match self {
@@ -63,16 +63,15 @@ impl Steering {
         }
     }
 
-    /// The members that get such requests.
+    /// The members that get matched or mirrored requests.
     pub fn members(&self) -> impl Iterator<Item = &str> {
-        let weighted =
-            self.matched().into_iter().flat_map(|matched| &matched.weights).filter(|(_, weight)| **weight > 0);
-        let copied = self.mirrored().into_iter().flat_map(|mirrored| &mirrored.members);
-        weighted.map(|(member, _)| member).chain(copied).map(String::as_str)
+        let matched = self.matched().into_iter().flat_map(|matched| matched.weights.carrying());
+        let mirrored = self.mirrored().into_iter().flat_map(|mirrored| &mirrored.members);
+        matched.map(|(member, _)| member).chain(mirrored.map(String::as_str))
     }
 }
 
-/// Which requests, without who gets them: `header user-agent: pc`, `copies of all requests`.
+/// The requests, without their members: `header user-agent: pc`, `copies of all requests`.
 impl fmt::Display for Steering {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -10,54 +10,54 @@ use super::{
     Duration, Mirror, Progress, RequestMatch, SessionAffinity, Window, duration::NotADuration, steering::ALL_REQUESTS,
 };
 
-/// How to get from the primary to the declared distribution.
+/// How traffic moves from the primary to the declared distribution.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new("!has(self.sessionAffinity) || self.steps.all(s, !has(s.matches))")
-    .message("spec.strategy: sessionAffinity keeps users where they were sent, and matches sends them elsewhere; leave one of them out"))]
+    .message("spec.strategy: sessionAffinity keeps users on one member, and matches sends their requests to another; leave one of them out"))]
 pub struct Strategy {
-    /// Ordered groups of gaining members that move together. Left out: all gaining members in one stage.
+    /// Ordered groups of gaining members that move together. Default: one stage with all gaining members.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".to_owned()]))]
     pub stages: Vec<Stage>,
-    /// How far each stage moves at a time. Left out: 5 %, 25 %, 50 %, 100 %.
+    /// The steps of each stage. Default: 5 %, 25 %, 50 %, 100 %.
     #[serde(default = "default_steps")]
     #[schemars(length(min = 1, max = 32))]
     #[x_kube(
         // Where some steps move no weight the rule would be too dear; `validate` and the hub know it.
         validation = Rule::new("self.exists(s, !has(s.progress)) || (self.map(s, double(s.progress.replace('%', ''))).isSorted() && self.all(s, self.exists_one(t, double(t.progress.replace('%', '')) == double(s.progress.replace('%', '')))))")
-            .message("spec.strategy.steps: steps rise; each progress must be more than the one before it"),
+            .message("spec.strategy.steps: steps must rise; each progress must be more than the one before it"),
         validation = Rule::new("has(self[size(self) - 1].progress) && self[size(self) - 1].progress == '100%'")
             .message("spec.strategy.steps: the last step must be 100%")
     )]
     pub steps: Vec<Step>,
-    /// Service mode: the canary's shares in short, instead of `steps`.
+    /// Service mode: a short form of the canary's shares, instead of `steps`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ramp: Option<Ramp>,
-    /// During a run, users stay with the member that answered them first, as far as the weights allow.
+    /// Keeps users during a run on the member that first answered them, as far as the weights allow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_affinity: Option<SessionAffinity>,
-    /// Time that each weight must hold with passing checks, where a step sets none of its own.
+    /// Time for which each weight must hold with passing checks, unless a step sets its own.
     #[serde(default = "default_bake")]
     pub bake: Duration,
-    /// When steps may be taken: a step begins only if settle and bake end while one of these is open. Checks and a
-    /// rollback go on always. Left out: at any time.
+    /// Times at which steps may begin: a step begins only if its settle and bake end while a window is open. Checks
+    /// and a rollback never wait for a window. Default: always.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16))]
     pub windows: Vec<Window>,
-    /// Most time that a run may take; counts only time in which nothing but checks stood in the way.
+    /// Maximum duration of a run; counts only time in which the run waits for nothing but checks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress_deadline: Option<Duration>,
-    /// After the last step: checks go on and rollback stays possible for this time.
+    /// After the last step, checks continue and a rollback stays possible for this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep_previous: Option<Duration>,
-    /// What a failure does.
+    /// What happens on a failure.
     #[serde(default)]
     pub on_failure: OnFailure,
 }
 
-/// A ramp of the canary's share, in percent, and how traffic comes back to the promoted primary.
+/// A ramp of the canary's share, in percent, and how traffic returns to the promoted primary.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
@@ -68,37 +68,38 @@ pub struct Strategy {
         .message("mirrorWeight belongs to mirror: true")
 )]
 pub struct Ramp {
-    /// So much more at each step, until the share is at or past `maxWeight`.
+    /// Increase of the canary's share at each step, in percent, until it is at or past `maxWeight`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100))]
     pub step_weight: Option<u32>,
-    /// The share at which the ramp ends; default: 100.
+    /// The share at which the ramp ends, in percent. Default: 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100))]
     pub max_weight: Option<u32>,
-    /// The shares themselves, rising.
+    /// The rising shares of the canary, in percent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 32), inner(range(min = 1, max = 100)))]
     pub step_weights: Vec<u32>,
-    /// Blue/green: all traffic at once. So many checks must pass: with `mirror` on copies, before the switch; else after it.
+    /// Blue/green: all traffic moves at once. This many checks must pass: with `mirror`, on copies before the switch;
+    /// otherwise after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
     pub iterations: Option<u32>,
-    /// Before it gets any share, the canary is tried with copies of requests.
+    /// Sends copies of requests to the canary before it gets a share.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mirror: bool,
-    /// Part of all requests that is copied; default: 100, which is every request.
+    /// Percentage of requests to copy. Default: 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100))]
     pub mirror_weight: Option<u32>,
-    /// So much goes back to the promoted primary at a time; left out: all at once.
+    /// Share that returns to the promoted primary at each step, in percent. Default: all at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100))]
     pub step_weight_promotion: Option<u32>,
 }
 
 impl Ramp {
-    /// The canary's steps: its copies, if any, and then its shares.
+    /// The canary's steps: first mirroring, if declared, then its shares.
     #[must_use]
     pub fn steps(&self) -> Vec<Step> {
         let percent = self.mirror_weight.unwrap_or(ALL_REQUESTS);
@@ -127,7 +128,7 @@ impl Ramp {
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Stage {
-    /// Its name, for people.
+    /// The name of the stage, shown in the status.
     #[schemars(length(min = 1, max = 63), regex(pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
     pub name: String,
     /// Members that gain weight in this stage.
@@ -136,53 +137,54 @@ pub struct Stage {
     pub members: Vec<String>,
 }
 
-/// How far a stage moves at a time, or which requests it tries the new members with, by themselves or as copies, and what
-/// must pass before the next step.
+/// One step of a stage: a weight, or requests that are matched or mirrored to the gaining members, and what must pass
+/// before the next step.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new("[has(self.progress), has(self.matches), has(self.mirror)].exists_one(given, given)")
     .message("a step has exactly one of progress, matches and mirror"))]
 pub struct Step {
-    /// Part of the way from old to new.
+    /// Part of the way from the old to the new weights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
-    /// While this step stands, requests that match any of these go to the stage's gaining members, and all others by the
+    /// During this step, requests that match any of these go to the stage's gaining members; all others follow the
     /// weights of the step before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 8))]
     pub matches: Vec<RequestMatch>,
-    /// While this step stands, the stage's gaining members get copies of requests and all answers come by the weights of
-    /// the step before.
+    /// During this step, the stage's gaining members get copies of requests; the answers follow the weights of the
+    /// step before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mirror: Option<Mirror>,
-    /// Checks that must pass before the step ends, one an interval; with it, the strategy's bake is not for this step.
+    /// Number of checks that must pass before the step ends, one per interval. If set, the strategy's bake does not
+    /// apply to this step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
     pub iterations: Option<u32>,
-    /// Time that this weight must hold with passing checks; overrides the strategy's.
+    /// Time for which this weight must hold with passing checks; overrides the strategy's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bake: Option<Duration>,
-    /// What to wait for after the bake: `Promotion`, or a time.
+    /// The wait after the bake: `Promotion`, or a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Wait>,
 }
 
-/// What a step waits for after its bake.
+/// The wait of a step after its bake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// A person's `promote`.
+    /// Until somebody promotes the step.
     Promotion,
-    /// A time.
+    /// For this time.
     For(Duration),
 }
 
-/// What a failure does.
+/// What happens on a failure.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailure {
-    /// Back to the last known good distribution, at once.
+    /// Roll back to the last known good distribution at once.
     #[default]
     Rollback,
-    /// No advance until retry or abort; the guard and a dead endpoint still roll back.
+    /// Do not advance until retry or abort; a guard and an unavailable canary still roll back.
     Hold,
 }
 

@@ -12,19 +12,19 @@ pub const DAYS_PATTERN: &str = "^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)(-(Mon|Tue|Wed|Thu
 /// The pattern of times of day that the CRDs carry.
 pub const TIME_PATTERN: &str = "^([01][0-9]|2[0-3]):[0-5][0-9]$";
 
-/// Times of day at which steps may be taken, on some days of the week.
+/// A time of day at which steps may begin, on some days of the week.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new("self.from != self.to").message("a window's from and to must differ"))]
 pub struct Window {
-    /// The days on which it opens: `Mon-Fri`, `Sat,Sun`, `Fri-Mon`. Left out: every day.
+    /// The days on which it opens: `Mon-Fri`, `Sat,Sun`, `Fri-Mon`. Default: every day.
     #[serde(default)]
     pub days: Days,
-    /// It opens when clocks first show this time: `09:00`.
+    /// Opening time, such as `09:00`: the first instant at which clocks show it.
     pub from: TimeOfDay,
-    /// It closes when clocks next show this time; on the day after where that is not later than `from`.
+    /// Closing time: the next instant at which clocks show it; on the following day if it is not later than `from`.
     pub to: TimeOfDay,
-    /// Name in the IANA database, such as `Europe/Berlin`.
+    /// A time zone of the IANA database, such as `Europe/Berlin`.
     #[serde(default = "utc")]
     #[schemars(length(min = 1, max = 64))]
     pub time_zone: String,
@@ -40,7 +40,7 @@ const WEEK: [(&str, Weekday); 7] = [
     ("Sun", Weekday::Sunday),
 ];
 
-/// Days of the week; `true` for those that are meant, from Monday.
+/// Days of the week, from Monday; `true` for the chosen ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Days([bool; 7]);
 
@@ -59,7 +59,7 @@ pub struct TimeOfDay(Time);
 pub struct NotATimeOfDay(String);
 
 impl Days {
-    /// Whether a day is meant.
+    /// Whether a day is chosen.
     #[must_use]
     pub fn contains(self, day: Weekday) -> bool {
         WEEK.iter().zip(self.0).any(|((_, known), meant)| meant && *known == day)
@@ -67,7 +67,7 @@ impl Days {
 }
 
 impl TimeOfDay {
-    /// As a time of the clock.
+    /// As a civil time.
     #[must_use]
     pub const fn time(self) -> Time {
         self.0

@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::host_name::{Refusal, refusal};
 use super::name;
 use crate::api::{Backend, Reason};
+use crate::object::Context;
 use crate::rollout::input::Problem;
-use crate::route::Context;
 
 /// The Service is there, has the port of the routes, and is of a type that can carry weights.
 pub(super) fn check(context: &Context<'_>, member: &str, service: Option<&DynamicObject>) -> Result<(), Problem> {
@@ -41,11 +41,11 @@ pub(super) fn check_target(backend: &str, service: &Value) -> Result<(), Problem
     }
 }
 
-pub(super) fn check_port(backend: &str, service: &Value, wanted: u16) -> Result<(), Problem> {
+pub(super) fn check_port(backend: &str, service: &Value, expected: u16) -> Result<(), Problem> {
     let ports = service.pointer("/spec/ports").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let is_tcp = |port: &Value| matches!(text(port, "/protocol"), "" | "TCP");
     let number = |port: &Value| port.get("port").and_then(Value::as_u64);
-    if ports.iter().any(|port| number(port) == Some(u64::from(wanted)) && is_tcp(port)) {
+    if ports.iter().any(|port| number(port) == Some(u64::from(expected)) && is_tcp(port)) {
         return Ok(());
     }
     let has: Vec<String> = ports
@@ -59,7 +59,7 @@ pub(super) fn check_port(backend: &str, service: &Value, wanted: u16) -> Result<
     let has = if has.is_empty() { "none".to_owned() } else { has.join(", ") };
     Err(Problem::new(
         Reason::BackendNotReady,
-        format!("{backend} has no TCP port {wanted} (it has {has}): add it, or correct spec.services[].port"),
+        format!("{backend} has no TCP port {expected} (it has {has}): add it, or correct spec.services[].port"),
     ))
 }
 

@@ -7,15 +7,15 @@ use serde_json::{Map, Value};
 
 use super::{cluster_ip, is_ours, name, targets};
 use crate::api::{Backend, Reason, ServiceCopy, ServiceSpec};
+use crate::object::{Context, Write, field_manager, owner};
 use crate::rollout::input::{Problem, SourceSeen};
-use crate::route::{Context, Write, editor, owner};
 
 /// What the API server gave a Service and what it keeps, as long as it has an address at all.
 const GIVEN: [&str; 5] = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "healthCheckNodePort"];
 
 /// The user's own Service, as it is carried; or why it cannot be.
 #[must_use]
-pub fn source(service: &ServiceSpec, object: Option<&DynamicObject>) -> SourceSeen {
+pub(crate) fn source(service: &ServiceSpec, object: Option<&DynamicObject>) -> SourceSeen {
     let title = format!("Service {}", service.name);
     let Some(object) = object else {
         let message =
@@ -27,20 +27,20 @@ pub fn source(service: &ServiceSpec, object: Option<&DynamicObject>) -> SourceSe
         .and_then(|()| cluster_ip::check_port(&title, &object.data, service.port));
     match fits {
         Err(problem) => SourceSeen::Unusable(problem),
-        Ok(()) => SourceSeen::Found(carried(object)),
+        Ok(()) => SourceSeen::Found(service_copy(object)),
     }
 }
 
 /// What a route can do depends on what its backends are said to be.
 fn check_type(title: &str, service: &ServiceSpec, object: &DynamicObject) -> Result<(), Problem> {
-    if carried(object).external_name().is_none() || matches!(service.backend, Backend::ExternalName(_)) {
+    if service_copy(object).external_name().is_none() || matches!(service.backend, Backend::ExternalName(_)) {
         return Ok(());
     }
     let message = format!("{title} is of type ExternalName: say backend: {{externalName: {{}}}}");
     Err(Problem::new(Reason::CannotCarryWeights, message))
 }
 
-fn carried(object: &DynamicObject) -> ServiceCopy {
+fn service_copy(object: &DynamicObject) -> ServiceCopy {
     ServiceCopy::of(object.data.get("spec").unwrap_or(&Value::Null), object.labels(), object.annotations())
 }
 
@@ -54,7 +54,7 @@ pub(super) fn render(
     let Some(target) = targets(context, member).into_iter().next() else { return Ok(Vec::new()) };
     let new = || DynamicObject::new(&name(context.service, member), &target.resource).within(context.namespace);
     let mut after = current.cloned().unwrap_or_else(|| new().data(Value::Object(Map::new())));
-    if current.is_none_or(|live| carried(live).spec != copy.spec) {
+    if current.is_none_or(|live| service_copy(live).spec != copy.spec) {
         let spec = spec(copy, current.and_then(|live| live.data.get("spec")));
         if let Some(data) = after.data.as_object_mut() {
             data.insert("spec".to_owned(), Value::Object(spec));
@@ -63,27 +63,27 @@ pub(super) fn render(
     if !is_ours(context, &target, member, current, &after)? {
         return Ok(Vec::new());
     }
-    carry("labels", &copy.labels, after.metadata.labels.get_or_insert_default(), current);
+    merge_declared("labels", &copy.labels, after.metadata.labels.get_or_insert_default(), current);
     let annotations = after.metadata.annotations.get_or_insert_default();
-    carry("annotations", &copy.annotations, annotations, current);
+    merge_declared("annotations", &copy.annotations, annotations, current);
     if annotations.is_empty() {
         after.metadata.annotations = None;
     }
-    owner::take(&mut after, context);
+    owner::set(&mut after, context);
     Ok(Write::between(target, current, Some(after)).into_iter().collect())
 }
 
 /// Labels or annotations as they are declared. What the hub has set and nobody declares any more goes; what others have
 /// put on the copy, a cloud's load balancer say, stays.
-fn carry(
+fn merge_declared(
     field: &str,
     declared: &BTreeMap<String, String>,
-    carried: &mut BTreeMap<String, String>,
+    merged: &mut BTreeMap<String, String>,
     live: Option<&DynamicObject>,
 ) {
-    let is_own = |key: &str| live.is_some_and(|live| editor::is_own(live, &["metadata", field, key]));
-    carried.retain(|key, _| declared.contains_key(key) || !is_own(key));
-    carried.extend(declared.clone());
+    let is_own = |key: &str| live.is_some_and(|live| field_manager::is_own(live, &["metadata", field, key]));
+    merged.retain(|key, _| declared.contains_key(key) || !is_own(key));
+    merged.extend(declared.clone());
 }
 
 /// A Service keeps its address and its node ports, where its type has any.

@@ -7,8 +7,9 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::json;
 
-use super::{Reach, Wanted, name};
+use super::{DesiredObject, name};
 use crate::api::{Reason, ServiceSpec};
+use crate::object::Reach;
 use crate::rollout::input::Problem;
 
 /// What the endpoint slice controllers put into one slice.
@@ -27,14 +28,14 @@ pub(super) fn names(backend: &str) -> impl Iterator<Item = String> {
 
 /// The Service and the slice of each family. No answer of a resolver ever empties a backend: without any address the
 /// slices stay as they are; a family goes only when the other one has addresses.
-pub(super) fn wanted(
+pub(super) fn objects(
     service: &ServiceSpec,
     member: &str,
     reach: &Reach,
     current: &[Option<DynamicObject>],
     addresses: &[IpAddr],
-) -> Result<Vec<Option<Wanted>>, Problem> {
-    let mut wanted = vec![Some(selectorless(service, reach))];
+) -> Result<Vec<Option<DesiredObject>>, Problem> {
+    let mut objects = vec![Some(selectorless(service, reach))];
     for (index, family) in FAMILIES.into_iter().enumerate() {
         let of_family: BTreeSet<IpAddr> =
             addresses.iter().copied().filter(|address| address.is_ipv4() == (index == 0)).collect();
@@ -44,27 +45,27 @@ pub(super) fn wanted(
             ("endpointslice.kubernetes.io/managed-by".to_owned(), "cutover".to_owned()),
         ]);
         let ports = json!([{"name": "", "port": reach.port, "protocol": "TCP"}]);
-        wanted.push(match (of_family.is_empty(), addresses.is_empty() && there) {
-            (true, true) => Some(Wanted { fields: json!({"ports": ports}), labels }),
+        objects.push(match (of_family.is_empty(), addresses.is_empty() && there) {
+            (true, true) => Some(DesiredObject { fields: json!({"ports": ports}), labels }),
             (true, false) => None,
-            (false, _) => Some(Wanted {
+            (false, _) => Some(DesiredObject {
                 fields: json!({"addressType": family, "endpoints": endpoints(of_family), "ports": ports}),
                 labels,
             }),
         });
     }
-    if wanted.iter().flatten().count() == 1 {
+    if objects.iter().flatten().count() == 1 {
         let message =
             format!("{} of member {member} has no address yet: make its name resolve from the hub", reach.host);
         return Err(Problem::new(Reason::BackendNotReady, message));
     }
-    Ok(wanted)
+    Ok(objects)
 }
 
-fn selectorless(service: &ServiceSpec, reach: &Reach) -> Wanted {
+fn selectorless(service: &ServiceSpec, reach: &Reach) -> DesiredObject {
     let port = json!({"port": service.port, "targetPort": reach.port, "protocol": "TCP"});
     let fields = json!({"spec": {"type": "ClusterIP", "selector": null, "externalName": null, "ports": [port]}});
-    Wanted { fields, labels: BTreeMap::new() }
+    DesiredObject { fields, labels: BTreeMap::new() }
 }
 
 fn endpoints(addresses: BTreeSet<IpAddr>) -> serde_json::Value {

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 /// Why a backend may not lead to a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub(crate) enum Refusal {
     /// An IP address in any spelling: a certificate and a change of address need a name.
     Address,
     /// The cluster's own zones, and this machine.
@@ -16,7 +16,7 @@ pub enum Refusal {
 impl Refusal {
     /// What is wrong, after the name.
     #[must_use]
-    pub const fn found(self) -> &'static str {
+    pub(crate) const fn found(self) -> &'static str {
         match self {
             Self::Address => "is an address",
             Self::HubCluster => "leads into the hub cluster",
@@ -26,7 +26,7 @@ impl Refusal {
 
     /// What would be right.
     #[must_use]
-    pub const fn remedy(self) -> &'static str {
+    pub(crate) const fn remedy(self) -> &'static str {
         match self {
             Self::Address | Self::HubCluster => "give the DNS name of the member's gateway",
             Self::NotAName => {
@@ -38,7 +38,7 @@ impl Refusal {
 
 /// Why a backend may not lead to this name, if so.
 #[must_use]
-pub fn refusal(name: &str) -> Option<Refusal> {
+pub(crate) fn refusal(name: &str) -> Option<Refusal> {
     let last = name.rsplit('.').next().unwrap_or_default();
     let is_number = last.starts_with("0x") || !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit());
     let is_within = |zone: &str| name == zone || name.strip_suffix(zone).is_some_and(|rest| rest.ends_with('.'));

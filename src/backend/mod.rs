@@ -16,20 +16,19 @@ mod tests;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-pub use copy::source;
-pub use host_name::{Refusal, refusal};
+pub(crate) use copy::source;
+pub(crate) use host_name::refusal;
 use k8s_openapi::api::core::v1::Service;
 use kube::core::{ApiResource, DynamicObject};
-pub use reach::{Reach, reach, reach_of};
+pub(crate) use reach::{reach, reach_of};
 use serde_json::Value;
 
 use crate::api::{Backend, DeletionPolicy, MEMBER_LABEL, Reason, ServiceSpec};
+use crate::object::{Context, Owner, Target, Write, owner};
 use crate::rollout::input::{BackendSeen, Problem};
-use crate::route::owner::{self, Owner};
-use crate::route::{Context, Target, Write};
 
 /// One object that a backend consists of, as it must be.
-struct Wanted {
+struct DesiredObject {
     /// All but metadata, as a merge patch: what the hub does not name stays as it is.
     fields: Value,
     labels: BTreeMap<String, String>,
@@ -37,19 +36,19 @@ struct Wanted {
 
 /// Name of the backend that leads to a member: the one under `existing`, else `<service>-<member>`.
 #[must_use]
-pub fn name(service: &ServiceSpec, member: &str) -> String {
+pub(crate) fn name(service: &ServiceSpec, member: &str) -> String {
     existing(service, member).map_or_else(|| format!("{}-{member}", service.name), str::to_owned)
 }
 
 /// The declared member to which a backend leads.
 #[must_use]
-pub fn member<'a>(context: &Context<'a>, backend: &str) -> Option<&'a str> {
+pub(crate) fn member<'a>(context: &Context<'a>, backend: &str) -> Option<&'a str> {
     context.endpoints.keys().map(String::as_str).find(|member| name(context.service, member) == backend)
 }
 
 /// A backend leads to a member, or is named as if it did.
 #[must_use]
-pub fn is_of_service(context: &Context<'_>, backend: &str) -> bool {
+pub(crate) fn is_of_service(context: &Context<'_>, backend: &str) -> bool {
     let rest = backend.strip_prefix(&context.service.name).and_then(|rest| rest.strip_prefix('-'));
     member(context, backend).is_some() || rest.is_some_and(|member| !member.is_empty())
 }
@@ -57,7 +56,7 @@ pub fn is_of_service(context: &Context<'_>, backend: &str) -> bool {
 /// The port under which routes reach a member's backend. An ExternalName Service translates no ports, so there it is
 /// the endpoint's own.
 #[must_use]
-pub fn port(context: &Context<'_>, member: &str) -> u16 {
+pub(crate) fn port(context: &Context<'_>, member: &str) -> u16 {
     match (&context.service.backend, context.endpoints.get(member)) {
         (Backend::ExternalName(_), Some(reach)) if existing(context.service, member).is_none() => reach.port,
         (Backend::ExternalName(_) | Backend::ClusterIp(_) | Backend::EndpointSlice(_), _) => context.service.port,
@@ -66,13 +65,13 @@ pub fn port(context: &Context<'_>, member: &str) -> u16 {
 
 /// The Service that the user named for a member; the hub never changes it.
 #[must_use]
-pub fn existing<'s>(service: &'s ServiceSpec, member: &str) -> Option<&'s str> {
+pub(crate) fn existing<'s>(service: &'s ServiceSpec, member: &str) -> Option<&'s str> {
     service.backend.named().existing.get(member).map(String::as_str)
 }
 
 /// The objects to fetch for a member's backend. Their order is that of the objects which the other functions take.
 #[must_use]
-pub fn targets(context: &Context<'_>, member: &str) -> Vec<Target> {
+pub(crate) fn targets(context: &Context<'_>, member: &str) -> Vec<Target> {
     let backend = name(context.service, member);
     let target =
         |resource: ApiResource, name: String| Target { resource, namespace: context.namespace.to_owned(), name };
@@ -85,31 +84,31 @@ pub fn targets(context: &Context<'_>, member: &str) -> Vec<Target> {
 
 /// Members of which no route can tell one from the other: weights between them would have no effect.
 #[must_use]
-pub fn problems(context: &Context<'_>) -> Vec<Problem> {
+pub(crate) fn problems(context: &Context<'_>) -> Vec<Problem> {
     let service = context.service;
     // At rest the canary is what the primary is: the hub makes both.
     if !context.copies.is_empty() {
         return Vec::new();
     }
-    let mut places: BTreeMap<String, &str> = BTreeMap::new();
+    let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     let mut problems = Vec::new();
     for (member, reach) in context.endpoints {
         let backend = name(service, member);
-        let mut held = vec![format!("backend {backend}")];
+        let mut identities = vec![format!("backend {backend}")];
         if existing(service, member).is_none() && !matches!(service.backend, Backend::ClusterIp(_)) {
-            held.push(format!(
+            identities.push(format!(
                 "endpoint {}:{} {}",
                 reach.host,
                 reach.port,
                 reach.server_name.as_deref().unwrap_or_default()
             ));
         }
-        for place in held {
-            if let Some(other) = places.insert(place.clone(), member) {
+        for identity in identities {
+            if let Some(other) = seen.insert(identity.clone(), member) {
                 let message = format!(
                     "service {}: members {other} and {member} have the same {}: weights between them would have no effect; give each its own",
                     service.name,
-                    place.trim_end()
+                    identity.trim_end()
                 );
                 problems.push(Problem::new(Reason::CannotCarryWeights, message));
             }
@@ -120,7 +119,7 @@ pub fn problems(context: &Context<'_>) -> Vec<Problem> {
 
 /// The writes that make a member's backend what it should be; nothing where it is so already. `addresses` are those of
 /// the endpoint's host, used by EndpointSlice backends alone; an empty answer keeps the addresses that are there.
-pub fn render(
+pub(crate) fn render(
     context: &Context<'_>,
     member: &str,
     current: &[Option<DynamicObject>],
@@ -134,12 +133,12 @@ pub fn render(
         return cluster_ip::check(context, member, current.first().and_then(Option::as_ref)).map(|()| Vec::new());
     }
     let mut writes = Vec::new();
-    let wanted = wanted(context, member, current, addresses)?;
-    for (index, (target, wanted)) in targets(context, member).into_iter().zip(wanted).enumerate() {
+    let desired = desired(context, member, current, addresses)?;
+    for (index, (target, desired)) in targets(context, member).into_iter().zip(desired).enumerate() {
         let before = current.get(index).and_then(Option::as_ref);
         let is_foreign = before.is_some_and(|before| Owner::of(before, context) != Owner::This);
-        if wanted.is_some() || !is_foreign {
-            let after = wanted.map(|wanted| made(context, member, &target, before, wanted)).transpose()?;
+        if desired.is_some() || !is_foreign {
+            let after = desired.map(|desired| rendered(context, member, &target, before, desired)).transpose()?;
             writes.extend(Write::between(target, before, after));
         }
     }
@@ -148,7 +147,7 @@ pub fn render(
 
 /// What is to be said of a member's backend.
 #[must_use]
-pub fn assess(
+pub(crate) fn assess(
     context: &Context<'_>,
     member: &str,
     current: &[Option<DynamicObject>],
@@ -164,7 +163,7 @@ pub fn assess(
 /// Gives a member's backend back. `Retain` leaves it without the rollout's uid; `Revert` removes what the hub made,
 /// unless a route still names it.
 #[must_use]
-pub fn release(
+pub(crate) fn release(
     context: &Context<'_>,
     member: &str,
     current: &[Option<DynamicObject>],
@@ -175,7 +174,7 @@ pub fn release(
     let given_back = |(target, before): (Target, &Option<DynamicObject>)| {
         let before = before.as_ref().filter(|object| Owner::of(object, context) == Owner::This)?;
         let mut after = before.clone();
-        owner::give_back(&mut after);
+        owner::release(&mut after);
         Write::between(target, Some(before), (!remove).then_some(after))
     };
     targets(context, member).into_iter().zip(current).filter_map(given_back).collect()
@@ -185,12 +184,12 @@ fn is_made_of_slices(context: &Context<'_>, member: &str) -> bool {
     matches!(context.service.backend, Backend::EndpointSlice(_)) && existing(context.service, member).is_none()
 }
 
-fn wanted(
+fn desired(
     context: &Context<'_>,
     member: &str,
     current: &[Option<DynamicObject>],
     addresses: &[IpAddr],
-) -> Result<Vec<Option<Wanted>>, Problem> {
+) -> Result<Vec<Option<DesiredObject>>, Problem> {
     let Some(reach) = context.endpoints.get(member) else {
         return Err(Problem::new(
             Reason::MemberNotFound,
@@ -198,29 +197,29 @@ fn wanted(
         ));
     };
     match context.service.backend {
-        Backend::ExternalName(_) => Ok(vec![Some(external_name::wanted(reach))]),
-        Backend::EndpointSlice(_) => endpoint_slice::wanted(context.service, member, reach, current, addresses),
+        Backend::ExternalName(_) => Ok(vec![Some(external_name::service(reach))]),
+        Backend::EndpointSlice(_) => endpoint_slice::objects(context.service, member, reach, current, addresses),
         Backend::ClusterIp(_) => Ok(Vec::new()),
     }
 }
 
-fn made(
+fn rendered(
     context: &Context<'_>,
     member: &str,
     target: &Target,
     before: Option<&DynamicObject>,
-    wanted: Wanted,
+    desired: DesiredObject,
 ) -> Result<DynamicObject, Problem> {
     let Target { resource, namespace, name } = target;
     let new = || DynamicObject::new(name, resource).within(namespace).data(Value::Object(serde_json::Map::new()));
     let mut object = before.cloned().unwrap_or_else(new);
-    json_patch::merge(&mut object.data, &wanted.fields);
+    json_patch::merge(&mut object.data, &desired.fields);
     if !is_ours(context, target, member, before, &object)? {
         return Ok(object);
     }
-    owner::take(&mut object, context);
+    owner::set(&mut object, context);
     let labels = object.metadata.labels.get_or_insert_default();
-    labels.extend(wanted.labels);
+    labels.extend(desired.labels);
     labels.insert(MEMBER_LABEL.to_owned(), member.to_owned());
     Ok(object)
 }

@@ -5,23 +5,11 @@ use super::host_name::{Refusal, refusal};
 use crate::api::member::{Endpoint, HostHeader};
 use crate::api::template::{Unfilled, fill};
 use crate::api::{MemberClusterSpec, Reason, ServiceCopy, ServiceSpec};
+use crate::object::Reach;
 use crate::rollout::input::Problem;
 
-/// Where the hub's data plane reaches a member.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reach {
-    /// A DNS name.
-    pub host: String,
-    /// TCP port.
-    pub port: u16,
-    /// Name in the SNI extension; `None` where no TLS is spoken.
-    pub server_name: Option<String>,
-    /// Which Host header the member gets.
-    pub host_header: HostHeader,
-}
-
 /// The endpoint of a member for one service: the service's own, else the default.
-pub fn reach(member: &MemberClusterSpec, namespace: &str, service: &str) -> Result<Reach, Problem> {
+pub(crate) fn reach(member: &MemberClusterSpec, namespace: &str, service: &str) -> Result<Reach, Problem> {
     let (index, endpoint) = find(member, namespace, service).ok_or_else(|| {
         let message =
             format!("spec.endpoints: none is for service {namespace}/{service} and none is the default: add one");
@@ -40,7 +28,7 @@ pub fn reach(member: &MemberClusterSpec, namespace: &str, service: &str) -> Resu
 /// Where a Service of service mode leads: its external name, with the TLS that its member's endpoint speaks; else the
 /// Service itself.
 #[must_use]
-pub fn reach_of(
+pub(crate) fn reach_of(
     copy: &ServiceCopy,
     service: &ServiceSpec,
     namespace: &str,

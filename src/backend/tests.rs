@@ -6,10 +6,14 @@ use kube::ResourceExt;
 use serde_json::json;
 
 use super::*;
-use crate::api::MemberClusterSpec;
 use crate::api::member::HostHeader;
+use crate::api::{MemberClusterSpec, ServiceCopy};
+use crate::object::Reach;
 
 mod bad_services;
+
+/// Member mode.
+static NO_COPIES: BTreeMap<String, ServiceCopy> = BTreeMap::new();
 
 fn spec(endpoints: Value) -> MemberClusterSpec {
     serde_json::from_value(
@@ -145,7 +149,7 @@ impl World {
             service,
             total: 100,
             endpoints,
-            copies: &crate::route::NO_COPIES,
+            copies: &NO_COPIES,
             neighbours: &[],
         }
     }

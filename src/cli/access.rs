@@ -1,4 +1,4 @@
-//! What a person must be allowed to do, and which part of it is missing.
+//! The rights that a verb needs, and which of them are missing.
 
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
 use kube::{Api, api::PostParams};
@@ -6,7 +6,7 @@ use kube::{Api, api::PostParams};
 use super::cluster::Cluster;
 use crate::api::GROUP;
 
-/// One right in the group of cutover.
+/// A right to one resource of cutover's API group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Need {
     resource: &'static str,
@@ -17,7 +17,7 @@ const fn need(verb: &'static str, resource: &'static str) -> Need {
     Need { resource, verb }
 }
 
-/// To read.
+/// For verbs that read.
 pub(super) const READ: &[Need] = &[
     need("get", "fleetrollouts"),
     need("list", "fleetrollouts"),
@@ -25,7 +25,7 @@ pub(super) const READ: &[Need] = &[
     need("list", "memberclusters"),
 ];
 
-/// To ask for something, too.
+/// For verbs that create a request.
 pub(super) const ASK: &[Need] = &[
     need("get", "fleetrollouts"),
     need("create", "rolloutrequests"),
@@ -33,7 +33,7 @@ pub(super) const ASK: &[Need] = &[
     need("watch", "rolloutrequests"),
 ];
 
-/// All rights that are missing, at once, in words; empty if none is known to be.
+/// A message that names all missing rights at once; empty if none is known to be missing.
 pub(super) async fn missing(cluster: &Cluster, needs: &[Need]) -> String {
     let answers = futures::future::join_all(needs.iter().map(|need| is_allowed(cluster, *need))).await;
     let denied = needs.iter().zip(answers).filter(|(_, allowed)| !allowed).map(|(need, _)| *need);
@@ -46,7 +46,7 @@ fn describe(denied: &[Need], namespace: &str) -> String {
     }
     let verbs: Vec<String> = denied.iter().map(|need| format!("{} {}", need.verb, need.resource)).collect();
     format!(
-        "\nyou lack, in namespace {namespace}: {} (group {GROUP})\nask for the ClusterRole cutover-viewer or cutover-operator",
+        "\nmissing rights in namespace {namespace}: {} (group {GROUP})\nask for the ClusterRole cutover-viewer or cutover-operator",
         verbs.join(", ")
     )
 }
@@ -75,7 +75,7 @@ mod tests {
     fn all_missing_rights_are_named_at_once() {
         assert_eq!(
             describe(ASK, "shop"),
-            "\nyou lack, in namespace shop: get fleetrollouts, create rolloutrequests, list rolloutrequests, watch \
+            "\nmissing rights in namespace shop: get fleetrollouts, create rolloutrequests, list rolloutrequests, watch \
              rolloutrequests (group cutover.dev)\nask for the ClusterRole cutover-viewer or cutover-operator"
         );
         assert_eq!(describe(&[], "shop"), "");

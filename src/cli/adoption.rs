@@ -1,4 +1,4 @@
-//! `cutover adopt --dry-run`: what would be taken over, and what the first write would change.
+//! `cutover adopt --dry-run`: what would be adopted, and what the first write would change.
 
 use serde_json::Value;
 
@@ -11,14 +11,15 @@ use super::{
 };
 use crate::{
     api::{Distribution, Route},
+    object::{Context, Write},
     rollout::input::{Mark, RouteSeen},
-    route::{self, Write},
+    route,
 };
 
-/// Shows every route as the hub would see it. Nothing is written.
+/// Shows every route as the hub would read it, and writes nothing.
 pub(super) async fn rehearse(cluster: &Cluster, view: &View, out: &mut Output) -> Result<Exit, CliError> {
     let owner = live::Owner::of(cluster, view).await?;
-    let run = view.run().map_or(0, |run| run.number);
+    let run = view.status.last_run();
     let mark = Mark { hub: owner.hub.clone(), rollout: owner.uid.clone(), run, sequence: view.status.sequence + 1 };
     let mut exit = Exit::Done;
     for place in live::places(view)? {
@@ -28,10 +29,10 @@ pub(super) async fn rehearse(cluster: &Cluster, view: &View, out: &mut Output) -
             out.text(&format!("{}: ", route::key(&place.service, route)))?;
             match route::read(&context, route, &objects) {
                 RouteSeen::Live(seen) => {
-                    out.line(format!("{} would become the primary", shares(&seen.weights, view.total())))?;
-                    out.text(&first_write(&context, route, &objects, &seen.weights, &mark)?)?;
+                    out.line(format!("{} would become the primary", shares(&seen.split.weights, view.total())))?;
+                    out.text(&first_write(&context, route, &objects, &seen.split.weights, &mark)?)?;
                 }
-                RouteSeen::ToCreate => out.line("does not exist; the hub would make it")?,
+                RouteSeen::ToCreate => out.line("does not exist; the hub would create it")?,
                 RouteSeen::Unusable(problem) => {
                     exit = Exit::Held;
                     out.line(escape(&format!("{}: {}", problem.reason, problem.message)))?;
@@ -44,16 +45,16 @@ pub(super) async fn rehearse(cluster: &Cluster, view: &View, out: &mut Output) -
     Ok(exit)
 }
 
-/// The difference that the first write would make, a line for each changed field.
+/// The changes of the first write, one line for each field.
 fn first_write(
-    context: &route::Context<'_>,
+    context: &Context<'_>,
     route: &Route,
     objects: &[Option<kube::core::DynamicObject>],
     weights: &Distribution,
     mark: &Mark,
 ) -> Result<String, CliError> {
     let said = |error: &dyn std::fmt::Display| CliError::Said(error.to_string());
-    let writes = route::render(context, route, objects, weights, mark).map_err(|error| said(&error))?;
+    let writes = route::render(context, route, objects, &weights.into(), mark).map_err(|error| said(&error))?;
     let mut text = String::new();
     for write in writes {
         let Write::Replace(after) = write else { continue };
@@ -71,7 +72,7 @@ fn difference(before: &Value, after: &Value) -> String {
     changes.iter().map(line).collect()
 }
 
-/// The API server keeps those itself.
+/// `managedFields` is maintained by the API server.
 fn without_managers(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {

@@ -1,4 +1,4 @@
-//! The hub cluster as a person's command sees it: which one, what is read there, and in which words it fails.
+//! The hub cluster for the command line: which one it is, reads with a deadline, and errors in words.
 
 use std::{future::Future, time::Duration};
 
@@ -21,18 +21,18 @@ pub(super) const DEADLINE: Duration = Duration::from_secs(5);
 /// Which cluster is the hub, and which namespace of it.
 #[derive(Debug, clap::Args)]
 pub(super) struct Connection {
-    /// Context of the kubeconfig that leads to the hub cluster; default: the current one.
+    /// Context of the hub cluster in your kubeconfig; default: the current one.
     #[arg(long)]
     context: Option<String>,
     /// Namespace of the rollout; default: that of the context.
     #[arg(long, short)]
     namespace: Option<String>,
-    /// Namespace in which the hub runs, where its Lease tells that it lives.
+    /// Namespace of the hub, where its Lease shows whether it runs.
     #[arg(long, default_value = hub_liveness::NAMESPACE)]
     hub_namespace: String,
 }
 
-/// A hub cluster that was found.
+/// A connection to the hub cluster.
 #[derive(Clone)]
 pub(super) struct Cluster {
     pub(super) client: Client,
@@ -65,7 +65,7 @@ pub(super) fn block_on<T>(work: impl Future<Output = Result<T, CliError>>) -> Re
     runtime.block_on(work)
 }
 
-/// The kubeconfig of the person who asks, or the Pod's own account. Its commands and files are that person's.
+/// The kubeconfig of the user, or the Pod's service account. It may use `exec` and files, unlike a member's.
 pub(super) async fn config(context: Option<String>) -> Result<Config, CliError> {
     let found = match context {
         None => Config::infer().await.map_err(|error| unusable(&error)),
@@ -93,7 +93,7 @@ impl Cluster {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 
-    /// One call, with its deadline, its failure in words.
+    /// Runs one call with the deadline, and explains a failure.
     pub(super) async fn call<T>(
         &self,
         needs: &[Need],
@@ -110,7 +110,7 @@ impl Cluster {
         }
     }
 
-    /// A failure in words: what, where, and what would be right.
+    /// An error that says what failed, where, and the remedy.
     pub(super) async fn explain(&self, needs: &[Need], error: &Error) -> CliError {
         let server = &self.server;
         let said = match error {
@@ -119,7 +119,7 @@ impl Cluster {
                 if name.is_empty() { KINDS_MISSING.to_owned() } else { text::escape(&status.message) }
             }
             Error::Api(status) if status.code == 401 => {
-                format!("{server} does not know these credentials; log in again")
+                format!("{server} rejected these credentials; log in again")
             }
             Error::Api(status) if status.code == 403 => {
                 let missing = tokio::time::timeout(DEADLINE, access::missing(self, needs)).await.unwrap_or_default();
@@ -134,7 +134,7 @@ impl Cluster {
         CliError::Said(said)
     }
 
-    /// A watch that failed, in words.
+    /// As [`Self::explain`], for a watch.
     pub(super) async fn watch_failed(&self, needs: &[Need], error: watcher::Error) -> CliError {
         use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
         match error {
@@ -156,7 +156,7 @@ impl Cluster {
         Ok(self.call(access::READ, api.list(&ListParams::default())).await?.items)
     }
 
-    /// Whether the hub lives. That it cannot be known is an answer too.
+    /// Whether the hub runs; never an error.
     pub(super) async fn hub_liveness(&self) -> HubLiveness {
         let api: Api<Lease> = Api::namespaced(self.client.clone(), &self.hub_namespace);
         match self.call(&[], api.get_opt(HUB_LEASE)).await {
@@ -165,16 +165,16 @@ impl Cluster {
         }
     }
 
-    /// All that is shown of one rollout.
+    /// A rollout together with its members and the state of the hub.
     pub(super) async fn view(&self, rollout: FleetRollout) -> Result<View, CliError> {
         let (members, hub) = tokio::join!(self.members(), self.hub_liveness());
         Ok(View::new(rollout, members?, hub, Timestamp::now()))
     }
 }
 
-const KINDS_MISSING: &str = "the kinds of cutover are not installed in this cluster\ninstall them: cutover crd | kubectl apply --server-side -f -";
+const KINDS_MISSING: &str = "the CRDs of cutover are not installed in this cluster\ninstall them: cutover crd | kubectl apply --server-side -f -";
 
-/// What an API server or the way to it says, in words.
+/// The message of the API server, or the cause of a connection error.
 pub(super) fn words(error: &Error) -> String {
     match error {
         Error::Api(status) => text::escape(&status.message),
@@ -182,7 +182,7 @@ pub(super) fn words(error: &Error) -> String {
     }
 }
 
-/// What happened at last ("Connection refused"); the layers above only say who asked.
+/// The last cause in the chain ("Connection refused").
 fn innermost(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(cause) => innermost(cause),

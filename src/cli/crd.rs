@@ -1,4 +1,4 @@
-//! `cutover crd`: the kinds, as an API server is told of them.
+//! `cutover crd`: the custom resource definitions.
 
 use super::{CliError, Exit, Output};
 use crate::{api::crd::definitions, yaml};
@@ -9,7 +9,7 @@ use crate::{api::crd::definitions, yaml};
   cutover crd | kubectl apply --server-side -f -
   cutover crd fleetrollouts > config/crd/fleetrollouts.yaml")]
 pub(super) struct Crd {
-    /// One of them only, by its plural name; left out: all.
+    /// Only the one with this plural name; default: all.
     #[arg(value_parser = ["fleetrollouts", "memberclusters", "metrictemplates", "rolloutrequests"])]
     name: Option<String>,
 }

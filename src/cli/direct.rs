@@ -1,4 +1,4 @@
-//! `cutover abort --direct`: the rollback written with a person's own credentials, for a hub that is dead.
+//! `cutover abort --direct`: the rollback written with a person's own credentials, for when the hub is down.
 
 use kube::{
     ResourceExt,
@@ -15,35 +15,35 @@ use super::{
 };
 use crate::{
     api::{Distribution, Route, status::Run},
+    object::{Context, Target, Write},
     rollout::input::Mark,
-    route::{self, Target, Write},
+    route,
 };
 
-/// Field manager of what a person writes past the hub, so that the hub can name it.
+/// Field manager of a direct write, by which the hub names it.
 const FIELD_MANAGER: &str = "cutover-direct";
-/// A write that meets a newer object is tried again with it, so often.
+/// Attempts per route, when a write conflicts with a newer object.
 const TRIES: usize = 3;
 
-/// The rollback target of a run that is going on.
+/// The rollback target of a run in progress.
 pub(super) struct RollbackTarget<'v> {
     view: &'v View,
     run: &'v Run,
 }
 
 impl<'v> RollbackTarget<'v> {
-    /// Refuses a rollout without a run that is going on.
+    /// Refuses a rollout without a run in progress.
     pub(super) fn of(view: &'v View) -> Result<Self, CliError> {
         let run = view.live();
-        let refused =
-            || CliError::Said(format!("rollout {} has no run that is going on; nothing was done", view.name()));
+        let refused = || CliError::Said(format!("rollout {} has no run in progress; nothing was done", view.name()));
         Ok(Self { view, run: run.ok_or_else(refused)? })
     }
 
-    /// Writes it to every route; goes on past errors, and fails if there was one.
+    /// Writes it to every route; continues past errors, and fails if there was one.
     pub(super) async fn write(&self, cluster: &Cluster, out: &mut Output) -> Result<Exit, CliError> {
         let Self { view, run } = self;
         let owner = live::Owner::of(cluster, view).await?;
-        // The hub knows this sequence as its own: it finds lowered canaries and the request, not a restored backup.
+        // The hub accepts this sequence as its own: it finds lowered canaries and the request, not a restored backup.
         let mark = Mark {
             hub: owner.hub.clone(),
             rollout: owner.uid.clone(),
@@ -69,7 +69,7 @@ impl<'v> RollbackTarget<'v> {
 
 async fn bring(
     cluster: &Cluster,
-    context: &route::Context<'_>,
+    context: &Context<'_>,
     route: &Route,
     weights: &Distribution,
     mark: &Mark,
@@ -77,7 +77,7 @@ async fn bring(
     let mut last = Ok(());
     for _ in 0..TRIES {
         let objects = live::objects(cluster, context, route).await?;
-        let writes = route::render(context, route, &objects, weights, mark);
+        let writes = route::render(context, route, &objects, &weights.into(), mark);
         let writes = writes.map_err(|error| CliError::Said(error.to_string()))?;
         last = write_all(cluster, &route::targets(context, route), writes).await;
         if last.is_ok() {

@@ -1,4 +1,4 @@
-//! Files as they are named on the command line; `-` is the standard input.
+//! Files named on the command line; `-` is the standard input.
 
 use std::{
     fs::File,
@@ -9,7 +9,7 @@ use std::{
 use super::CliError;
 use crate::yaml::LARGEST_TEXT;
 
-/// A file's name, for people, and its text.
+/// The displayed name of a file, and its text.
 pub(super) struct Source {
     pub(super) name: String,
     pub(super) text: String,
@@ -45,7 +45,7 @@ fn within(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The text, or as much of it as shows that it is too large.
+/// The text, cut just above [`LARGEST_TEXT`], so that a larger file is noticed.
 fn text(path: &Path) -> io::Result<String> {
     let source: Box<dyn Read> =
         if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(File::open(path)?) };

@@ -18,13 +18,23 @@ pub(super) fn run() -> Value {
             "strategy": {"steps": [{"progress": "5%"}], "progressDeadline": "4h", "keepPrevious": "24h"}
         },
         "plan": [
-            {"stage": "", "progress": "5%", "weights": {"eu-1": 475, "eu-2": 500, "eu-3": 25}, "bake": "5m"},
-            {"stage": "", "progress": "25%", "weights": {"eu-1": 375, "eu-2": 500, "eu-3": 125}, "bake": "10m", "wait": "Promotion"},
-            {"stage": "", "progress": "50%", "weights": {"eu-1": 250, "eu-2": 500, "eu-3": 250}, "bake": "5m"},
-            {"stage": "", "progress": "100%", "weights": {"eu-2": 500, "eu-3": 500}, "bake": "5m"}
+            step("5%", "5m", &json!({"eu-1": 475, "eu-2": 500, "eu-3": 25})),
+            waiting_step(step("25%", "10m", &json!({"eu-1": 375, "eu-2": 500, "eu-3": 125}))),
+            step("50%", "5m", &json!({"eu-1": 250, "eu-2": 500, "eu-3": 250})),
+            step("100%", "5m", &json!({"eu-2": 500, "eu-3": 500}))
         ],
-        "step": 2, "baked": "4m", "deadlineUsed": "1h7m", "check": check("Pass", "ChecksPass")
+        "state": {"stepping": {"step": 2, "bake": {"time": "4m", "passes": 0}}},
+        "deadlineUsed": "1h7m", "check": check("Pass", "ChecksPass")
     })
+}
+
+fn step(progress: &str, bake: &str, weights: &Value) -> Value {
+    json!({"stage": "", "progress": progress, "split": {"weights": weights}, "bake": bake})
+}
+
+fn waiting_step(mut step: Value) -> Value {
+    step["wait"] = json!("Promotion");
+    step
 }
 
 fn spec() -> Value {
@@ -41,12 +51,17 @@ fn spec() -> Value {
 
 /// A check of both metrics.
 pub(super) fn check(verdict: &str, reason: &str) -> Value {
-    let primary = |value: f64| json!({"member": "eu-1", "canary": false, "value": value, "samples": 91204.0});
+    check_of(["eu-1", "eu-3"], verdict, reason)
+}
+
+/// A check of both metrics at a member of the primary and at a canary.
+fn check_of([primary, canary]: [&str; 2], verdict: &str, reason: &str) -> Value {
+    let primary = |value: f64| json!({"member": primary, "canary": false, "value": value, "samples": 91204.0});
     let metric = |name: &str, value: f64| {
         json!({
             "service": "storefront", "metric": name, "verdict": verdict, "reason": reason, "message": "within limits",
             "recent": "PPP", "value": value, "samples": 29911.0,
-            "members": [primary(value + 0.01), {"member": "eu-3", "canary": true, "value": value, "samples": 29911.0}]
+            "members": [primary(value + 0.01), {"member": canary, "canary": true, "value": value, "samples": 29911.0}]
         })
     };
     json!({
@@ -73,25 +88,34 @@ pub(super) fn check_unknown() -> Value {
 
 /// A status in that phase, with this run.
 pub(super) fn status(phase: &str, reason: &str, message: &str, run: &Value) -> Value {
-    let weights = json!({"eu-1": 375, "eu-2": 500, "eu-3": 125});
-    json!({
+    let mut status = json!({
         "observedGeneration": 4, "phase": phase, "reason": reason, "message": message, "since": "2026-01-03T00:47:00Z",
         "summary": {"step": "2/4", "weights": "eu-1:375 eu-2:500 eu-3:125", "verdict": "Pass"},
         "primary": {"eu-1": 500, "eu-2": 500}, "sequence": 9,
-        "desired": {"weights": weights, "sequence": 9, "at": "2026-01-03T00:41:06Z", "confirmedAt": "2026-01-03T00:41:07Z"},
-        "routes": [{
-            "service": "storefront", "route": "HTTPRoute/public", "applied": weights, "sequence": 9,
-            "at": "2026-01-03T00:41:07Z"
-        }],
         "run": run
-    })
+    });
+    set_weights(&mut status, &json!({"eu-1": 375, "eu-2": 500, "eu-3": 125}));
+    status
+}
+
+/// These weights are desired, and the route was confirmed to hold them.
+fn set_weights(status: &mut Value, weights: &Value) {
+    let (at, confirmed) = ("2026-01-03T00:41:06Z", "2026-01-03T00:41:07Z");
+    status["desired"] = json!({"split": {"weights": weights}, "sequence": 9, "at": at, "confirmedAt": confirmed});
+    status["routes"] = json!([{
+        "service": "storefront", "route": "HTTPRoute/public", "applied": weights, "sequence": 9, "at": confirmed
+    }]);
 }
 
 /// What is shown of a status, with three members whose endpoints answer and a hub that lives.
 pub(super) fn view(status: &Value) -> View {
+    view_of(&spec(), status)
+}
+
+fn view_of(spec: &Value, status: &Value) -> View {
     let rollout = json!({
         "apiVersion": "cutover.dev/v1alpha1", "kind": "FleetRollout",
-        "metadata": {"name": "shop", "namespace": "shop", "generation": 4, "uid": "u-1"}, "spec": spec(), "status": status
+        "metadata": {"name": "shop", "namespace": "shop", "generation": 4, "uid": "u-1"}, "spec": spec, "status": status
     });
     let members = ["eu-1", "eu-2", "eu-3"].map(member).into();
     let hub = HubLiveness::Alive(Duration::from_secs(4));
@@ -117,8 +141,9 @@ fn member(name: &str) -> MemberCluster {
 /// Waiting for a person.
 pub(super) fn waiting() -> View {
     let mut run = run();
-    run["baked"] = json!("10m");
-    run["waitingSince"] = json!("2026-01-03T00:47:00Z");
+    run["state"] = json!({"stepping": {
+        "step": 2, "bake": {"time": "10m", "passes": 0}, "waitingSince": "2026-01-03T00:47:00Z"
+    }});
     view(&status(
         "WaitingPromotion",
         "WaitingForPromotion",
@@ -136,29 +161,80 @@ pub(super) fn held() -> View {
 
 /// Rolled back by a verdict, and over.
 pub(super) fn failed() -> View {
-    let mut run = run();
-    run["outcome"] = json!("Failed");
-    run["rollback"] = json!({
-        "reason": "GuardBreached", "message": "errors 31 % (guard 20)", "at": "2026-01-03T00:46:59Z", "byPerson": false
-    });
-    let mut status = status("Failed", "GuardBreached", "errors 31 % (guard 20); not tried again until retry", &run);
+    let message = "errors 31 % (guard 20); not tried again until retry";
+    let mut status = status("Failed", "GuardBreached", message, &Value::Null);
+    status["summary"]["verdict"] = json!("Fail");
     let weights = json!({"eu-1": 500, "eu-2": 500});
-    status["desired"]["weights"] = weights.clone();
-    status["routes"][0]["applied"] = weights;
+    set_weights(&mut status, &weights);
+    status["failedRevision"] = json!("3f9c");
+    status["history"] = json!([{
+        "number": 7, "revision": "3f9c", "outcome": "Failed", "reason": "GuardBreached",
+        "message": "errors 31 % (guard 20)", "startedAt": "2026-01-02T23:40:00Z", "startedBy": "argocd-controller",
+        "endedAt": "2026-01-03T00:47:00Z", "step": 2, "steps": 4, "weights": weights, "check": check_failed()
+    }]);
     view(&status)
+}
+
+/// The last check of a run that a guard ended: p99 still passed.
+fn check_failed() -> Value {
+    let mut check = check("Pass", "ChecksPass");
+    let message = "errors of storefront: eu-3: 31 % of 29911 requests is beyond the guard (max 20)";
+    let failed = json!({"verdict": "Fail", "reason": "GuardBreached", "message": message});
+    json_patch::merge(&mut check, &failed);
+    json_patch::merge(&mut check["metrics"][0], &failed);
+    json_patch::merge(&mut check["metrics"][0], &json!({"value": 31.0, "recent": "PPF"}));
+    check["metrics"][0]["members"][1]["value"] = json!(31.0);
+    check
 }
 
 /// All steps done, the rollback target still open.
 pub(super) fn soaking() -> View {
     let mut run = run();
-    run["step"] = json!(4);
-    run["soakingSince"] = json!("2026-01-03T00:47:00Z");
+    run["state"] = json!({"soaking": {"step": 4, "since": "2026-01-03T00:47:00Z"}});
     let mut status = status("Soaking", "KeepingPrevious", "all steps are done; rollback stays possible", &run);
     status["summary"]["step"] = json!("4/4");
-    let weights = json!({"eu-1": 0, "eu-2": 500, "eu-3": 500});
-    status["desired"]["weights"] = weights.clone();
-    status["routes"][0]["applied"] = weights;
+    set_weights(&mut status, &json!({"eu-1": 0, "eu-2": 500, "eu-3": 500}));
     view(&status)
+}
+
+/// The first of two stages: eu-3 is judged, and eu-4 gets its traffic in the second one.
+pub(super) fn staged() -> View {
+    let mut run = run();
+    run["target"] = json!({"eu-2": 500, "eu-3": 250, "eu-4": 250});
+    run["plan"] = json!([
+        step("50%", "10m", &json!({"eu-1": 375, "eu-2": 500, "eu-3": 125})),
+        step("100%", "10m", &json!({"eu-1": 250, "eu-2": 500, "eu-3": 250})),
+        step("100%", "10m", &json!({"eu-2": 500, "eu-3": 250, "eu-4": 250}))
+    ]);
+    for (step, stage) in run["plan"].as_array_mut().unwrap().iter_mut().zip(["first", "first", "second"]) {
+        step["stage"] = json!(stage);
+    }
+    run["state"]["stepping"]["step"] = json!(1);
+    let mut status = status("Progressing", "Baking", "step 1: 6m of bake 10m left", &run);
+    status["summary"]["step"] = json!("1/3");
+    view(&status)
+}
+
+/// Service mode: the Services that were declared last are proven at a fifth of all traffic.
+pub(super) fn service_mode() -> View {
+    let (primary, fifth) = (json!({"primary": 1000}), json!({"primary": 800, "canary": 200}));
+    let mut run = run();
+    for end in ["start", "rollbackTo", "target"] {
+        run[end] = primary.clone();
+    }
+    run["plan"] = json!([step("20%", "10m", &fifth), step("100%", "0s", &primary)]);
+    run["plan"][1]["promotes"] = json!(true);
+    run["services"] = json!({"storefront": {"spec": {"selector": {"app": "storefront"}}}});
+    run["state"]["stepping"]["step"] = json!(1);
+    run["check"] = check_of(["primary", "canary"], "Pass", "ChecksPass");
+    run["check"]["observed"] = json!({"storefront": {"primary": 79.8, "canary": 20.2}});
+    let mut status = status("Progressing", "Baking", "step 1: 6m of bake 10m left", &run);
+    status["summary"] = json!({"step": "1/2", "weights": "canary:200 primary:800", "verdict": "Pass"});
+    status["primary"] = primary;
+    set_weights(&mut status, &fifth);
+    let mut spec = spec();
+    spec.as_object_mut().unwrap().remove("members");
+    view_of(&spec, &status)
 }
 
 /// Initialization met a backend that belongs to nobody.

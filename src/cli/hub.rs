@@ -13,34 +13,34 @@ use crate::{
     telemetry::{self, LogFormat},
 };
 
-/// Run the hub: the process that moves traffic. It ends gracefully on SIGTERM and SIGINT.
+/// Run the hub, the process that moves traffic. SIGTERM and SIGINT end it gracefully.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   cutover hub                                           in the hub cluster, with its service account
   cutover hub --kubeconfig hub.kubeconfig --leader-election=false
   cutover hub --allow-addresses 127.0.0.0/8             members on this machine, to try things out
 
-RUST_LOG=cutover=debug says more.")]
+RUST_LOG=cutover=debug logs more.")]
 pub(super) struct Hub {
-    /// The kubeconfig of the hub cluster; left out: KUBECONFIG, else the pod's service account.
+    /// The kubeconfig of the hub cluster; default: KUBECONFIG, else the pod's service account.
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// The hub's own namespace: its Lease, and the Secrets of members.
     #[arg(long, env = "POD_NAMESPACE", default_value = "cutover-system", value_name = "NAME")]
     namespace: String,
-    /// Ask for the Lease before acting; needed wherever a second hub process may start.
+    /// Acquire the Lease before acting; required wherever a second hub process may start.
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set, value_name = "true|false")]
     leader_election: bool,
-    /// Addresses that members may have although they are loopback, link-local or the hub's own; repeatable.
+    /// Allow members to have these addresses even if they are loopback, link-local or the hub's own; repeatable.
     #[arg(long, value_name = "CIDR")]
     allow_addresses: Vec<IpNet>,
-    /// The address of a name that the system's resolver is not asked for, as in a Pod's hostAliases; repeatable.
+    /// Resolve a name to this address without DNS, like a Pod's hostAliases; repeatable.
     #[arg(long, value_name = "NAME=ADDRESS", value_parser = alias)]
     host_alias: Vec<(String, IpAddr)>,
-    /// Where /healthz, /readyz and /metrics are answered.
+    /// Address of /healthz, /readyz and /metrics.
     #[arg(long, default_value = "0.0.0.0:8080", value_name = "ADDRESS")]
     listen: SocketAddr,
-    /// How log lines are written.
+    /// Format of log lines.
     #[arg(long, value_enum, default_value_t)]
     log_format: LogFormat,
 }

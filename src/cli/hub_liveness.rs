@@ -1,4 +1,4 @@
-//! Whether the hub lives, read from its Lease.
+//! Whether the hub runs, read from its Lease.
 
 use std::fmt;
 
@@ -8,15 +8,15 @@ use k8s_openapi::api::coordination::v1::Lease;
 use super::text;
 use crate::api::{Duration, HUB_LEASE};
 
-/// Where the hub is installed, unless something else is said.
+/// The default namespace of the hub.
 pub(super) const NAMESPACE: &str = "cutover-system";
 
-/// What the hub's Lease tells.
+/// What the hub's Lease shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HubLiveness {
-    /// It was renewed so long ago, which is soon enough.
+    /// It was renewed this long ago, within its duration.
     Alive(Duration),
-    /// It ended; so long ago it was renewed last.
+    /// It expired; it was last renewed this long ago.
     Silent(Duration),
     /// There is no Lease, or nobody holds it.
     Absent,
@@ -35,7 +35,7 @@ impl HubLiveness {
         if ago <= Duration::from_secs(lasts) { Self::Alive(ago) } else { Self::Silent(ago) }
     }
 
-    /// Nothing moves and nothing rolls back: there is no sign of a hub.
+    /// No hub holds the Lease, so nothing moves and nothing rolls back.
     pub(super) const fn is_silent(&self) -> bool {
         match self {
             Self::Silent(_) | Self::Absent => true,
@@ -47,7 +47,7 @@ impl HubLiveness {
 impl fmt::Display for HubLiveness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Alive(ago) => write!(f, "hub alive {} s ago", ago.as_millis() / 1000),
+            Self::Alive(ago) => write!(f, "hub active {} s ago", ago.as_millis() / 1000),
             Self::Silent(ago) => {
                 write!(
                     f,
@@ -56,7 +56,7 @@ impl fmt::Display for HubLiveness {
                 )
             }
             Self::Absent => write!(f, "NO HUB holds Lease {HUB_LEASE} (or it runs without leader election)"),
-            Self::NotKnown(why) => write!(f, "hub not known: {why}"),
+            Self::NotKnown(why) => write!(f, "hub state unknown: {why}"),
         }
     }
 }
@@ -74,7 +74,7 @@ mod tests {
     fn a_lease_that_ended_or_has_no_holder_is_no_sign_of_life() {
         let now = "2026-01-03T00:00:20Z".parse().unwrap();
         let of = |holder, renewed| HubLiveness::of(Some(&lease(holder, renewed)), now).to_string();
-        assert_eq!(of("hub-1", "2026-01-03T00:00:16.000000Z"), "hub alive 4 s ago");
+        assert_eq!(of("hub-1", "2026-01-03T00:00:16.000000Z"), "hub active 4 s ago");
         assert_eq!(of("hub-1", "2026-01-03T00:00:00.000000Z"), "HUB SILENT for 20s: nothing moves, nothing rolls back");
         let none = "NO HUB holds Lease cutover-hub (or it runs without leader election)";
         assert_eq!(of("", "2026-01-03T00:00:16.000000Z"), none);

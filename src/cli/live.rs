@@ -1,4 +1,4 @@
-//! The live routes of a rollout, read with the credentials of the person who asks.
+//! The live routes of a rollout, read with the credentials of the user.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,9 +8,9 @@ use kube::{Api, Client, ResourceExt, core::DynamicObject};
 use super::{CliError, cluster::Cluster, view::View};
 use crate::{
     api::{Mode, Route, ServiceCopy, ServiceSpec},
-    backend::{self, Reach},
-    rollout,
-    route::{self, Target},
+    backend,
+    object::{Context, Reach, Target},
+    rollout, route,
 };
 
 /// Whose routes they are.
@@ -22,7 +22,7 @@ pub(super) struct Owner {
     total: u32,
 }
 
-/// One service, and where its members are.
+/// One service, with the addresses of its members.
 pub(super) struct Place {
     pub(super) service: ServiceSpec,
     endpoints: BTreeMap<String, Reach>,
@@ -43,9 +43,9 @@ impl Owner {
         })
     }
 
-    /// What the functions of [`route`] work with.
-    pub(super) fn context<'a>(&'a self, place: &'a Place) -> route::Context<'a> {
-        route::Context {
+    /// The context for the functions of [`route`].
+    pub(super) fn context<'a>(&'a self, place: &'a Place) -> Context<'a> {
+        Context {
             namespace: &self.namespace,
             rollout: &self.name,
             uid: &self.uid,
@@ -54,7 +54,7 @@ impl Owner {
             total: self.total,
             endpoints: &place.endpoints,
             copies: &place.copies,
-            // What the hub does not like about a number it changes itself.
+            // Only the hub assigns numbers, so the neighbours do not matter here.
             neighbours: &[],
         }
     }
@@ -82,7 +82,7 @@ pub(super) fn places(view: &View) -> Result<Vec<Place>, CliError> {
     services.iter().map(place).collect()
 }
 
-/// In service mode primary and canary stand where members do.
+/// In service mode, primary and canary take the place of members.
 fn copied(view: &View, service: &ServiceSpec) -> Place {
     let copies = rollout::copies(&service.name, &view.status);
     let reach = |copy: &ServiceCopy| {
@@ -93,10 +93,10 @@ fn copied(view: &View, service: &ServiceSpec) -> Place {
     Place { service: service.clone(), endpoints, copies }
 }
 
-/// The objects of one route, in the order of its targets; what is not there is `None`.
+/// The objects of one route, in the order of its targets; `None` for a missing one.
 pub(super) async fn objects(
     cluster: &Cluster,
-    context: &route::Context<'_>,
+    context: &Context<'_>,
     route: &Route,
 ) -> Result<Vec<Option<DynamicObject>>, CliError> {
     let mut objects = Vec::new();
@@ -107,7 +107,7 @@ pub(super) async fn objects(
     Ok(objects)
 }
 
-/// Where objects of a target's kind are read and written.
+/// The API for objects of the target's kind.
 pub(super) fn api(client: &Client, target: &Target) -> Api<DynamicObject> {
     Api::namespaced_with(client.clone(), &target.namespace, &target.resource)
 }

@@ -1,4 +1,4 @@
-//! `cutover member kubeconfig`: the Secret by which the hub reaches a member, from a service account of that member.
+//! `cutover member kubeconfig`: the Secret with which the hub reaches a member, from a service account of that member.
 
 use k8s_openapi::{
     ByteString,
@@ -24,7 +24,7 @@ use crate::{
 /// Prepare a member cluster for the hub.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  cutover member kubeconfig eu-3 --context eu-3 --service-account cutover/cutover-hub --apply"
+    after_help = "Example:\n  cutover member kubeconfig eu-3 --context eu-3 --service-account cutover/cutover-member --apply"
 )]
 pub(super) struct Member {
     #[command(subcommand)]
@@ -36,11 +36,11 @@ enum Command {
     Kubeconfig(Kube),
 }
 
-/// Make the Secret with a member's kubeconfig from a service account of the member.
+/// Create the Secret with a member's kubeconfig from a service account of the member.
 ///
-/// The token is asked for by a token request: it is bound to the service account, ends with it, and expires; run the same
-/// command again with --apply to renew it, the hub takes the new one without a restart. A token that never expires needs
-/// the token controller of the member, and nothing would remind you of it: that is not made here.
+/// The token comes from a token request: it is bound to the service account, is revoked with it, and expires. Run the same
+/// command again with --apply to renew it; the hub uses the new one without a restart. Tokens that never expire are not
+/// supported, because nothing would remind you of them.
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("destination").required(true).args(["apply", "output"])))]
 #[command(after_help = "Examples:
@@ -48,29 +48,29 @@ enum Command {
   cutover member kubeconfig eu-3 --context eu-3 --service-account cutover/cutover-member --apply
   cutover member kubeconfig eu-3 --context eu-3 --service-account cutover/cutover-member -o yaml | kubeseal
 
-MemberCluster eu-3 then says kubeconfigSecretRef: {name: eu-3, key: kubeconfig}.")]
+Then set kubeconfigSecretRef: {name: eu-3, key: kubeconfig} in MemberCluster eu-3.")]
 struct Kube {
-    /// Name of the MemberCluster; the Secret is named so, too.
+    /// Name of the MemberCluster, and of the Secret.
     name: String,
-    /// Your kubeconfig's context that leads to the member.
+    /// Context of the member in your kubeconfig.
     #[arg(long)]
     context: String,
     /// The service account of the member, as NAMESPACE/NAME.
     #[arg(long, value_parser = account)]
     service_account: Account,
-    /// How long the token shall live; the member's API server may shorten it.
+    /// Lifetime of the token; the member's API server may shorten it.
     #[arg(long, default_value = "8760h")]
     lifetime: Duration,
-    /// Where the hub reaches the member's API server, if not where you do.
+    /// Address of the member's API server for the hub, if it differs from yours.
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// Put the Secret into the hub cluster.
+    /// Apply the Secret to the hub cluster.
     #[arg(long)]
     apply: bool,
-    /// Your kubeconfig's context that leads to the hub cluster; default: the current one.
+    /// Context of the hub cluster in your kubeconfig; default: the current one.
     #[arg(long, requires = "apply")]
     hub_context: Option<String>,
-    /// Namespace of the hub, where the Secret belongs.
+    /// Namespace of the hub, for the Secret.
     #[arg(long, default_value = hub_liveness::NAMESPACE)]
     hub_namespace: String,
     /// Print the Secret, token included.
@@ -128,7 +128,7 @@ fn said(error: &dyn std::fmt::Display) -> CliError {
     CliError::Said(error.to_string())
 }
 
-/// Where a member's API server is, in the only form that the hub takes.
+/// A member's API server, in the only form that the hub accepts.
 #[derive(Debug, PartialEq, Eq)]
 struct Place {
     server: String,
@@ -169,7 +169,7 @@ fn base64(bytes: Vec<u8>) -> String {
     json!(ByteString(bytes)).as_str().unwrap_or_default().to_owned()
 }
 
-/// A token of the service account and when it expires.
+/// A token of the service account, and its expiry.
 async fn token(kube: &Kube) -> Result<(String, jiff::Timestamp), CliError> {
     let member = client(Some(kube.context.clone())).await?;
     let Account { namespace, name } = &kube.service_account;
@@ -179,9 +179,9 @@ async fn token(kube: &Kube) -> Result<(String, jiff::Timestamp), CliError> {
     let wanted = TokenRequest { spec, ..TokenRequest::default() };
     let made = deadline(accounts.create_token_request(name, &PostParams::default(), &wanted)).await;
     let made = made.map_err(|why| {
-        said(&format!("no token of ServiceAccount {namespace}/{name} in context {}: {why}", kube.context))
+        said(&format!("no token for ServiceAccount {namespace}/{name} in context {}: {why}", kube.context))
     })?;
-    let status = made.status.ok_or_else(|| said(&"the member's API server made no token"))?;
+    let status = made.status.ok_or_else(|| said(&"the member's API server returned no token"))?;
     Ok((status.token, status.expiration_timestamp.0))
 }
 
@@ -189,7 +189,7 @@ async fn client(context: Option<String>) -> Result<Client, CliError> {
     Client::try_from(cluster::config(context).await?).map_err(|error| said(&error))
 }
 
-/// The kubeconfig that the hub's restricted reader takes: one cluster, one user, one context, everything inline.
+/// The kubeconfig that the hub accepts: one cluster, one user, one context, all data inline.
 fn kubeconfig(name: &str, place: &Place, token: &str) -> Value {
     let mut cluster = json!({"server": place.server, "certificate-authority-data": place.authority});
     if let Some(server_name) = &place.server_name {

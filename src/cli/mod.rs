@@ -56,7 +56,7 @@ fn examples() -> String {
         "Examples:{demo}
   cutover validate rollout.yaml members.yaml   every mistake at once, with its line; needs no cluster
   cutover plan rollout.yaml                    the weights of every member at every step
-  cutover crd | kubectl apply -f -             install the kinds
+  cutover crd | kubectl apply -f -             install the CRDs
 
 Installed as kubectl-cutover it is also `kubectl cutover`."
     )
@@ -73,25 +73,25 @@ enum Command {
     Get(get::Get),
     Why(why::Why),
     Wait(wait::Wait),
-    /// Open the wait of the present step.
+    /// Approve this step; it goes on once bake and checks are done.
     #[command(after_help = "Example:\n  cutover promote shop -n shop --reason 'dashboards look good'")]
     Promote(verbs::Ask),
-    /// Advance no further; checks and rollback go on.
+    /// Stop advancing; checks and rollback stay active.
     #[command(after_help = "Example:\n  cutover pause shop -n shop --reason 'traffic peak'")]
     Pause(verbs::Ask),
     /// End a pause.
     #[command(after_help = "Example:\n  cutover resume shop -n shop")]
     Resume(verbs::Ask),
     Abort(verbs::Abort),
-    /// Try again what failed or is held.
+    /// Try a failed or held run again.
     #[command(after_help = "Example:\n  cutover retry shop -n shop")]
     Retry(verbs::Ask),
-    /// Sends traffic back to the rollback target, also out of a soak.
+    /// Send traffic back to the last good distribution; also after success, while keepPrevious lasts.
     #[command(after_help = "Example:\n  cutover rollback shop -n shop --reason 'complaints'")]
     Rollback(verbs::Ask),
     Adopt(verbs::Adopt),
     Member(member::Member),
-    /// Print the completions of a shell.
+    /// Print shell completions.
     #[command(after_help = "Example:\n  source <(cutover completions bash)")]
     Completions {
         /// The shell.
@@ -124,7 +124,7 @@ impl Command {
     }
 }
 
-/// How a verb that reads prints what it read.
+/// Output format of the verbs that only read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For people.

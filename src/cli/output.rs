@@ -1,4 +1,4 @@
-//! Where verbs print to, and how they end.
+//! The output of verbs, and their exit status.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -7,7 +7,7 @@ use std::{
 
 use serde::Serialize;
 
-/// How a verb ended, as its exit status says it.
+/// How a verb ended: its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// 0: done, succeeded, or nothing to do.
@@ -50,13 +50,13 @@ pub enum CliError {
         /// Why.
         source: io::Error,
     },
-    /// Something else, in words for a person: what, where, and what would be right.
+    /// Any other error: what failed, where, and the remedy.
     #[error("{0}")]
     Said(String),
 }
 
 impl CliError {
-    /// Any other error, in its own words.
+    /// Any other error, with its own message.
     pub fn said(error: impl std::fmt::Display) -> Self {
         Self::Said(error.to_string())
     }
@@ -85,13 +85,13 @@ impl Output {
         Self { to: Box::new(to), errors: Box::new(io::sink()), colour: false, terminal: false }
     }
 
-    /// Whether colours are welcome; they only repeat what the words say.
+    /// Whether to use colours; they never carry information of their own.
     #[must_use]
     pub const fn colour(&self) -> bool {
         self.colour
     }
 
-    /// Whether it is a terminal, where what was printed can be drawn anew.
+    /// Whether the output is a terminal, which can be redrawn.
     #[must_use]
     pub const fn terminal(&self) -> bool {
         self.terminal
@@ -107,7 +107,7 @@ impl Output {
         Ok(writeln!(self.to, "{}", line.as_ref())?)
     }
 
-    /// Begins anew at the top of a terminal's screen; elsewhere what was printed stays.
+    /// Clears a terminal; does nothing elsewhere.
     pub fn clear(&mut self) -> Result<(), CliError> {
         if self.terminal { self.text("\u{1b}[H\u{1b}[2J") } else { Ok(()) }
     }
@@ -118,21 +118,21 @@ impl Output {
         self.line(text)
     }
 
-    /// Says why a verb failed, and gives the exit status. A reader that went away is no failure of ours.
+    /// Prints the error, if any, and returns the exit status. A closed pipe is not an error.
     pub(super) fn finish(&mut self, result: Result<Exit, CliError>) -> ExitCode {
         let result = result.and_then(|exit| Ok(self.to.flush().map(|()| exit)?));
         match result {
             Ok(exit) => exit.status().into(),
             Err(CliError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done.status().into(),
             Err(error) => {
-                // Nothing is left to tell it to when the error stream is gone too.
+                // If the error stream is closed as well, there is nowhere to report it.
                 let _ = writeln!(self.errors, "cutover: {error}");
                 Exit::Error.status().into()
             }
         }
     }
 
-    /// Prints clap's help, version or usage error; wrong usage ends with status 1, as status 2 means a failed rollout.
+    /// Prints clap's help, version or usage error. Wrong usage ends with status 1, because 2 means a failed rollout.
     pub(super) fn usage(&mut self, usage: &clap::Error) -> ExitCode {
         let printed = usage.print();
         let wanted =

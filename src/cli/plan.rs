@@ -1,4 +1,4 @@
-//! `cutover plan`: the weight of every member at every step, before anything is moved.
+//! `cutover plan`: the weight of every member at every step, without a cluster.
 
 use std::path::PathBuf;
 
@@ -9,29 +9,28 @@ use super::{CliError, Exit, Format, Output, files};
 use crate::{
     api::{Analysis, CANARY, Distribution, Duration, FleetRolloutSpec, Mode, PRIMARY, Steering, status::PlannedStep},
     rollout::{
-        distribution::weight,
-        plan::{bake, least_time, plan},
-        ramp::{ramp, split},
+        declared, initial,
+        plan::{Ends, bake, least_time, plan_run, primary_and_canary},
     },
-    validate::{Severity, declared_start, file, target},
+    validate::{Severity, file},
 };
 
-/// Show the weights of every member at every step, the gates, and the least time it takes; offline.
+/// Show the weights of every member at every step, the gates, and the shortest duration; offline.
 ///
-/// The start is what `initialWeight` says, or --from. In a cluster the hub reads it from the live routes.
+/// The start is given by `initialWeight`, or --from. In a cluster the hub reads it from the live routes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   cutover plan examples/first-rollout/rollout.yaml
   cutover plan rollout.yaml --from eu-1=60,eu-2=40
   cutover plan rollout.yaml -o json")]
 pub(super) struct Plan {
-    /// A file or folder with one FleetRollout or more; `-` is the standard input.
+    /// A file or folder with at least one FleetRollout; `-` is the standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Where the way begins, instead of what `initialWeight` says.
+    /// The start, instead of `initialWeight`.
     #[arg(long, value_name = "MEMBER=WEIGHT,…", value_delimiter = ',', value_parser = member_weight)]
     from: Vec<(String, u32)>,
-    /// How to print.
+    /// Output format.
     #[arg(short, long, value_enum, default_value_t)]
     output: Format,
 }
@@ -64,7 +63,7 @@ impl Plan {
             rollouts.extend(report.rollouts);
         }
         if rollouts.is_empty() {
-            return Err(CliError::Said(format!("{}: no FleetRollout in it", self.file.display())));
+            return Err(CliError::Said(format!("{}: contains no FleetRollout", self.file.display())));
         }
         let planned = rollouts.iter().map(|(name, spec)| self.planned(name, spec)).collect::<Result<Vec<_>, _>>()?;
         match self.output {
@@ -78,25 +77,34 @@ impl Plan {
     }
 
     fn planned<'a>(&self, name: &'a str, spec: &'a FleetRolloutSpec) -> Result<Planned<'a>, CliError> {
+        let planned = |start: Distribution, target: &Distribution| {
+            let ends = Ends { start: &start, rollback_to: &start, target };
+            // Where nobody gains there is no run.
+            let steps = if start.same_as(target) && spec.mode() == Mode::Member {
+                Ok(Vec::new())
+            } else {
+                plan_run(spec, ends, "")
+            };
+            let steps = steps.map_err(|why| CliError::Said(format!("{name}: {why}")))?;
+            Ok(Planned { name, spec, start, steps })
+        };
         if spec.mode() == Mode::Service {
-            let steps = ramp(spec).map_err(|why| CliError::Said(format!("{name}: {why}")))?;
-            return Ok(Planned { name, spec, start: split(0, spec.weight_total), steps });
+            let start = primary_and_canary(0, spec.weight_total);
+            return planned(start.clone(), &start);
         }
         let given = (!self.from.is_empty()).then(|| self.from.iter().cloned().collect());
-        let start: Distribution = given.or_else(|| declared_start(spec)).ok_or_else(|| {
+        let start: Distribution = given.or_else(|| initial(spec)).ok_or_else(|| {
             CliError::Said(format!(
-                "{name}: where the way begins is not declared; say --from eu-1={}, or give spec.members an initialWeight",
+                "{name}: the start is not declared; add --from eu-1={}, or set initialWeight in spec.members",
                 spec.weight_total
             ))
         })?;
-        if let Some(member) = start.keys().find(|member| !spec.members.iter().any(|known| known.name == **member)) {
+        if let Some(member) = start.members().find(|member| !spec.members.iter().any(|known| known.name == *member)) {
             return Err(CliError::Said(format!(
                 "{name}: {member} is not in spec.members; list it, with weight 0 if it leaves"
             )));
         }
-        let steps = plan(&start, &target(spec), &spec.strategy, spec.weight_total)
-            .map_err(|why| CliError::Said(format!("{name}: {why}")))?;
-        Ok(Planned { name, spec, start, steps })
+        planned(start, &declared(spec))
     }
 }
 
@@ -104,12 +112,12 @@ impl Planned<'_> {
     fn json(&self) -> serde_json::Value {
         let step = |step: &PlannedStep| {
             let mut json = json!({
-                "stage": step.stage, "progress": step.progress, "weights": step.weights, "bake": step.bake,
+                "stage": step.stage, "progress": step.progress, "weights": step.split.weights, "bake": step.bake,
             });
             if let Some(wait) = step.wait {
                 json["wait"] = json!(wait);
             }
-            if let Some(steering) = &step.steering {
+            if let Some(steering) = &step.split.steering {
                 json["steering"] = json!(steering);
             }
             if let Some(iterations) = step.iterations {
@@ -129,7 +137,7 @@ impl Planned<'_> {
         let services: Vec<&str> = self.spec.services.iter().map(|service| service.name.as_str()).collect();
         out.line(format!("{}: {} of {} in total", self.name, services.join(", "), self.spec.weight_total))?;
         if self.steps.is_empty() {
-            return out.line("nobody gains weight: there is nothing to do");
+            return out.line("no member gains weight: nothing to do");
         }
         for line in self.table().lines() {
             out.line(line.trim_end())?;
@@ -140,10 +148,10 @@ impl Planned<'_> {
             out.line(format!("a step begins only if settle and bake end within {}", windows.join(" or ")))?;
         }
         if let Some(session) = &self.spec.strategy.session_affinity {
-            out.line(format!("users stay where they were sent, by the cookie {}", session.cookie_name))?;
+            out.line(format!("session affinity by the cookie {}", session.cookie_name))?;
         }
         if let Some(keep) = self.spec.strategy.keep_previous {
-            out.line(format!("then rollback stays possible for {keep} (checks go on)"))?;
+            out.line(format!("then a rollback stays possible for {keep}, and checks continue"))?;
         }
         if let Some(deadline) = self.spec.strategy.progress_deadline {
             out.line(format!("progress deadline {deadline}, waits not counted"))?;
@@ -176,7 +184,7 @@ impl Planned<'_> {
         let row = |step: String, stage: &str, progress: String, weights: &Distribution, gates: String| {
             let cells = [step].into_iter().chain(staged.then(|| stage.to_owned())).chain([progress]);
             cells
-                .chain(members.iter().map(|member| weight(weights, member).to_string()))
+                .chain(members.iter().map(|member| weights.weight(member).to_string()))
                 .chain([gates])
                 .collect::<Vec<_>>()
         };
@@ -186,7 +194,7 @@ impl Planned<'_> {
                 (i + 1).to_string(),
                 &step.stage,
                 progress(step),
-                &step.weights,
+                &step.split.weights,
                 gates(step, &self.spec.analysis),
             ));
         }
@@ -209,9 +217,9 @@ impl Planned<'_> {
     }
 }
 
-/// How far the step goes, or what it does instead.
+/// The progress of the step, or its steering.
 fn progress(step: &PlannedStep) -> String {
-    match (step.progress, &step.steering) {
+    match (step.progress, &step.split.steering) {
         (Some(progress), _) => progress.to_string(),
         (None, Some(Steering::Mirrored(_))) => "mirror".to_owned(),
         (None, Some(Steering::Matched(_)) | None) => "matches".to_owned(),
@@ -220,14 +228,14 @@ fn progress(step: &PlannedStep) -> String {
 
 fn gates(step: &PlannedStep, analysis: &Analysis) -> String {
     if step.promotes {
-        let serves = weight(&step.weights, PRIMARY) > 0;
-        return if serves { "the primary is what passed, and serves" } else { "nothing goes to the primary" }
+        let serves = step.split.weights.weight(PRIMARY) > 0;
+        return if serves { "the primary is promoted and has traffic" } else { "the primary has no traffic" }
             .to_owned();
     }
     let wait = step.wait.map(|wait| format!(", wait {wait}")).unwrap_or_default();
     let checks = step.iterations.map(|checks| format!(", {checks} checks")).unwrap_or_default();
     let held = if step.bake == Duration::ZERO { bake(step, analysis) } else { step.bake };
-    let tried = step.steering.as_ref().map(|steering| {
+    let tried = step.split.steering.as_ref().map(|steering| {
         let members: Vec<&str> = steering.members().collect();
         format!("; {steering} to {}", members.join(", "))
     });

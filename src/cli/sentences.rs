@@ -2,13 +2,14 @@
 
 use super::{
     text::{age, clock, day_and_clock, number, share, shares},
-    view::{Part, View, bake_left, weight},
+    view::{Part, View, bake_left},
 };
 use crate::api::{
-    Duration, Reason, Steering,
-    status::{Check, ConditionStatus, Outcome, Phase, PlannedStep, Run, Verdict},
+    Duration, Mode, Reason, Split, Steering,
+    status::{Check, ConditionStatus, Outcome, Phase, PlannedStep, Run, RunRecord, RunState, Soaking, Verdict},
     strategy::Wait,
 };
+use jiff::Timestamp;
 
 /// The state as one word.
 pub(super) const fn state(phase: Phase) -> &'static str {
@@ -28,26 +29,29 @@ pub(super) const fn state(phase: Phase) -> &'static str {
     }
 }
 
-/// Whether users are hurt: do the canaries' endpoints answer, and what do the primary members' metrics say.
+/// What users see: whether the canaries' endpoints answer, and the primary members' metrics.
 pub(super) fn users(view: &View) -> String {
-    let canaries = view.canaries();
-    let endpoints: Vec<String> = canaries.iter().map(|member| endpoint(view, member)).collect();
+    let canaries = view.gaining();
+    let endpoints: Vec<String> = canaries.iter().filter_map(|member| endpoint(view, member)).collect();
     let primaries = view.check().map(primaries).filter(|words| !words.is_empty());
     let parts: Vec<String> = endpoints.into_iter().chain(primaries).collect();
     if parts.is_empty() { "nothing is measured outside a run".to_owned() } else { parts.join("; ") }
 }
 
-fn endpoint(view: &View, member: &str) -> String {
-    let dead = view.live().is_some_and(|run| run.dead.iter().any(|dead| dead == member));
-    match view.condition(member, "EndpointsReady") {
-        _ if dead => format!("endpoint of {member} IS DOWN"),
+/// Nothing in service mode, unless it is down: no object tells of the canary's endpoint.
+fn endpoint(view: &View, member: &str) -> Option<String> {
+    let down = view.live().is_some_and(|run| run.is_unavailable(member));
+    let of_service = view.rollout.spec.mode() == Mode::Service;
+    Some(match view.condition(member, "EndpointsReady") {
+        _ if down => format!("endpoint of {member} IS DOWN"),
         Some(condition) => match condition.status {
             ConditionStatus::True => format!("endpoint of {member} answers"),
             ConditionStatus::False => format!("endpoint of {member} DOES NOT ANSWER: {}", condition.message),
-            ConditionStatus::Unknown => format!("endpoint of {member} not known: {}", condition.message),
+            ConditionStatus::Unknown => format!("endpoint of {member} unknown: {}", condition.message),
         },
-        None => format!("endpoint of {member} not known"),
-    }
+        None if of_service => return None,
+        None => format!("endpoint of {member} unknown"),
+    })
 }
 
 /// The worst of each metric over the primary members.
@@ -65,26 +69,28 @@ fn primaries(check: &Check) -> String {
     if parts.is_empty() { String::new() } else { format!("primary members at most: {}", parts.join(", ")) }
 }
 
-/// How far the run is and what that means for each canary.
+/// The progress of the run, and the share of each canary.
 pub(super) fn progress(view: &View) -> Option<String> {
     let run = view.live()?;
     let far = match run.present() {
         Some(PlannedStep { progress: Some(progress), .. }) => format!("{progress} of the way"),
-        Some(PlannedStep { steering: Some(steering @ Steering::Matched(_)), .. }) => {
+        Some(PlannedStep { split: Split { steering: Some(steering @ Steering::Matched(_)), .. }, .. }) => {
             format!("requests with {steering}")
         }
-        Some(PlannedStep { steering: Some(steering @ Steering::Mirrored(_)), .. }) => steering.to_string(),
-        Some(PlannedStep { steering: None, .. }) => "no weight moves".to_owned(),
+        Some(PlannedStep { split: Split { steering: Some(steering @ Steering::Mirrored(_)), .. }, .. }) => {
+            steering.to_string()
+        }
+        Some(PlannedStep { split: Split { steering: None, .. }, .. }) => "no weight moves".to_owned(),
         None => "no weight has moved yet".to_owned(),
     };
     let desired = view.desired();
     let total = view.total();
     let canary = |member: &str| {
-        let now = desired.map_or(0, |desired| weight(desired, member));
-        let (now, end) = (share(now, total), share(weight(&run.target, member), total));
+        let now = desired.map_or(0, |desired| desired.weight(member));
+        let (now, end) = (share(now, total), share(run.target.weight(member), total));
         format!("{member} at {now} % of all traffic (end: {end} %)")
     };
-    let canaries: Vec<String> = view.canaries().into_iter().map(canary).collect();
+    let canaries: Vec<String> = view.gaining().into_iter().map(canary).collect();
     Some(format!("{far}: {}", canaries.join(", ")))
 }
 
@@ -95,7 +101,7 @@ pub(super) fn next(view: &View) -> String {
         return "nothing: spec.suspend is true".to_owned();
     }
     let Some(run) = view.live() else { return at_rest(view) };
-    if run.rollback.is_some() {
+    if run.is_rolling_back() {
         return format!("every route confirms {}, then the run ends", shares(&run.rollback_to, view.total()));
     }
     let mut order = Vec::new();
@@ -118,14 +124,14 @@ pub(super) fn next(view: &View) -> String {
     order.join(", then ")
 }
 
-/// What else than the run itself must come to pass; the status says when or what.
+/// What the run needs from outside; the status says when or what.
 fn schedule(view: &View) -> Option<String> {
     match view.status.reason {
         Reason::WindowClosed => Some("a window that is open long enough".to_owned()),
         Reason::WaitingForDependency
         | Reason::DependencyMissing
         | Reason::DependencyFailed
-        | Reason::DependencyCycle => Some("every rollout of spec.dependsOn at rest".to_owned()),
+        | Reason::DependencyCycle => Some("every rollout of spec.dependsOn is complete".to_owned()),
         _ => None,
     }
 }
@@ -135,35 +141,34 @@ fn at_rest(view: &View) -> String {
         return format!("{schedule}, then a run begins");
     }
     match view.status.phase {
-        Phase::Failed | Phase::RolledBack => {
-            "nothing until another distribution is declared, or cutover retry".to_owned()
-        }
-        Phase::Initializing if view.status.since.is_none() => "the hub sees it for the first time".to_owned(),
+        Phase::Failed | Phase::RolledBack => "nothing until a new target is declared, or cutover retry".to_owned(),
+        Phase::Initializing if view.status.since.is_none() => "the hub reads it for the first time".to_owned(),
         Phase::Initializing if view.status.reason != Reason::Initializing => {
-            "what is missing must be put right".to_owned()
+            "the problem above must be fixed".to_owned()
         }
         Phase::Initializing => "the primary is read from the live routes".to_owned(),
-        Phase::Held => "what is in the way must be put right".to_owned(),
-        Phase::Terminating => "the routes are given back".to_owned(),
+        Phase::Held => "the problem above must be fixed".to_owned(),
+        Phase::Terminating => "the routes are released".to_owned(),
         Phase::Initialized
         | Phase::Progressing
         | Phase::WaitingPromotion
         | Phase::Paused
         | Phase::Soaking
         | Phase::Promoting
-        | Phase::Succeeded => "nothing; declare another distribution to begin a run".to_owned(),
+        | Phase::Succeeded => "nothing; declare a new target to begin a run".to_owned(),
     }
 }
 
 /// What the present step still needs.
 fn step_needs(run: &Run) -> Vec<String> {
-    let Some(present) = run.present().filter(|_| run.soaking_since.is_none()) else { return Vec::new() };
+    let (Some(present), RunState::Stepping(stepping)) = (run.present(), &run.state) else { return Vec::new() };
     let bake = bake_left(run);
-    let left = (bake.as_millis() > 0 && run.waiting_since.is_none()).then(|| format!("{bake} of bake left"));
-    let checks = present.iterations.unwrap_or(0).saturating_sub(run.passes);
-    let checks = (checks > 0 && run.waiting_since.is_none()).then(|| format!("{checks} checks that pass"));
-    let wait = present.wait.filter(|_| !run.promoted.contains(&run.step)).map(|wait| match (wait, run.waiting_since) {
-        (Wait::Promotion, _) => format!("promotion of step {}", run.step),
+    let left = (bake.as_millis() > 0 && stepping.waiting_since.is_none()).then(|| format!("{bake} of bake left"));
+    let checks = present.iterations.unwrap_or(0).saturating_sub(stepping.bake.passes);
+    let checks = (checks > 0 && stepping.waiting_since.is_none()).then(|| format!("{checks} passing checks"));
+    let wait = present.wait.filter(|_| !run.approved.contains(&stepping.step));
+    let wait = wait.map(|wait| match (wait, stepping.waiting_since) {
+        (Wait::Promotion, _) => format!("promotion of step {}", stepping.step),
         (Wait::For(time), Some(since)) => format!("a wait of {time} since {}", clock(since)),
         (Wait::For(time), None) => format!("a wait of {time}"),
     });
@@ -171,71 +176,101 @@ fn step_needs(run: &Run) -> Vec<String> {
 }
 
 fn step_after(view: &View, run: &Run) -> String {
-    if let Some(since) = run.soaking_since {
+    if let RunState::Soaking(Soaking { since, .. }) = run.state {
         let keep = run.pinned.strategy.keep_previous.unwrap_or_default();
-        return format!("success when rollback has stayed possible for {keep} (since {})", day_and_clock(since));
+        return format!("success when keepPrevious is over ({keep} since {})", day_and_clock(since));
     }
     match (run.next(), run.pinned.strategy.keep_previous) {
         (Some(next), _) => {
-            format!("step {}/{}: {}", run.step + 1, run.plan.len(), shares(&next.weights, view.total()))
+            format!("step {}/{}: {}", run.step() + 1, run.plan.len(), shares(&next.split.weights, view.total()))
         }
         (None, Some(keep)) => format!("a soak of {keep}"),
         (None, None) => "success".to_owned(),
     }
 }
 
-/// Whether a rollback is possible, and what it gives to whom.
+/// Whether a rollback is possible, and to which weights.
 pub(super) fn rollback(view: &View) -> String {
-    let Some(run) = view.live() else { return "nothing to roll back: no run is going on".to_owned() };
-    if let Some(rollback) = &run.rollback {
-        return format!("UNDER WAY since {}: {}: {}", clock(rollback.at), rollback.reason, rollback.message);
+    let Some(run) = view.live() else { return "nothing to roll back: no run is in progress".to_owned() };
+    if let Some(rollback) = run.state.rollback() {
+        return format!("IN PROGRESS since {}: {}: {}", clock(rollback.at), rollback.reason, rollback.message);
     }
     if view.rollout.spec.suspend {
         return "OFF: spec.suspend is true, the hub writes nothing".to_owned();
     }
     let gives = format!("back to {}", shares(&run.rollback_to, view.total()));
-    let needed = run.rollback_to.iter().filter(|(_, weight)| **weight > 0).map(|(name, _)| name.as_str());
+    let needed = run.rollback_to.carrying().map(|(name, _)| name);
     let lost: Vec<&str> = needed.filter(|member| view.cannot_serve(member)).collect();
     match (lost.is_empty(), view.hub.is_silent()) {
-        (false, _) => format!("AT RISK: {} cannot serve; {gives}", lost.join(", ")),
+        (false, _) => format!("AT RISK: {} is unavailable; {gives}", lost.join(", ")),
         (true, true) => format!("BY HAND: cutover abort {} --direct; {gives}", view.name()),
         (true, false) => format!("READY: {gives}"),
     }
 }
 
-/// The run, and its clocks.
+/// The live run and its clocks, or how the last one ended.
 pub(super) fn run(view: &View) -> Option<String> {
-    let run = view.run()?;
-    let outcome = match run.outcome {
-        None => "",
-        Some(Outcome::Succeeded) => ", succeeded",
-        Some(Outcome::Failed) => ", failed",
-        Some(Outcome::RolledBack) => ", rolled back",
-        Some(Outcome::Superseded) => ", superseded",
+    let parts = match (view.live(), view.ended()) {
+        (Some(run), _) => live_run(view, run),
+        (None, Some(record)) => ended_run(view, record),
+        (None, None) => return None,
     };
-    let began = format!("{} of rev {}{outcome}, began {}", run.number, run.revision, day_and_clock(run.started_at));
-    let deadline = run.pinned.strategy.progress_deadline.filter(|_| run.outcome.is_none());
-    let clock = deadline.map(|deadline| format!("deadline clock at {} of {deadline}", run.deadline_used));
-    let checked = run.check.as_ref().map(|check| format!("last check {} ago", age(check.at, view.now)));
-    Some([Some(began), clock, checked].into_iter().flatten().collect::<Vec<_>>().join("; "))
+    Some(parts.join("; "))
 }
 
-/// What still keeps the gates of the present step shut, and what has opened.
+fn live_run(view: &View, run: &Run) -> Vec<String> {
+    let began = began(run.number, &run.revision, "", run.started_at, run.started_by.as_deref());
+    let deadline = run.pinned.strategy.progress_deadline;
+    let clock = deadline.map(|deadline| format!("deadline clock at {} of {deadline}", run.deadline_used));
+    let checked = run.check.as_ref().map(|check| format!("last check {} ago", age(check.at, view.now)));
+    [Some(began), clock, checked].into_iter().flatten().collect()
+}
+
+fn ended_run(view: &View, record: &RunRecord) -> Vec<String> {
+    let outcome = match record.outcome {
+        Outcome::Succeeded => ", succeeded",
+        Outcome::Failed => ", failed",
+        Outcome::RolledBack => ", rolled back",
+        Outcome::Superseded => ", superseded",
+    };
+    let began = began(record.number, &record.revision, outcome, record.started_at, record.started_by.as_deref());
+    let ended = format!(
+        "ended {} ago at {}/{}{}",
+        age(record.ended_at, view.now),
+        record.step,
+        record.steps,
+        by(record.ended_by.as_deref())
+    );
+    let by_checks = matches!(record.reason, Reason::GuardBreached | Reason::ChecksFailed | Reason::UnknownLimit);
+    let decided = record.decisive().filter(|_| by_checks);
+    let decided = decided.map(|metric| format!("decided by {}", metric.message));
+    [Some(began), Some(ended), decided].into_iter().flatten().collect()
+}
+
+fn began(number: u64, revision: &str, outcome: &str, at: Timestamp, who: Option<&str>) -> String {
+    format!("{number} of rev {revision}{outcome}, began {}{}", day_and_clock(at), by(who))
+}
+
+fn by(who: Option<&str>) -> String {
+    who.map(|who| format!(" by {who}")).unwrap_or_default()
+}
+
+/// The gates of the present step, with what is open and what is not.
 pub(super) fn gates(view: &View) -> Option<String> {
-    let run = view.live().filter(|run| run.rollback.is_none() && run.soaking_since.is_none())?;
-    let present = run.present()?;
-    let checks = present.iterations.map(|checks| format!("checks {}/{checks}", run.passes.min(checks)));
+    let run = view.live()?;
+    let (present, RunState::Stepping(stepping)) = (run.present()?, &run.state) else { return None };
+    let checks = present.iterations.map(|checks| format!("checks {}/{checks}", stepping.bake.passes.min(checks)));
     let bakes = present.bake > Duration::ZERO || checks.is_none();
-    let bake = bakes.then(|| format!("bake {}/{}", run.baked.min(present.bake), present.bake));
+    let bake = bakes.then(|| format!("bake {}/{}", stepping.bake.time.min(present.bake), present.bake));
     let mut gates: Vec<String> = bake.into_iter().chain(checks).collect();
     gates.extend(present.wait.map(|wait| {
-        let state = match (run.promoted.contains(&run.step), run.waiting_since) {
+        let state = match (run.approved.contains(&stepping.step), stepping.waiting_since) {
             (true, _) => "open".to_owned(),
             (false, Some(since)) => format!("since {}", clock(since)),
             (false, None) => "not reached yet".to_owned(),
         };
         match wait {
-            Wait::Promotion => format!("promotion (step {}) {state}", run.step),
+            Wait::Promotion => format!("promotion (step {}) {state}", stepping.step),
             Wait::For(time) => format!("wait {time} {state}"),
         }
     }));
@@ -245,8 +280,10 @@ pub(super) fn gates(view: &View) -> Option<String> {
 /// The verdict on one canary of one service, or that it is not judged.
 pub(super) fn verdict(view: &View, service: &str, member: &str) -> String {
     let Some(check) = view.check().filter(|_| view.live().is_some()) else { return "-".to_owned() };
-    if view.part(member) != Some(Part::Canary) {
-        return "not judged".to_owned();
+    match view.part(member) {
+        Some(Part::Canary) => {}
+        Some(Part::Gaining) => return "not judged yet".to_owned(),
+        Some(Part::Leaving | Part::Stays) | None => return "not judged".to_owned(),
     }
     let metrics = || check.metrics.iter().filter(|metric| metric.service == service);
     let missing =

@@ -1,13 +1,13 @@
-//! Words and numbers on a terminal: escaping, ages, shares, wrapping and columns. Pure.
+//! Formatting for a terminal: escaping, ages, shares, wrapping and columns. Pure.
 
 use jiff::Timestamp;
 
 use crate::api::{Distribution, Duration};
 
-/// Most columns of a line without colour.
+/// Maximum width of a line, in columns without colour codes.
 pub(super) const WIDTH: usize = 100;
 
-/// A text from an object, made harmless for a terminal: what is not visible or turns the writing direction is escaped.
+/// Escapes characters that are invisible or change the writing direction, so that a text is safe for a terminal.
 pub(super) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
@@ -27,7 +27,7 @@ fn is_harmless(character: char) -> bool {
     !character.is_control() && !hidden
 }
 
-/// At most so many characters; a longer text ends with `…`.
+/// Cuts a text to at most `width` characters, with `…` at the end.
 pub(super) fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
@@ -35,7 +35,7 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// How long ago something was, in its two largest units; nothing is in the future.
+/// The age of an instant in its two largest units; zero for the future.
 pub(super) fn age(since: Timestamp, now: Timestamp) -> String {
     let seconds = u64::try_from(now.duration_since(since).as_secs()).unwrap_or(0);
     match seconds {
@@ -51,12 +51,12 @@ pub(super) fn between(from: Timestamp, to: Timestamp) -> Duration {
     Duration::from_millis(u64::try_from(to.duration_since(from).as_millis()).unwrap_or(0))
 }
 
-/// An instant on the day's clock, in UTC.
+/// The time of day, in UTC.
 pub(super) fn clock(at: Timestamp) -> String {
     at.strftime("%H:%M:%S").to_string()
 }
 
-/// An instant with its day, in UTC.
+/// Day and time, in UTC.
 pub(super) fn day_and_clock(at: Timestamp) -> String {
     at.strftime("%a %Y-%m-%d %H:%M:%S UTC").to_string()
 }
@@ -66,7 +66,7 @@ pub(super) fn share(weight: u32, total: u32) -> String {
     format!("{:.*}", share_digits(total), f64::from(weight) * 100.0 / f64::from(total.max(1)))
 }
 
-/// As many digits as the total can tell apart.
+/// The digits that the total can resolve.
 fn share_digits(total: u32) -> usize {
     match total {
         0..=100 => 0,
@@ -77,12 +77,12 @@ fn share_digits(total: u32) -> usize {
 
 /// A distribution as shares: `eu-1 75 %, eu-3 25 %`; members without weight are left out.
 pub(super) fn shares(weights: &Distribution, total: u32) -> String {
-    let shown = weights.iter().filter(|(_, weight)| **weight > 0);
-    let parts: Vec<String> = shown.map(|(name, weight)| format!("{name} {} %", share(*weight, total))).collect();
+    let parts: Vec<String> =
+        weights.carrying().map(|(name, weight)| format!("{name} {} %", share(weight, total))).collect();
     if parts.is_empty() { "nobody".to_owned() } else { parts.join(", ") }
 }
 
-/// A measured number with three digits that matter, without trailing zeros.
+/// A measured number with three significant digits, without trailing zeros.
 pub(super) fn number(value: f64) -> String {
     let magnitude = value.abs();
     let digits = match magnitude {

@@ -12,8 +12,9 @@ const WIDTH: usize = 100;
 
 /// Check files offline: schema, rules and PromQL syntax; all mistakes at once, with their lines.
 ///
-/// Fields that are not known are refused with a suggestion, and every null is refused: an API server drops both.
-/// Templates and rollouts that a rollout refers to are looked up in these files. Objects of other kinds are passed over. Exit status 0: no errors (warnings allowed); 1: errors.
+/// Unknown fields are refused with a suggestion, and so is every null, because an API server drops both. Templates and
+/// rollouts that a rollout refers to are looked up in these files. Objects of other kinds are ignored. Exit status 0: no
+/// errors (warnings allowed); 1: errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   cutover validate examples/first-rollout       a folder: its .yaml, .yml and .json files
@@ -23,7 +24,7 @@ pub(super) struct Validate {
     /// Files or folders; `-` is the standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// How to print.
+    /// Output format.
     #[arg(short, long, value_enum, default_value_t)]
     output: Format,
 }
@@ -61,7 +62,7 @@ fn text(reports: &[(String, Report)], out: &mut Output) -> Result<(), CliError> 
     if reports.iter().all(|(_, report)| report.problems.is_empty()) {
         let checked: usize = reports.iter().map(|(_, report)| report.checked).sum();
         let objects = if checked == 1 { "object" } else { "objects" };
-        out.line(format!("{checked} {objects} checked, nothing wrong"))?;
+        out.line(format!("{checked} {objects} checked, no mistakes"))?;
     }
     Ok(())
 }

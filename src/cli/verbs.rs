@@ -1,4 +1,4 @@
-//! The verbs on a rollout: each is a request that the hub answers.
+//! The verbs on a rollout: each creates a RolloutRequest and waits for the hub's answer.
 
 use std::time::Instant;
 
@@ -13,19 +13,20 @@ use super::{
     text::escape,
 };
 use crate::api::{
-    Duration, FleetRollout, RolloutRequest, RolloutRequestSpec, Verb,
+    Duration, FleetRollout, FleetRolloutStatus, RolloutRequest, RolloutRequestSpec, Verb,
     request::{RequestState, RolloutRef},
+    status::Run,
 };
 
 /// Longest reason that a request takes, in characters.
 const LONGEST_REASON: usize = 256;
 
-/// What every verb takes.
+/// Arguments of every verb.
 #[derive(Debug, clap::Args)]
 pub(super) struct Ask {
     /// The rollout.
     name: String,
-    /// Why, for the record.
+    /// The reason, for the record; at most 256 characters.
     #[arg(long, value_parser = reason)]
     reason: Option<String>,
     /// Do not wait for the hub's answer.
@@ -38,15 +39,15 @@ pub(super) struct Ask {
     connection: Connection,
 }
 
-/// Send traffic back to the rollback target, now.
+/// End the run and send traffic back now.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   cutover abort shop -n shop --reason 'checkout fails'
-  cutover abort shop -n shop --direct     also patch the routes with your own credentials, if the hub is gone")]
+  cutover abort shop -n shop --direct     also write the routes with your own credentials, if the hub is down")]
 pub(super) struct Abort {
     #[command(flatten)]
     ask: Ask,
-    /// Write the routes with your own credentials as well; for a hub that is dead.
+    /// Also write the routes with your own credentials, for when the hub is down.
     #[arg(long)]
     direct: bool,
 }
@@ -54,12 +55,12 @@ pub(super) struct Abort {
 /// Take the live weights as the primary.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  cutover adopt shop -n shop --dry-run     what would be taken over
+  cutover adopt shop -n shop --dry-run     show what would be adopted
   cutover adopt shop -n shop")]
 pub(super) struct Adopt {
     #[command(flatten)]
     ask: Ask,
-    /// Ask nothing; show what would be taken over, and what the first write would change.
+    /// Request nothing; show what would be adopted, and what the first write would change.
     #[arg(long)]
     dry_run: bool,
 }
@@ -80,7 +81,7 @@ impl Ask {
             let rollout = cluster.call(access::ASK, cluster.api::<FleetRollout>().get(&name)).await?;
             let request = ask(&cluster, &rollout, verb, reason).await?;
             if no_wait {
-                out.line(format!("asked: rolloutrequest {}", request.name_any()))?;
+                out.line(format!("requested: rolloutrequest {}", request.name_any()))?;
                 return Ok(Exit::Progressing);
             }
             answer(&cluster, &request, timeout, out).await
@@ -98,12 +99,12 @@ impl Abort {
         connection.run(async |cluster| {
             let view = cluster.view(cluster.rollout(&name).await?).await?;
             let back = direct::RollbackTarget::of(&view)?;
-            // Who may write routes but not ask the hub must still be able to save the users.
-            let asked = match ask(&cluster, &view.rollout, Verb::Abort, reason).await {
-                Ok(request) => format!("asked: rolloutrequest {}, for the hub when it is back", request.name_any()),
-                Err(error) => format!("not asked, so the hub will see a foreign edit: {error}"),
+            // A person who may write routes but not create requests must still be able to roll back.
+            let requested = match ask(&cluster, &view.rollout, Verb::Abort, reason).await {
+                Ok(request) => format!("requested: rolloutrequest {}, for the hub when it is back", request.name_any()),
+                Err(error) => format!("not requested, so the hub will see a foreign edit: {error}"),
             };
-            out.line(asked)?;
+            out.line(requested)?;
             back.write(&cluster, out).await
         })
     }
@@ -123,7 +124,7 @@ impl Adopt {
     }
 }
 
-/// Makes the request, in the name of the person whose credentials these are.
+/// Creates the request in the name of the authenticated user.
 async fn ask(
     cluster: &Cluster,
     rollout: &FleetRollout,
@@ -138,15 +139,16 @@ async fn ask(
     cluster.call(access::ASK, cluster.api().create(&PostParams::default(), &request)).await
 }
 
-/// The request, for the run and step that are live now.
+/// The request, for the present run and step.
 fn request(rollout: &FleetRollout, verb: Verb, reason: Option<String>, requested_by: String) -> RolloutRequest {
-    let run = rollout.status.as_ref().and_then(|status| status.run.as_ref());
+    let status = rollout.status.as_ref();
+    let run = status.and_then(|status| status.run.as_ref());
     let name = rollout.name_any();
     let spec = RolloutRequestSpec {
         rollout: RolloutRef { name: name.clone(), uid: rollout.uid().unwrap_or_default() },
         verb,
-        run: run.map_or(0, |run| run.number),
-        step: run.map(|run| run.step).filter(|step| verb == Verb::Promote && *step > 0),
+        run: status.map_or(0, FleetRolloutStatus::last_run),
+        step: run.map(Run::step).filter(|step| verb == Verb::Promote && *step > 0),
         reason,
         requested_by,
     };
@@ -162,17 +164,17 @@ async fn answer(
     timeout: Duration,
     out: &mut Output,
 ) -> Result<Exit, CliError> {
-    let asked = Instant::now();
+    let begin = Instant::now();
     let name = request.name_any();
     let Ok(answered) = tokio::time::timeout(timeout.to_std(), answered(cluster, &name)).await else {
         let hub = cluster.hub_liveness().await;
-        out.line(format!("no answer within {timeout} ({hub}); the request stays: rolloutrequest {name}"))?;
+        out.line(format!("no answer within {timeout} ({hub}); rolloutrequest {name} stays open"))?;
         return Ok(Exit::Progressing);
     };
     let status = answered?.status.unwrap_or_default();
     let state = status.state.map(|state| format!("{state:?}")).unwrap_or_default();
     let reason = escape(&status.reason.unwrap_or_default());
-    out.line(format!("{state}: {reason} ({:.1} s)", asked.elapsed().as_secs_f64()))?;
+    out.line(format!("{state}: {reason} ({:.1} s)", begin.elapsed().as_secs_f64()))?;
     Ok(match status.state {
         Some(RequestState::Applied) => Exit::Done,
         Some(RequestState::Refused | RequestState::Expired) | None => Exit::Error,

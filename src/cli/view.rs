@@ -1,4 +1,4 @@
-//! One rollout as it is shown, and the facts that several verbs read from it. Pure.
+//! One rollout as it is shown, and what several verbs derive from it. Pure.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use kube::ResourceExt;
 use super::{Exit, hub_liveness::HubLiveness};
 use crate::api::{
     Distribution, Duration, FleetRollout, FleetRolloutStatus, MemberCluster, Reason,
-    status::{Check, Condition, ConditionStatus, Desired, Phase, Run, Verdict},
+    status::{Check, Condition, ConditionStatus, Desired, Phase, Run, RunRecord, Verdict},
 };
 
-/// All that is shown of one rollout.
+/// A rollout, its members and its hub, as read at one time.
 #[derive(Clone, Debug)]
 pub(super) struct View {
     pub(super) rollout: FleetRollout,
@@ -21,11 +21,13 @@ pub(super) struct View {
     members: Vec<MemberCluster>,
 }
 
-/// A member's part in a run.
+/// The role of a member in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// It gains weight and is judged.
+    /// It is being proven.
     Canary,
+    /// It gains weight in a later step.
+    Gaining,
     /// It loses weight.
     Leaving,
     /// It keeps its weight.
@@ -34,8 +36,11 @@ pub(super) enum Part {
 
 impl Part {
     pub(super) fn of(run: &Run, member: &str) -> Self {
-        match weight(&run.target, member).cmp(&weight(&run.rollback_to, member)) {
-            std::cmp::Ordering::Greater => Self::Canary,
+        if run.canaries().iter().any(|canary| canary == member) {
+            return Self::Canary;
+        }
+        match run.target.weight(member).cmp(&run.rollback_to.weight(member)) {
+            std::cmp::Ordering::Greater => Self::Gaining,
             std::cmp::Ordering::Less => Self::Leaving,
             std::cmp::Ordering::Equal => Self::Stays,
         }
@@ -44,6 +49,7 @@ impl Part {
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Canary => "canary",
+            Self::Gaining => "gaining",
             Self::Leaving => "leaving",
             Self::Stays => "stays",
         }
@@ -64,33 +70,34 @@ impl View {
         self.rollout.namespace().unwrap_or_default()
     }
 
-    /// The present run, or the last one.
-    pub(super) const fn run(&self) -> Option<&Run> {
+    /// The live run.
+    pub(super) const fn live(&self) -> Option<&Run> {
         self.status.run.as_ref()
     }
 
-    /// The run, while it has not ended.
-    pub(super) fn live(&self) -> Option<&Run> {
-        self.run().filter(|run| run.outcome.is_none())
+    /// The run that ended last, while none is live.
+    pub(super) fn ended(&self) -> Option<&RunRecord> {
+        self.status.history.last().filter(|_| self.live().is_none())
     }
 
-    /// What all weights sum to: the run's own total while it lives.
+    /// The total of all weights: that of the live run, else the declared one.
     pub(super) fn total(&self) -> u32 {
         self.live().map_or(self.rollout.spec.weight_total, |run| run.pinned.weight_total)
     }
 
+    /// The last check of the live run, else of the run that ended last.
     pub(super) fn check(&self) -> Option<&Check> {
-        self.run()?.check.as_ref()
+        self.live().map_or_else(|| self.ended()?.check.as_ref(), |run| run.check.as_ref())
     }
 
-    /// The last check, if it could not tell: `Settling` is no trouble.
+    /// The last check, if it was Unknown for another reason than `Settling`.
     pub(super) fn unknown(&self) -> Option<&Check> {
         self.check().filter(|check| check.verdict == Verdict::Unknown && check.reason != Reason::Settling)
     }
 
-    /// What is asked now; before the first write, the primary.
+    /// The desired weights; before the first write, the primary.
     pub(super) fn desired(&self) -> Option<&Distribution> {
-        self.status.desired.as_ref().map(|desired| &desired.weights).or(self.status.primary.as_ref())
+        self.status.desired.as_ref().map(|desired| &desired.split.weights).or(self.status.primary.as_ref())
     }
 
     /// A write that no route or not every route has confirmed.
@@ -108,19 +115,29 @@ impl View {
         let run = self.live();
         let of_run = run.into_iter().flat_map(|run| [&run.rollback_to, &run.start, &run.target]);
         let of_routes = self.status.routes.iter().map(|route| &route.applied);
-        let all = self.desired().into_iter().chain(of_run).chain(of_routes);
-        let carrying = all.flat_map(|weights| weights.iter().filter(|(_, weight)| **weight > 0));
-        carrying.map(|(name, _)| name.as_str()).collect::<BTreeSet<_>>().into_iter().collect()
+        let carrying = self.desired().into_iter().chain(of_run).chain(of_routes).flat_map(Distribution::carrying);
+        let steered = self.status.desired.iter().flat_map(|desired| desired.split.steered());
+        carrying.map(|(name, _)| name).chain(steered).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// A member's part in the live run.
+    /// The role of a member in the live run.
     pub(super) fn part(&self, member: &str) -> Option<Part> {
         self.live().map(|run| Part::of(run, member))
     }
 
-    /// The members that gain weight in the live run.
+    /// The members that are proven at the present step of the live run.
     pub(super) fn canaries(&self) -> Vec<&str> {
-        self.shown_members().into_iter().filter(|member| self.part(member) == Some(Part::Canary)).collect()
+        self.with_part(&[Part::Canary])
+    }
+
+    /// The members that gain weight in the live run, now or later.
+    pub(super) fn gaining(&self) -> Vec<&str> {
+        self.with_part(&[Part::Canary, Part::Gaining])
+    }
+
+    fn with_part(&self, parts: &[Part]) -> Vec<&str> {
+        let has = |member: &&str| self.part(member).is_some_and(|part| parts.contains(&part));
+        self.shown_members().into_iter().filter(has).collect()
     }
 
     /// A member, if it is declared.
@@ -133,12 +150,12 @@ impl View {
         self.member(member)?.status.as_ref()?.conditions.iter().find(|condition| condition.type_ == type_)
     }
 
-    /// The hub knows that this member cannot serve: the run says so, or its endpoints do not answer.
+    /// Whether the member is unavailable: by the status of the run, or by its condition `EndpointsReady`.
     pub(super) fn cannot_serve(&self, member: &str) -> bool {
-        let dead = self.live().is_some_and(|run| run.dead.iter().any(|dead| dead == member));
+        let unavailable = self.live().is_some_and(|run| run.is_unavailable(member));
         let silent =
             self.condition(member, "EndpointsReady").is_some_and(|found| found.status == ConditionStatus::False);
-        dead || silent
+        unavailable || silent
     }
 
     /// The exit status of `get` and `why`.
@@ -163,12 +180,7 @@ impl View {
     }
 }
 
-/// The weight of a member; one that is not named has none.
-pub(super) fn weight(weights: &Distribution, member: &str) -> u32 {
-    weights.get(member).copied().unwrap_or(0)
-}
-
 /// The bake that the present step still needs.
 pub(super) fn bake_left(run: &Run) -> Duration {
-    run.present().map_or(Duration::ZERO, |step| step.bake.saturating_sub(run.baked))
+    run.present().map_or(Duration::ZERO, |step| step.bake.saturating_sub(run.bake().time))
 }

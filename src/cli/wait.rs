@@ -1,4 +1,4 @@
-//! `cutover wait`: until a rollout is where a script needs it.
+//! `cutover wait`: waits until a rollout has reached a phase, a condition or a step.
 
 use std::str::FromStr;
 
@@ -24,7 +24,7 @@ use crate::api::{
   cutover wait shop --for=condition=Ready
   cutover wait shop --for=step=2
 
-Exit status: 0 it is so, 1 error, 2 it failed or was rolled back, 3 still held or waiting for a person,
+Exit status: 0 reached, 1 error, 2 failed or rolled back, 3 still held or waiting for a person,
 4 still in progress.")]
 pub(super) struct Wait {
     /// The rollout.
@@ -39,7 +39,7 @@ pub(super) struct Wait {
     connection: Connection,
 }
 
-/// What is waited for.
+/// The goal of the wait.
 #[derive(Clone, Debug, PartialEq)]
 enum Goal {
     Phase(Phase),
@@ -47,11 +47,11 @@ enum Goal {
     Step(u32),
 }
 
-/// How the wait stands.
+/// State of the wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     Reached,
-    /// It will not be reached without a person or another declaration.
+    /// It cannot be reached without a person or a new target.
     Lost,
     NotYet,
 }
@@ -88,7 +88,7 @@ async fn follow(cluster: &Cluster, name: &str, goal: &Goal, last: &mut View) -> 
     Ok(())
 }
 
-/// Members and hub are of no account here.
+/// Members and hub are not needed here.
 fn view(rollout: FleetRollout) -> View {
     View::new(rollout, Vec::new(), HubLiveness::Absent, jiff::Timestamp::now())
 }
@@ -113,11 +113,11 @@ impl Goal {
             Self::Condition(type_, wanted) => {
                 status.conditions.iter().any(|known| known.type_ == *type_ && known.status == *wanted)
             }
-            Self::Step(number) => view.run().is_some_and(|run| match run.outcome {
-                None => run.step >= *number && run.rollback.is_none(),
-                Some(Outcome::Succeeded) => true,
-                Some(Outcome::Failed | Outcome::RolledBack | Outcome::Superseded) => false,
-            }),
+            Self::Step(number) => match (view.live(), view.ended()) {
+                (Some(run), _) => run.step() >= *number && !run.is_rolling_back(),
+                (None, Some(ended)) => ended.outcome == Outcome::Succeeded,
+                (None, None) => false,
+            },
         };
         match (reached, over) {
             (true, _) => Standing::Reached,

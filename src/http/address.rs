@@ -1,4 +1,4 @@
-//! Which addresses the hub may call.
+//! The addresses that the hub may call.
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
@@ -9,8 +9,8 @@ use ipnet::IpNet;
 
 use super::{HttpError, sanitise};
 
-/// Which addresses the hub may call. Addresses come from Secrets and members, so those that lead back into the hub or its
-/// machine are refused unless they were allowed at the start.
+/// The addresses that the hub may call. Addresses come from Secrets and members, so those of the hub or its machine are
+/// refused unless `--allow-addresses` permits them.
 #[derive(Clone, Debug, Default)]
 pub struct AddressRules {
     allowed: Arc<[IpNet]>,
@@ -18,17 +18,17 @@ pub struct AddressRules {
 }
 
 impl AddressRules {
-    /// `allowed` is what `--allow-addresses` names; `hub` are the addresses of the hub's own API server.
+    /// `allowed` are the networks of `--allow-addresses`; `hub` are the addresses of the hub's own API server.
     #[must_use]
     pub fn new(allowed: Vec<IpNet>, hub: Vec<IpAddr>) -> Self {
         Self { allowed: allowed.into(), hub: hub.into_iter().map(canonical).collect() }
     }
 
-    /// Whether `host`, which leads to `address`, may be called.
+    /// Checks that `host`, which resolves to `address`, may be called.
     ///
     /// # Errors
     /// [`HttpError::AddressNotAllowed`] with the kind of address.
-    pub fn check(&self, host: &str, address: IpAddr) -> Result<(), HttpError> {
+    pub(crate) fn check(&self, host: &str, address: IpAddr) -> Result<(), HttpError> {
         let meant = canonical(address);
         if self.allowed.iter().any(|net| net.contains(&meant)) {
             return Ok(());
@@ -41,7 +41,7 @@ impl AddressRules {
     }
 }
 
-/// The IPv4 address that an IPv6 one stands for, mapped or by NAT64; any other as it is.
+/// The IPv4 address that an IPv6 address maps to, directly or by NAT64; any other address unchanged.
 fn canonical(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => match v6.segments() {
@@ -55,7 +55,7 @@ fn canonical(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The kind of an address that no member has.
+/// The kind of an address that no member can have, such as loopback.
 fn special(address: IpAddr) -> Option<&'static str> {
     const METADATA: [IpAddr; 3] = [
         IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),

@@ -1,4 +1,4 @@
-//! Names whose addresses are given, not asked for.
+//! Names with given addresses, which are not resolved.
 
 use std::{collections::BTreeMap, net::IpAddr};
 
@@ -6,14 +6,14 @@ use futures::future::{BoxFuture, ready};
 
 use super::{Names, network::System};
 
-/// Addresses of some names, as a Pod's `hostAliases` give them; the system's resolver is asked for all others.
+/// Addresses of some names, like a Pod's `hostAliases`; all other names go to the system's resolver.
 #[derive(Debug)]
-pub struct Aliases(BTreeMap<String, IpAddr>);
+pub(crate) struct Aliases(BTreeMap<String, IpAddr>);
 
 impl Aliases {
-    /// Of a name that is given twice, the last address counts.
+    /// If a name is given twice, the last address counts.
     #[must_use]
-    pub fn new(aliases: Vec<(String, IpAddr)>) -> Self {
+    pub(crate) fn new(aliases: Vec<(String, IpAddr)>) -> Self {
         Self(aliases.into_iter().collect())
     }
 }

@@ -14,16 +14,16 @@ use secrecy::{ExposeSecret, SecretSlice};
 
 use super::{HttpError, Limits, Network, Peers, sanitise};
 
-/// Whom to call, and how it is trusted.
+/// The address of a peer, and its TLS and credentials.
 #[derive(Debug)]
-pub struct Peer {
+pub(crate) struct Peer {
     /// Scheme, host, port and the prefix of every path.
     pub base: Url,
-    /// A DNS name for SNI and the certificate, where it is not the host of `base`.
+    /// A DNS name for SNI and the certificate, if it differs from the host of `base`.
     pub server_name: Option<String>,
-    /// The Host header, where it is not the host of `base`.
+    /// The Host header, if it differs from the host of `base`.
     pub host_header: Option<String>,
-    /// Certificates to trust, PEM; those of the system if none are given.
+    /// Certificates to trust, PEM. Default: those of the system.
     pub roots: Option<Vec<u8>>,
     /// Client certificate and key, PEM.
     pub identity: Option<SecretSlice<u8>>,
@@ -34,11 +34,11 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// A peer that is trusted by the system's certificates and asked for no credentials.
+    /// A peer with the system's certificates and without credentials.
     ///
     /// # Errors
-    /// When the address is no `http` or `https` URL, or holds credentials, a query or a fragment.
-    pub fn at(address: &str) -> Result<Self, HttpError> {
+    /// If the address is not an `http` or `https` URL, or contains credentials, a query or a fragment.
+    pub(crate) fn at(address: &str) -> Result<Self, HttpError> {
         let bad = |why: &str| HttpError::BadAddress(format!("{}: {why}", sanitise(&without_user(address))));
         let base = Url::parse(address).map_err(|_| bad("not a URL; write https://host:port"))?;
         match base.scheme() {
@@ -62,10 +62,10 @@ impl Peer {
         })
     }
 
-    /// Asks TLS for `name` while the connection goes to the host of the address.
+    /// Uses `name` for TLS while the connection goes to the host of the address.
     ///
     /// # Errors
-    /// When the name cannot be the host of a URL, or is an address: SNI carries names only.
+    /// If the name cannot be the host of a URL, or is an address: SNI carries names only.
     fn requested(&self) -> Result<Url, HttpError> {
         let mut url = self.base.clone();
         if let Some(name) = &self.server_name {
@@ -78,7 +78,7 @@ impl Peer {
         Ok(url)
     }
 
-    /// The Host header, where it is not the host of the URL that is requested.
+    /// The Host header, if it differs from the host of the URL.
     fn host(&self) -> Result<Option<HeaderValue>, HttpError> {
         let host = match (&self.host_header, &self.server_name) {
             (Some(host), _) => host.clone(),
@@ -90,26 +90,26 @@ impl Peer {
     }
 }
 
-/// What was answered.
+/// An answer.
 #[derive(Debug)]
 pub struct Answer {
     /// The status code.
     pub status: u16,
-    /// The body, within its limit. It is never shown to anybody.
+    /// The body, within its limit. It must never be shown or logged.
     pub body: Vec<u8>,
 }
 
-/// A client for one peer. It follows no redirect, uses no proxy, retries nothing, and connects only to addresses that
-/// the rules allow. Cheap to clone; clones share their connections.
+/// A client for one peer. It follows no redirect, uses no proxy, never retries, and connects only to addresses that the
+/// rules allow. Cheap to clone; clones share their connections.
 #[derive(Clone, Debug)]
-pub struct Client {
+pub(crate) struct Client {
     way: Way,
     base: Url,
     host: Option<HeaderValue>,
     authorization: Option<HeaderValue>,
 }
 
-/// What carries the calls.
+/// The transport of calls: sockets, or a test's replacement.
 #[derive(Clone, Debug)]
 enum Way {
     Sockets(reqwest::Client),
@@ -120,8 +120,8 @@ impl Client {
     /// A client for this peer.
     ///
     /// # Errors
-    /// When the address is a literal that the rules refuse, or the certificates cannot be used.
-    pub fn new(peer: &Peer, network: &Network) -> Result<Self, HttpError> {
+    /// If the address is a literal that the rules refuse, or the certificates cannot be used.
+    pub(crate) fn new(peer: &Peer, network: &Network) -> Result<Self, HttpError> {
         // A literal in the URL is connected to without asking the resolver.
         if let Some(address) = literal(&peer.base) {
             network.rules.check(&address.to_string(), address)?;
@@ -133,11 +133,11 @@ impl Client {
         Ok(Self { way, base, host: peer.host()?, authorization: peer.authorization.clone() })
     }
 
-    /// Gets `path` (below the prefix) with these query parameters.
+    /// Sends a GET of `path` (below the prefix) with these query parameters.
     ///
     /// # Errors
-    /// When there is no whole answer within the limits. An answer with any status is an answer.
-    pub async fn get(&self, path: &str, query: &[(&str, &str)], limits: Limits) -> Result<Answer, HttpError> {
+    /// If there is no complete answer within the limits. Any status is an answer.
+    pub(crate) async fn get(&self, path: &str, query: &[(&str, &str)], limits: Limits) -> Result<Answer, HttpError> {
         let call = self.call(path, query)?;
         let answer = async {
             match &self.way {
@@ -148,11 +148,11 @@ impl Client {
         within(limits.deadline, answer).await
     }
 
-    /// The status with which a GET of `path` is answered; the body is left unread.
+    /// Sends a GET of `path` and returns the status; the body is not read.
     ///
     /// # Errors
-    /// When no status comes before the deadline.
-    pub async fn status(&self, path: &str, deadline: Duration) -> Result<u16, HttpError> {
+    /// If there is no status before the deadline.
+    pub(crate) async fn status(&self, path: &str, deadline: Duration) -> Result<u16, HttpError> {
         let call = self.call(path, &[])?;
         let status = async {
             match &self.way {
@@ -222,7 +222,7 @@ async fn within<T>(deadline: Duration, call: impl Future<Output = Result<T, Http
     tokio::time::timeout(deadline, call).await.unwrap_or(Err(HttpError::Late(deadline)))
 }
 
-/// Resolves the peer's host, whatever name TLS is asked for, and refuses what the rules refuse.
+/// Resolves the peer's host, not its TLS name, and refuses addresses that the rules refuse.
 struct Checked {
     host: Arc<str>,
     network: Network,
@@ -261,7 +261,7 @@ fn authority(url: &Url) -> String {
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-/// The address without what stands before its last `@`, which may be a password.
+/// The address without the part before its last `@`, which may be a password.
 fn without_user(address: &str) -> String {
     match address.rsplit_once('@') {
         Some((_, rest)) => format!("…@{rest}"),

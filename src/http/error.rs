@@ -4,43 +4,43 @@ use std::{error::Error, net::IpAddr, time::Duration};
 
 use super::sanitise;
 
-/// Why a call has no answer. The messages hold no credentials and nothing of a body.
+/// Why a call has no answer. No message contains credentials or any part of a body.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
-    /// The name leads to an address that the hub may not call.
+    /// The name resolves to an address that the hub may not call.
     #[error(
         "AddressNotAllowed: {host} is {address}, {kind}; give the member's own address, or start the hub with --allow-addresses"
     )]
     AddressNotAllowed {
         /// The name as it was given.
         host: String,
-        /// What it leads to.
+        /// The address it resolves to.
         address: IpAddr,
-        /// What kind of address that is.
+        /// The kind of that address.
         kind: &'static str,
     },
-    /// The name leads nowhere.
+    /// The name does not resolve.
     #[error("{0} does not resolve")]
     NotResolved(String),
     /// It is not an address that can be called.
     #[error("{0}")]
     BadAddress(String),
-    /// The certificates, key or credentials that were given cannot be used.
+    /// The given certificates, key or credentials cannot be used.
     #[error("{0} cannot be used")]
     BadCredentials(&'static str),
-    /// No whole answer came in time.
+    /// There was no complete answer within this time.
     #[error("no answer within {} s", .0.as_secs_f64())]
     Late(Duration),
-    /// The answer is larger than is read.
+    /// The answer is larger than this limit, in bytes.
     #[error("the answer is larger than {} KiB", .0 / 1024)]
     TooLarge(usize),
-    /// No connection, no trust, or no HTTP.
+    /// The connection, TLS or HTTP failed.
     #[error("{0}")]
     Failed(String),
 }
 
 impl From<reqwest::Error> for HttpError {
-    /// The innermost cause says what happened ("Connection refused"); the outer ones repeat the URL.
+    /// Keeps the innermost cause ("Connection refused"); the outer ones repeat the URL.
     fn from(error: reqwest::Error) -> Self {
         let mut cause: &(dyn Error + 'static) = &error.without_url();
         loop {

@@ -1,6 +1,6 @@
 //! The one place for deadlines, body limits, address rules and foreign text.
 //!
-//! Whoever answers may be broken or hostile: every call ends at its deadline, every body at its limit, no redirect is
+//! A peer may be broken or hostile: every call ends at its deadline, every body at its limit, no redirect is
 //! followed, no proxy of the environment is used, and the connection goes to an address that was checked.
 
 mod address;
@@ -17,22 +17,23 @@ mod text;
 use std::time::Duration;
 
 pub use address::AddressRules;
-pub use aliases::Aliases;
-pub use client::{Answer, Client, Peer};
+pub(crate) use aliases::Aliases;
+pub use client::Answer;
+pub(crate) use client::{Client, Peer};
 pub use error::HttpError;
 pub use network::{Names, Network, Peers};
-pub use text::sanitise;
+pub(crate) use text::sanitise;
 
 /// The time that a call may take, from resolving the name to the last byte.
-pub const DEADLINE: Duration = Duration::from_secs(10);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(10);
 /// Bytes of an API server's answer that are read.
-pub const API_BODY: usize = 16 << 20;
+pub(crate) const API_BODY: usize = 16 << 20;
 /// Bytes of a Prometheus answer that are read: thousands of series, where one is wanted.
-pub const METRIC_BODY: usize = 1 << 20;
+pub(crate) const METRIC_BODY: usize = 1 << 20;
 
 /// What a call may take.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// From resolving the name to the last byte.
     pub deadline: Duration,
     /// Bytes of the body; more is an error.
@@ -40,7 +41,7 @@ pub struct Limits {
 }
 
 /// Chooses the cryptography of this process, once; later calls do nothing.
-pub fn install_crypto() {
+pub(crate) fn install_crypto() {
     // A provider that somebody installed before is as good.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
 }

@@ -1,4 +1,4 @@
-//! The way out: which addresses may be called, who knows them, and what carries the calls.
+//! Outgoing calls: the allowed addresses, the resolver, and the transport.
 
 use std::{fmt::Debug, net::IpAddr, sync::Arc};
 
@@ -7,29 +7,28 @@ use http::Request;
 
 use super::{AddressRules, Answer, HttpError, sanitise};
 
-/// Addresses of a name that are taken; a name with more is as well served by the first.
+/// Maximum number of addresses that are used of one name.
 const ADDRESSES: usize = 64;
 
-/// Knows the addresses of hosts.
+/// Resolves hosts.
 pub trait Names: Debug + Send + Sync {
-    /// The addresses of a name or literal; none if it leads nowhere.
+    /// The addresses of a name or literal; none if it does not resolve.
     fn addresses(&self, host: &str) -> BoxFuture<'static, Vec<IpAddr>>;
 }
 
-/// Answers calls in the place of sockets.
+/// Answers calls instead of sockets.
 pub trait Peers: Debug + Send + Sync {
-    /// The answer to a call, whose URI holds the host that would be connected to. Deadlines and body limits are kept
-    /// for it.
+    /// Answers a call, whose URI has the host that would be connected to. The caller enforces deadlines and body limits.
     fn answer(&self, call: Request<()>) -> BoxFuture<'static, Result<Answer, HttpError>>;
 }
 
-/// The way out. Cheap to clone.
+/// Access to the network for outgoing calls. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// Which addresses may be called.
+    /// The addresses that may be called.
     pub(super) rules: AddressRules,
     names: Arc<dyn Names>,
-    /// Sockets, where there is none.
+    /// `None`: sockets.
     pub(super) peers: Option<Arc<dyn Peers>>,
 }
 
@@ -40,24 +39,24 @@ impl Network {
         Self { rules, names: Arc::new(System), peers: None }
     }
 
-    /// The same with other names.
+    /// The same network with another resolver.
     #[must_use]
     pub fn with_names(self, names: Arc<dyn Names>) -> Self {
         Self { names, ..self }
     }
 
-    /// The same with calls that never reach a socket.
+    /// The same network with a transport that uses no sockets.
     #[must_use]
     pub fn with_peers(self, peers: Arc<dyn Peers>) -> Self {
         Self { peers: Some(peers), ..self }
     }
 
-    /// The addresses of a name or literal, each of them allowed: one that is not refuses the whole name, because the
-    /// next connection might take it.
+    /// The addresses of a name or literal, all of them allowed. One that is not allowed refuses the name, because the next
+    /// connection might use it.
     ///
     /// # Errors
-    /// When the name leads nowhere, or to an address that the hub may not call.
-    pub async fn resolve(&self, host: &str) -> Result<Vec<IpAddr>, HttpError> {
+    /// If the name does not resolve, or resolves to an address that the hub may not call.
+    pub(crate) async fn resolve(&self, host: &str) -> Result<Vec<IpAddr>, HttpError> {
         let mut addresses = Vec::new();
         for address in self.names.addresses(host).await {
             self.rules.check(host, address)?;

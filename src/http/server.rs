@@ -25,44 +25,44 @@ use super::{AddressRules, Network, install_crypto};
 
 /// What a server does with each connection.
 #[derive(Clone)]
-pub enum Manner {
-    /// Answers every request with what this makes of the request's head.
+pub(crate) enum Manner {
+    /// Answers every request with the result of this function of the request's head.
     Answers(Arc<dyn Fn(&str) -> String + Send + Sync>),
     /// Accepts, reads, and never answers.
     Hangs,
-    /// Starts an answer and sends a byte a moment, for ever.
+    /// Starts an answer and sends one byte at a time, for ever.
     Trickles,
     /// Sends 512 MiB.
     Floods,
-    /// Speaks something else.
+    /// Sends something other than HTTP.
     Babbles,
 }
 
 /// A server, and the heads of the requests that it got.
-pub struct Server {
+pub(crate) struct Server {
     /// Where it listens.
     pub address: SocketAddr,
-    /// What it was asked.
+    /// The heads of all requests, in order.
     pub heads: Arc<Mutex<Vec<String>>>,
     connections: Arc<AtomicUsize>,
-    /// Its certificate, PEM, where it speaks TLS.
+    /// Its certificate, PEM, if it uses TLS.
     pub certificate: Option<String>,
 }
 
 impl Server {
     /// Plain HTTP.
-    pub async fn start(manner: Manner) -> Self {
+    pub(crate) async fn start(manner: Manner) -> Self {
         Self::listen(manner, None).await
     }
 
     /// Answers everything with this status and body.
-    pub async fn fixed(status: u16, body: &str) -> Self {
+    pub(crate) async fn fixed(status: u16, body: &str) -> Self {
         let answer = response(status, body);
         Self::start(Manner::Answers(Arc::new(move |_| answer.clone()))).await
     }
 
     /// HTTPS with a certificate for `name` only.
-    pub async fn tls(name: &str, manner: Manner) -> Self {
+    pub(crate) async fn tls(name: &str, manner: Manner) -> Self {
         install_crypto();
         let CertifiedKey { cert, signing_key } = generate_simple_self_signed([name.to_owned()]).unwrap();
         let key = PrivatePkcs8KeyDer::from(signing_key.serialize_der());
@@ -98,24 +98,24 @@ impl Server {
     }
 
     /// How many connections it accepted.
-    pub fn connections(&self) -> usize {
+    pub(crate) fn connections(&self) -> usize {
         self.connections.load(Ordering::Relaxed)
     }
 
     /// Its address as a URL.
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         let scheme = if self.certificate.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.address)
     }
 }
 
 /// A network in which loopback may be called.
-pub fn loopback() -> Network {
+pub(crate) fn loopback() -> Network {
     Network::new(AddressRules::new(vec!["127.0.0.0/8".parse().unwrap()], Vec::new()))
 }
 
 /// A whole answer.
-pub fn response(status: u16, body: &str) -> String {
+pub(crate) fn response(status: u16, body: &str) -> String {
     format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
 

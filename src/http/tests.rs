@@ -107,7 +107,7 @@ fn an_address_is_a_plain_http_url() {
 }
 
 #[tokio::test]
-async fn tls_is_asked_for_the_server_name_while_the_connection_goes_to_the_host() {
+async fn tls_uses_the_server_name_while_the_connection_goes_to_the_host() {
     let server = Server::tls("eu-3.example.com", Manner::Answers(Arc::new(|_| response(200, "")))).await;
     let port = server.address.port();
     let mut peer = Peer::at(&format!("https://localhost:{port}/prefix/")).unwrap();

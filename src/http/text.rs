@@ -1,11 +1,11 @@
-//! Foreign text, made fit for logs, events, status and terminals.
+//! Makes foreign text safe for logs, events, status and terminals.
 
-/// Characters of foreign text that are shown.
+/// Maximum number of characters of foreign text.
 const SHOWN: usize = 80;
 
-/// At most 80 characters on one line; what would steer a terminal or turn its direction is escaped.
+/// At most 80 characters on one line; characters that control a terminal or the writing direction are escaped.
 #[must_use]
-pub fn sanitise(text: &str) -> String {
+pub(crate) fn sanitise(text: &str) -> String {
     // One character becomes at least one, so nothing beyond this can be shown.
     let escaped: String = text.chars().take(SHOWN + 1).map(escape).collect();
     if escaped.chars().count() <= SHOWN {

@@ -1,4 +1,4 @@
-//! The addresses of members' endpoints, for backends that hold addresses; asked for again and again.
+//! The addresses of members' endpoints, for backends that hold addresses; resolved again and again.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,11 +10,7 @@ use std::{
 use futures::future::join_all;
 use tokio::{sync::Notify, time::Instant};
 
-use super::{
-    Hub,
-    background_task::BackgroundTask,
-    subject::{Placed, Subject},
-};
+use super::{Hub, background_task::BackgroundTask, placed::Placed, subject::Subject};
 use crate::{api::Backend, http};
 
 /// A change of an address is followed within this time.
@@ -25,7 +21,7 @@ const REFRESH_EVERY: Duration = Duration::from_secs(30);
 pub(super) struct Addresses {
     task: BackgroundTask<BTreeMap<String, Vec<IpAddr>>>,
     next: Option<Instant>,
-    asked: BTreeSet<String>,
+    hosts: BTreeSet<String>,
     known: BTreeMap<String, Vec<IpAddr>>,
 }
 
@@ -38,30 +34,30 @@ impl Addresses {
 
     /// Takes answers that have come back. A host without an answer keeps the addresses that it had.
     pub(super) fn collect(&mut self) {
-        self.known.extend(self.task.returned().unwrap_or_default());
+        self.known.extend(self.task.take_result().unwrap_or_default());
     }
 
     /// Asks again if it is time, or for hosts that are new. Says when it is time; `None` where no address is needed.
-    pub(super) fn go_on(&mut self, hub: &Hub, subject: &Subject, wake: &Arc<Notify>) -> Option<Instant> {
+    pub(super) fn start_if_due(&mut self, hub: &Hub, subject: &Subject, wake: &Arc<Notify>) -> Option<Instant> {
         let hosts = hosts(subject);
         if hosts.is_empty() {
             *self = Self::default();
             return None;
         }
         let now = Instant::now();
-        let next = self.next.filter(|next| *next > now && hosts.is_subset(&self.asked));
-        if self.task.is_out() || next.is_some() {
+        let next = self.next.filter(|next| *next > now && hosts.is_subset(&self.hosts));
+        if self.task.is_running() || next.is_some() {
             return next;
         }
         self.next = Some(now + REFRESH_EVERY);
-        self.asked.clone_from(&hosts);
+        self.hosts.clone_from(&hosts);
         let network = hub.network.clone();
-        self.task.send("addresses", &hub.metrics, wake, async move {
-            let asked = hosts.into_iter().map(async |host| {
+        self.task.start("addresses", &hub.metrics, wake, async move {
+            let answers = hosts.into_iter().map(async |host| {
                 let answer = tokio::time::timeout(http::DEADLINE, network.resolve(&host)).await;
                 Some((host, answer.ok()?.ok()?))
             });
-            join_all(asked).await.into_iter().flatten().collect()
+            join_all(answers).await.into_iter().flatten().collect()
         });
         self.next
     }

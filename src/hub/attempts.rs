@@ -1,4 +1,4 @@
-//! What this process tried to write and how that went: the pace of the next try, and what people are told.
+//! What this process tried to write and how that went: the pace of the next try, and what the status says.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ impl Attempts {
     }
 
     /// Remembers how it went. What met a newer object is decided anew and is no failure.
-    pub(super) fn ended(&mut self, action: &Action, result: &Result<(), CallError>, now: Instant) {
+    pub(super) fn record(&mut self, action: &Action, result: &Result<(), CallError>, now: Instant) {
         let attempt = self.0.entry(About::of(action)).or_default();
         match result {
             Ok(()) => {
@@ -69,7 +69,7 @@ impl Attempts {
     }
 
     /// A route as it was seen, with what went wrong at the last write.
-    pub(super) fn told(&self, key: &RouteKey, mut seen: RouteSeen) -> RouteSeen {
+    pub(super) fn with_failure(&self, key: &RouteKey, mut seen: RouteSeen) -> RouteSeen {
         if let RouteSeen::Live(live) = &mut seen {
             live.failed = self.failure(&About::Route(key.clone()));
         }
@@ -91,7 +91,7 @@ impl Attempts {
     }
 }
 
-/// The same words at every try: what is told becomes the status, which is written when it changes.
+/// The same text at every try: it becomes part of the status, which is written when it changes.
 fn contended() -> String {
     format!(
         "Contended: {CONTENDED} tries or more in a row met a newer version; find who else writes it in metadata.managedFields"
@@ -116,52 +116,46 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::api::Split;
 
     fn write(route: &str) -> Action {
         let route = RouteKey { service: "shop".to_owned(), route: route.to_owned() };
-        Action::WriteRoute {
-            route,
-            weights: crate::api::Distribution::new(),
-            steering: None,
-            affinity: None,
-            run: 1,
-            sequence: 1,
-        }
+        Action::WriteRoute { route, split: Split::default(), run: 1, sequence: 1 }
     }
 
     #[test]
     fn a_route_is_written_at_most_once_a_second_and_the_others_do_not_wait_for_it() {
         let (mut attempts, now) = (Attempts::default(), Instant::now());
         assert_eq!(attempts.blocked_until(&write("a"), now), None);
-        attempts.ended(&write("a"), &Ok(()), now);
+        attempts.record(&write("a"), &Ok(()), now);
         assert_eq!(attempts.blocked_until(&write("a"), now), Some(now + Duration::from_secs(1)));
         assert_eq!(attempts.blocked_until(&write("b"), now), None);
     }
 
     #[test]
-    fn a_refusal_is_told_until_a_write_succeeds_and_a_conflict_is_none() {
+    fn a_refusal_is_reported_until_a_write_succeeds_and_a_conflict_is_none() {
         let (mut attempts, now) = (Attempts::default(), Instant::now());
-        let told = |attempts: &Attempts| attempts.failure(&About::of(&write("a")));
-        attempts.ended(&write("a"), &Err(CallError::Refused("no such class".to_owned())), now);
-        assert_eq!(told(&attempts), Some("no such class".to_owned()));
-        attempts.ended(&write("a"), &Err(CallError::Conflict), now);
-        assert_eq!(told(&attempts), None);
+        let failure = |attempts: &Attempts| attempts.failure(&About::of(&write("a")));
+        attempts.record(&write("a"), &Err(CallError::Refused("no such class".to_owned())), now);
+        assert_eq!(failure(&attempts), Some("no such class".to_owned()));
+        attempts.record(&write("a"), &Err(CallError::Conflict), now);
+        assert_eq!(failure(&attempts), None);
     }
 
     #[test]
-    fn an_object_that_changes_at_every_try_is_told_and_tried_once_a_second() {
+    fn an_object_that_changes_at_every_try_is_reported_and_tried_once_a_second() {
         let (mut attempts, now) = (Attempts::default(), Instant::now());
         for _ in 0..5 {
             assert_eq!(attempts.failure(&About::of(&write("a"))), None);
-            attempts.ended(&write("a"), &Err(CallError::Conflict), now);
+            attempts.record(&write("a"), &Err(CallError::Conflict), now);
             assert_eq!(attempts.blocked_until(&write("a"), now), Some(now + Duration::from_secs(1)));
         }
-        let told = "Contended: 5 tries or more in a row met a newer version; find who else writes it in metadata.managedFields";
+        let expected = "Contended: 5 tries or more in a row met a newer version; find who else writes it in metadata.managedFields";
         for _ in 0..3 {
-            assert_eq!(attempts.failure(&About::of(&write("a"))).as_deref(), Some(told));
-            attempts.ended(&write("a"), &Err(CallError::Conflict), now);
+            assert_eq!(attempts.failure(&About::of(&write("a"))).as_deref(), Some(expected));
+            attempts.record(&write("a"), &Err(CallError::Conflict), now);
         }
-        attempts.ended(&write("a"), &Ok(()), now);
+        attempts.record(&write("a"), &Ok(()), now);
         assert_eq!(attempts.failure(&About::of(&write("a"))), None);
     }
 
@@ -171,7 +165,7 @@ mod tests {
         let key = ("shop".to_owned(), "eu-3".to_owned());
         let action = Action::WriteBackend { service: key.0.clone(), member: key.1.clone() };
         assert_eq!(attempts.with_backend_failure(&key, BackendSeen::Outdated(None)), BackendSeen::Outdated(None));
-        attempts.ended(&action, &Err(CallError::Refused("services is forbidden".to_owned())), now);
+        attempts.record(&action, &Err(CallError::Refused("services is forbidden".to_owned())), now);
         let why = Some("services is forbidden".to_owned());
         assert_eq!(attempts.with_backend_failure(&key, BackendSeen::Outdated(None)), BackendSeen::Outdated(why));
         assert_eq!(attempts.with_backend_failure(&key, BackendSeen::Ready), BackendSeen::Ready);

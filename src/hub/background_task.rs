@@ -21,12 +21,12 @@ impl<T> Default for BackgroundTask<T> {
 
 impl<T: Send + 'static> BackgroundTask<T> {
     /// It is under way.
-    pub(super) fn is_out(&self) -> bool {
+    pub(super) fn is_running(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Begins the work; `wake` is told when the result is there. A panic in it gives no result.
-    pub(super) fn send(
+    /// Starts the work; `wake` is notified when the result is there. After a panic there is none.
+    pub(super) fn start(
         &mut self,
         name: &'static str,
         metrics: &Metrics,
@@ -36,7 +36,7 @@ impl<T: Send + 'static> BackgroundTask<T> {
         let (sender, receiver) = oneshot::channel();
         let (metrics, wake) = (metrics.clone(), wake.clone());
         tokio::spawn(async move {
-            if let Some(result) = supervise::caught(name, &metrics, work).await {
+            if let Some(result) = supervise::catch_panic(name, &metrics, work).await {
                 // The rollout may be gone meanwhile; then nobody waits for the result.
                 let _ = sender.send(result);
             }
@@ -46,7 +46,7 @@ impl<T: Send + 'static> BackgroundTask<T> {
     }
 
     /// The result, once.
-    pub(super) fn returned(&mut self) -> Option<T> {
+    pub(super) fn take_result(&mut self) -> Option<T> {
         match self.0.as_mut()?.try_recv() {
             Ok(result) => {
                 self.0 = None;
@@ -69,21 +69,21 @@ mod tests {
     async fn a_result_comes_once_and_wakes() {
         let (wake, metrics) = (Arc::new(Notify::new()), Metrics::default());
         let mut task = BackgroundTask::default();
-        task.send("test", &metrics, &wake, async { 7 });
-        assert!(task.is_out());
+        task.start("test", &metrics, &wake, async { 7 });
+        assert!(task.is_running());
         wake.notified().await;
-        assert_eq!((task.returned(), task.returned()), (Some(7), None));
-        assert!(!task.is_out());
+        assert_eq!((task.take_result(), task.take_result()), (Some(7), None));
+        assert!(!task.is_running());
     }
 
     #[tokio::test]
-    async fn a_panic_gives_no_result_and_a_new_errand_can_be_sent() {
+    async fn a_panic_gives_no_result_and_another_one_can_be_started() {
         let (wake, metrics) = (Arc::new(Notify::new()), Metrics::default());
         let mut task: BackgroundTask<u8> = BackgroundTask::default();
-        task.send("test", &metrics, &wake, async { panic!("on purpose") });
+        task.start("test", &metrics, &wake, async { panic!("on purpose") });
         wake.notified().await;
-        assert_eq!(task.returned(), None);
-        assert!(!task.is_out());
+        assert_eq!(task.take_result(), None);
+        assert!(!task.is_running());
         assert!(metrics.text().contains("cutover_panics_total 1"));
     }
 }

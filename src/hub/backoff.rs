@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use backoff::{BackoffBuilder, ExponentialBuilder};
 use tokio::time::Instant;
 
 /// The least time between two writes to one route: a fight with another writer stays slow, and a person can still read along.
@@ -9,10 +10,28 @@ pub(super) const LEAST: Duration = Duration::from_secs(1);
 /// The most time between two tries: whatever was repaired is seen within this time.
 const MOST: Duration = Duration::from_secs(10);
 
-/// When something may be tried again: at once at first, then doubling from [`LEAST`] to [`MOST`] while it fails.
-#[derive(Clone, Copy, Debug, Default)]
+/// The waits between tries that fail in a row: doubling from [`LEAST`] to [`MOST`], without end.
+#[derive(Debug)]
+pub(super) struct Waits(<ExponentialBuilder as BackoffBuilder>::Backoff);
+
+impl Default for Waits {
+    fn default() -> Self {
+        let doubling = ExponentialBuilder::new().with_min_delay(LEAST).with_max_delay(MOST);
+        Self(doubling.without_max_times().build())
+    }
+}
+
+impl Waits {
+    /// How long to wait after the failure just now.
+    pub(super) fn after_failure(&mut self) -> Duration {
+        self.0.next().unwrap_or(MOST)
+    }
+}
+
+/// When something may be tried again: at once at first, then after [`Waits`] while it fails.
+#[derive(Debug, Default)]
 pub(super) struct Backoff {
-    failures: u32,
+    waits: Waits,
     not_before: Option<Instant>,
 }
 
@@ -24,18 +43,13 @@ impl Backoff {
 
     /// It was tried and succeeded.
     pub(super) fn succeeded(&mut self, now: Instant) {
-        *self = Self { failures: 0, not_before: Some(now + LEAST) };
+        *self = Self { waits: Waits::default(), not_before: Some(now + LEAST) };
     }
 
     /// It was tried and failed.
     pub(super) fn failed(&mut self, now: Instant) {
-        *self = Self { failures: self.failures + 1, not_before: Some(now + wait_after(self.failures)) };
+        self.not_before = Some(now + self.waits.after_failure());
     }
-}
-
-/// How long to wait after so many failures before the one just now.
-pub(super) fn wait_after(failures: u32) -> Duration {
-    LEAST.saturating_mul(1 << failures.min(10)).min(MOST)
 }
 
 #[cfg(test)]

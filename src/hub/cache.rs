@@ -8,6 +8,7 @@ use std::{
 };
 
 use kube::{Resource, ResourceExt, runtime::watcher::Event};
+use tokio::sync::watch;
 
 /// An object's place: namespace (empty for none) and name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,6 +33,13 @@ pub(super) enum Availability {
     Forbidden,
 }
 
+impl Availability {
+    /// All of it is known.
+    pub(super) fn is_synced(&self) -> bool {
+        *self == Self::Synced
+    }
+}
+
 /// What an event changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
@@ -44,7 +52,10 @@ pub(super) enum Change {
 }
 
 /// The objects of one kind.
-pub(super) struct Cache<K>(RwLock<State<K>>);
+pub(super) struct Cache<K> {
+    state: RwLock<State<K>>,
+    changed: watch::Sender<()>,
+}
 
 struct State<K> {
     objects: BTreeMap<Key, Arc<K>>,
@@ -73,7 +84,8 @@ impl std::fmt::Display for Key {
 
 impl<K> Default for Cache<K> {
     fn default() -> Self {
-        Self(RwLock::new(State { objects: BTreeMap::new(), availability: Availability::default(), relisted: None }))
+        let state = State { objects: BTreeMap::new(), availability: Availability::default(), relisted: None };
+        Self { state: RwLock::new(state), changed: watch::Sender::default() }
     }
 }
 
@@ -81,6 +93,11 @@ impl<K: Resource> Cache<K> {
     /// Whether it can be looked at.
     pub(super) fn availability(&self) -> Availability {
         self.read().availability.clone()
+    }
+
+    /// Fires whenever the objects or the availability changed, by an own write as well.
+    pub(super) fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
     }
 
     /// One object.
@@ -103,58 +120,72 @@ impl<K: Resource> Cache<K> {
 
     /// Takes what the watch says.
     pub(super) fn take(&self, event: Event<K>) -> Change {
-        let mut state = self.write();
-        match event {
-            Event::Init => {
-                state.relisted = Some(BTreeSet::new());
-                Change::Nothing
-            }
-            Event::InitApply(object) => {
-                state.put(object);
-                Change::Nothing
-            }
-            Event::InitDone => {
-                let listed = state.relisted.take().unwrap_or_default();
-                state.objects.retain(|key, _| listed.contains(key));
-                state.availability = Availability::Synced;
-                Change::All
-            }
-            Event::Apply(object) => state.put(object),
-            Event::Delete(object) => state.delete(&object),
-        }
+        self.announced(self.write().take(event))
     }
 
     /// Takes what an own write answered.
     pub(super) fn wrote(&self, object: K) {
-        self.write().put(object);
+        self.announced(self.write().put(object));
     }
 
-    /// Takes that an object is not there, as an own call was told.
+    /// Removes an object that an own call found missing, or deleted.
     pub(super) fn gone(&self, key: &Key) {
-        self.write().objects.remove(key);
+        let known = self.write().objects.remove(key);
+        self.announced(known.map_or(Change::Nothing, |_| Change::One(key.clone())));
     }
 
-    /// Takes that the kind cannot be listed at all.
+    /// Drops all objects, because the kind cannot be listed at all.
     pub(super) fn unavailable(&self, why: Availability) -> Change {
-        let mut state = self.write();
-        if state.availability == why {
-            return Change::Nothing;
+        self.announced(self.write().unavailable(why))
+    }
+
+    fn announced(&self, change: Change) -> Change {
+        if change != Change::Nothing {
+            self.changed.send_replace(());
         }
-        state.objects.clear();
-        state.availability = why;
-        Change::All
+        change
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State<K>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, State<K>> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<K: Resource> State<K> {
+    fn take(&mut self, event: Event<K>) -> Change {
+        match event {
+            Event::Init => {
+                self.relisted = Some(BTreeSet::new());
+                Change::Nothing
+            }
+            Event::InitApply(object) => {
+                self.put(object);
+                Change::Nothing
+            }
+            Event::InitDone => {
+                let listed = self.relisted.take().unwrap_or_default();
+                self.objects.retain(|key, _| listed.contains(key));
+                self.availability = Availability::Synced;
+                Change::All
+            }
+            Event::Apply(object) => self.put(object),
+            Event::Delete(object) => self.delete(&object),
+        }
+    }
+
+    fn unavailable(&mut self, why: Availability) -> Change {
+        if self.availability == why {
+            return Change::Nothing;
+        }
+        self.objects.clear();
+        self.availability = why;
+        Change::All
+    }
+
     fn put(&mut self, object: K) -> Change {
         let key = Key::of(&object);
         if let Some(relisted) = &mut self.relisted {
@@ -275,6 +306,24 @@ mod tests {
         assert!(versions(&cache).is_empty());
         relist(&cache, vec![object("a", 2)]);
         assert_eq!(cache.availability(), Availability::Synced);
+    }
+
+    #[test]
+    fn whoever_waits_for_changes_hears_of_own_writes_and_not_of_their_echoes() {
+        let cache = listed(vec![object("a", 1)]);
+        let mut changes = cache.changes();
+        let mut heard = || {
+            let news = changes.has_changed().unwrap();
+            changes.mark_unchanged();
+            news
+        };
+        assert!(!heard());
+        cache.wrote(object("a", 5));
+        assert!(heard());
+        cache.take(Event::Apply(object("a", 5)));
+        assert!(!heard());
+        cache.gone(&Key::new("shop", "a"));
+        assert!(heard());
     }
 
     #[test]

@@ -1,24 +1,25 @@
-//! Every call of the hub that changes something: only while this process leads, with a deadline, and about the version
-//! that was read.
+//! The one door for writes to the API server: only while this process leads, with a deadline, and over the version that
+//! was read. The Lease alone is written past it (`lease`), because this door asks for the lease.
 
-use std::{fmt::Debug, sync::Arc};
+use std::sync::Arc;
 
+use k8s_openapi::api::events::v1::Event;
 use kube::{
     Api, Client, Resource, ResourceExt,
     api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions},
     core::{ApiResource, DeserializeGuard, DynamicObject, GroupVersionKind, ObjectMeta},
 };
-use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::{
+    Guarded,
     cache::{Cache, Key},
     lease::{CALL_DEADLINE, Leadership},
     objects::Objects,
 };
 use crate::{
-    api::{FIELD_MANAGER, FleetRollout, MemberCluster, RolloutRequest, status::Condition},
-    route::Write,
+    api::{FIELD_MANAGER, FleetRollout, MemberCluster, MemberClusterStatus, RolloutRequest},
+    object::Write,
 };
 
 /// Characters of the API server's words that are kept.
@@ -43,7 +44,7 @@ pub(super) enum CallError {
     #[error("{0}")]
     Refused(String),
     /// The API server could not be reached, or failed.
-    #[error("the API server could not be asked: {0}")]
+    #[error("the API server could not be called: {0}")]
     Failed(String),
 }
 
@@ -61,8 +62,9 @@ pub(super) struct Calls {
     client: Client,
     leadership: Leadership,
     objects: Arc<Objects>,
-    rollouts: Arc<Cache<DeserializeGuard<FleetRollout>>>,
-    requests: Arc<Cache<DeserializeGuard<RolloutRequest>>>,
+    rollouts: Arc<Cache<Guarded<FleetRollout>>>,
+    requests: Arc<Cache<Guarded<RolloutRequest>>>,
+    members: Arc<Cache<Guarded<MemberCluster>>>,
 }
 
 impl Calls {
@@ -71,10 +73,11 @@ impl Calls {
         client: Client,
         leadership: Leadership,
         objects: Arc<Objects>,
-        rollouts: Arc<Cache<DeserializeGuard<FleetRollout>>>,
-        requests: Arc<Cache<DeserializeGuard<RolloutRequest>>>,
+        rollouts: Arc<Cache<Guarded<FleetRollout>>>,
+        requests: Arc<Cache<Guarded<RolloutRequest>>>,
+        members: Arc<Cache<Guarded<MemberCluster>>>,
     ) -> Self {
-        Self { client, leadership, objects, rollouts, requests }
+        Self { client, leadership, objects, rollouts, requests, members }
     }
 
     /// The rollout as it is stored now.
@@ -85,40 +88,42 @@ impl Calls {
     }
 
     /// Writes a rollout's status over the version that was read.
-    pub(super) async fn record(&self, rollout: &FleetRollout) -> Result<FleetRollout, CallError> {
+    pub(super) async fn write_rollout_status(&self, rollout: &FleetRollout) -> Result<FleetRollout, CallError> {
         let key = Key::of(rollout);
         let call = self.api(&key);
-        let written = self.within_deadline(call.replace_status(&key.name, &params(WriteMode::Real), rollout)).await?;
+        let written =
+            self.within_deadline(call.replace_status(&key.name, &post_params(WriteMode::Real), rollout)).await?;
         self.rollouts.wrote(DeserializeGuard(Ok(written.clone())));
         Ok(written)
     }
 
     /// Writes a rollout's finalizers over the version that was read; without its last one it is gone. The spec is not
     /// sent: it may hold what this version of the hub does not know.
-    pub(super) async fn mark(&self, rollout: &FleetRollout, finalizers: &[String]) -> Result<FleetRollout, CallError> {
+    pub(super) async fn set_finalizers(
+        &self,
+        rollout: &FleetRollout,
+        finalizers: &[String],
+    ) -> Result<FleetRollout, CallError> {
         let key = Key::of(rollout);
         let call: Api<FleetRollout> = self.api(&key);
-        let patch = over(rollout.meta(), json!({"metadata": {"finalizers": finalizers}}));
-        let written = self.within_deadline(call.patch(&key.name, &patching(), &patch)).await?;
-        if written.meta().deletion_timestamp.is_some() && written.finalizers().is_empty() {
-            self.rollouts.gone(&key);
-        } else {
-            self.rollouts.wrote(DeserializeGuard(Ok(written.clone())));
-        }
+        let patch = over_version(rollout.meta(), json!({"metadata": {"finalizers": finalizers}}));
+        let written = self.within_deadline(call.patch(&key.name, &patch_params(), &patch)).await?;
+        take_finalizers(&self.rollouts, DeserializeGuard(Ok(written.clone())));
         Ok(written)
     }
 
     /// Writes a request's status over the version that was read.
-    pub(super) async fn answer(&self, request: &RolloutRequest) -> Result<(), CallError> {
+    pub(super) async fn write_request_status(&self, request: &RolloutRequest) -> Result<(), CallError> {
         let key = Key::of(request);
         let call = self.api(&key);
-        let written = self.within_deadline(call.replace_status(&key.name, &params(WriteMode::Real), request)).await?;
+        let written =
+            self.within_deadline(call.replace_status(&key.name, &post_params(WriteMode::Real), request)).await?;
         self.requests.wrote(DeserializeGuard(Ok(written)));
         Ok(())
     }
 
     /// Removes a request.
-    pub(super) async fn forget(&self, request: &RolloutRequest) -> Result<(), CallError> {
+    pub(super) async fn delete_request(&self, request: &RolloutRequest) -> Result<(), CallError> {
         let key = Key::of(request);
         let which = Preconditions { uid: request.uid(), resource_version: request.resource_version() };
         let params = DeleteParams::default().preconditions(which);
@@ -127,49 +132,52 @@ impl Calls {
         Ok(())
     }
 
-    /// Sets a member's finalizers over the version that was read.
-    pub(super) async fn hold(&self, member: &ObjectMeta, finalizers: Vec<String>) -> Result<(), CallError> {
-        let patch = over(member, json!({"metadata": {"finalizers": finalizers}}));
+    /// Writes a member's finalizers over the version that was read; without its last one it is gone.
+    pub(super) async fn set_member_finalizers(
+        &self,
+        member: &ObjectMeta,
+        finalizers: &[String],
+    ) -> Result<(), CallError> {
+        let patch = over_version(member, json!({"metadata": {"finalizers": finalizers}}));
         let (members, name) = (self.members(), member.name.clone().unwrap_or_default());
-        self.within_deadline(members.patch_metadata(&name, &patching(), &patch)).await.map(|_| ())
+        take_finalizers(&self.members, self.within_deadline(members.patch(&name, &patch_params(), &patch)).await?);
+        Ok(())
     }
 
-    /// Sets the conditions in a member's status over the version that was read.
-    pub(super) async fn tell_member(&self, member: &ObjectMeta, conditions: Vec<Condition>) -> Result<(), CallError> {
-        let patch = over(member, json!({"metadata": {}, "status": {"conditions": conditions}}));
+    /// Writes a member's status over the version that was read.
+    pub(super) async fn set_member_status(
+        &self,
+        member: &ObjectMeta,
+        status: &MemberClusterStatus,
+    ) -> Result<(), CallError> {
+        let patch = over_version(member, json!({"metadata": {}, "status": status}));
         let (members, name) = (self.members(), member.name.clone().unwrap_or_default());
-        self.within_deadline(members.patch_status(&name, &patching(), &patch)).await.map(|_| ())
+        self.members.wrote(self.within_deadline(members.patch_status(&name, &patch_params(), &patch)).await?);
+        Ok(())
     }
 
-    /// Makes an object of which the hub keeps no copy.
-    pub(super) async fn create<K>(&self, object: &K) -> Result<(), CallError>
-    where
-        K: Resource<Scope = kube::core::NamespaceResourceScope, DynamicType = ()>
-            + Clone
-            + Debug
-            + Serialize
-            + DeserializeOwned,
-    {
-        let call = self.api::<K>(&Key::of(object));
-        self.within_deadline(call.create(&params(WriteMode::Real), object)).await.map(|_| ())
+    /// Creates an event; there is no version to write over, and the name is the transition's own.
+    pub(super) async fn create_event(&self, event: &Event) -> Result<(), CallError> {
+        let call = self.api::<Event>(&Key::of(event));
+        self.within_deadline(call.create(&post_params(WriteMode::Real), event)).await.map(|_| ())
     }
 
-    /// Makes one change of a route or a backend.
-    pub(super) async fn write(&self, write: &Write, mode: WriteMode) -> Result<(), CallError> {
+    /// Creates, replaces or deletes an object of a route or a backend.
+    pub(super) async fn write_object(&self, write: &Write, mode: WriteMode) -> Result<(), CallError> {
         match write {
             Write::Create(object) => {
                 let (resource, api) = self.dynamic(object);
-                let created = self.within_deadline(api.create(&params(mode), object)).await?;
-                self.keep(&resource, created, mode);
+                let created = self.within_deadline(api.create(&post_params(mode), object)).await?;
+                self.take(&resource, created, mode);
             }
             Write::Replace(object) => {
                 let (resource, api) = self.dynamic(object);
-                let (key, params) = (Key::of(object), params(mode));
+                let (key, params) = (Key::of(object), post_params(mode));
                 let written = self.within_deadline(api.replace(&key.name, &params, object)).await;
                 if written == Err(CallError::Gone) {
                     self.objects.gone(&resource, &key);
                 }
-                self.keep(&resource, written?, mode);
+                self.take(&resource, written?, mode);
             }
             Write::Delete { target, uid, resource_version } => {
                 let which = Preconditions { uid: Some(uid.clone()), resource_version: Some(resource_version.clone()) };
@@ -186,7 +194,7 @@ impl Calls {
         Ok(())
     }
 
-    fn keep(&self, resource: &ApiResource, object: DynamicObject, mode: WriteMode) {
+    fn take(&self, resource: &ApiResource, object: DynamicObject, mode: WriteMode) {
         match mode {
             WriteMode::Real => self.objects.wrote(resource, object),
             WriteMode::DryRun => {}
@@ -200,7 +208,7 @@ impl Calls {
         Api::namespaced(self.client.clone(), &key.namespace)
     }
 
-    fn members(&self) -> Api<MemberCluster> {
+    fn members(&self) -> Api<Guarded<MemberCluster>> {
         Api::all(self.client.clone())
     }
 
@@ -221,36 +229,45 @@ impl Calls {
     }
 }
 
-fn params(mode: WriteMode) -> PostParams {
+/// Takes what a write of finalizers answered: an object that is being deleted is gone with its last one.
+fn take_finalizers<K: Resource>(cache: &Cache<Guarded<K>>, written: Guarded<K>) {
+    if written.meta().deletion_timestamp.is_some() && written.finalizers().is_empty() {
+        cache.gone(&Key::of(&written));
+    } else {
+        cache.wrote(written);
+    }
+}
+
+fn post_params(mode: WriteMode) -> PostParams {
     PostParams { dry_run: mode == WriteMode::DryRun, field_manager: Some(FIELD_MANAGER.to_owned()) }
 }
 
-fn patching() -> PatchParams {
+fn patch_params() -> PatchParams {
     PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
 }
 
 /// A patch that is refused where the object is no longer the one that was read.
-fn over(read: &ObjectMeta, mut patch: Value) -> Patch<Value> {
+fn over_version(read: &ObjectMeta, mut patch: Value) -> Patch<Value> {
     patch["metadata"]["resourceVersion"] = json!(read.resource_version);
     Patch::Merge(patch)
 }
 
 impl From<kube::Error> for CallError {
     fn from(error: kube::Error) -> Self {
-        let kube::Error::Api(status) = error else { return Self::Failed(words(&error.to_string())) };
+        let kube::Error::Api(status) = error else { return Self::Failed(printable(&error.to_string())) };
         match status.code {
             404 => Self::Gone,
             409 => Self::Conflict,
-            400..=428 | 430..=499 => Self::Refused(words(&status.message)),
+            400..=428 | 430..=499 => Self::Refused(printable(&status.message)),
             // etcd's own limit; what is too large stays so.
-            500 if status.message.contains("request is too large") => Self::Refused(words(&status.message)),
-            _ => Self::Failed(words(&status.message)),
+            500 if status.message.contains("request is too large") => Self::Refused(printable(&status.message)),
+            _ => Self::Failed(printable(&status.message)),
         }
     }
 }
 
 /// The API server repeats what admission webhooks said, and they may say anything.
-fn words(text: &str) -> String {
+fn printable(text: &str) -> String {
     let plain = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
     plain.take(WORDS).collect()
 }

@@ -1,4 +1,4 @@
-//! Removes requests that were answered long ago; the rollout's history keeps who asked for what.
+//! Removes requests that were answered long ago; the rollout's history records who requested what.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub(super) async fn old_requests(hub: &Hub, subject: &Subject) {
         if request.spec.rollout.name != subject.name || !is_old(request, now) {
             continue;
         }
-        match hub.calls.forget(request).await {
+        match hub.calls.delete_request(request).await {
             Ok(()) | Err(CallError::Gone | CallError::Conflict) => {}
             Err(error) => tracing::debug!(%error, "an old request was not removed"),
         }

@@ -14,7 +14,7 @@ pub(super) async fn run(hub: Arc<Hub>) {
     loop {
         tasks.retain(|_, task| !task.is_finished());
         if hub.missing().is_none() {
-            begin(&hub, &mut tasks);
+            start_tasks(&hub, &mut tasks);
         }
         tokio::select! {
             biased;
@@ -29,7 +29,7 @@ pub(super) async fn run(hub: Arc<Hub>) {
 }
 
 /// A task ends by itself when its rollout is gone; one of the same name with another uid is another rollout.
-fn begin(hub: &Arc<Hub>, tasks: &mut BTreeMap<(Key, String), JoinHandle<()>>) {
+fn start_tasks(hub: &Arc<Hub>, tasks: &mut BTreeMap<(Key, String), JoinHandle<()>>) {
     for guarded in hub.rollouts.all() {
         let (key, uid) = (Key::of(guarded.as_ref()), guarded.uid().unwrap_or_default());
         tasks.entry((key.clone(), uid.clone())).or_insert_with(|| {
@@ -37,8 +37,8 @@ fn begin(hub: &Arc<Hub>, tasks: &mut BTreeMap<(Key, String), JoinHandle<()>>) {
             tokio::spawn(async move {
                 let name = key.to_string();
                 let work = Box::pin(task::run(hub.clone(), key.clone(), uid));
-                supervise::caught(&name, &hub.metrics, work).await;
-                hub.ended(&key);
+                supervise::catch_panic(&name, &hub.metrics, work).await;
+                hub.task_ended(&key);
             })
         });
     }

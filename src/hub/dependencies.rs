@@ -1,4 +1,4 @@
-//! How the rollouts stand that a rollout depends on. All are watched, so it costs no request.
+//! The state of the rollouts that a rollout depends on. All are watched, so it costs no request.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +13,19 @@ use crate::{
     },
 };
 
-/// How each of `spec.dependsOn` stands.
-pub(super) fn look(hub: &Hub, rollout: &FleetRollout) -> BTreeMap<String, DependencySeen> {
+/// The state of each of `spec.dependsOn`.
+pub(super) fn states(hub: &Hub, rollout: &FleetRollout) -> BTreeMap<String, DependencySeen> {
     let (name, namespace) = (rollout.name_any(), rollout.namespace().unwrap_or_default());
     let of = |name: &str| depends_on(hub, &Key::new(namespace.clone(), name));
     let see = |first: &String| match cycle(&name, first, &of) {
         Some(way) => DependencySeen::Cycle(way),
-        None => stands(hub, &Key::new(namespace.clone(), first)),
+        None => state_of(hub, &Key::new(namespace.clone(), first)),
     };
     let dependencies = rollout.spec.depends_on.iter().map(|dependency| &dependency.name);
     dependencies.map(|first| (first.clone(), see(first))).collect()
 }
 
-/// Wakes the rollouts that depend on this one, if it stands otherwise than before. The watch tells nothing of a write
-/// of this process.
+/// Wakes the rollouts that depend on this one, if its state changed. The watch does not report an own write as a change.
 pub(super) fn wake_those_of(hub: &Hub, before: &FleetRollout, after: &FleetRollout) {
     if standing(before) == standing(after) {
         return;
@@ -46,7 +45,7 @@ fn depends_on(hub: &Hub, key: &Key) -> Vec<String> {
     readable.iter().flat_map(|rollout| &rollout.spec.depends_on).map(|dependency| dependency.name.clone()).collect()
 }
 
-fn stands(hub: &Hub, key: &Key) -> DependencySeen {
+fn state_of(hub: &Hub, key: &Key) -> DependencySeen {
     match hub.rollouts.get(key).as_ref().map(|guarded| &guarded.0) {
         Some(Ok(rollout)) => standing(rollout),
         Some(Err(_)) => DependencySeen::NotYet("it cannot be read".to_owned()),
@@ -58,35 +57,14 @@ fn stands(hub: &Hub, key: &Key) -> DependencySeen {
 mod tests {
     use std::time::Duration;
 
-    use kube::{
-        Client,
-        client::Body,
-        core::{DeserializeGuard, ObjectMeta},
-    };
+    use kube::core::{DeserializeGuard, ObjectMeta};
     use serde_json::json;
-    use tower::service_fn;
 
     use super::*;
-    use crate::{
-        clock::Clock,
-        http::{AddressRules, Network},
-        hub::{Instance, lease::Leadership},
-        web::Metrics,
-    };
+    use crate::hub::{fixtures, lease::Leadership};
 
-    /// A hub that calls nobody.
     fn hub() -> Hub {
-        let nobody = |_: http::Request<Body>| async { Err::<http::Response<Body>, _>(std::io::Error::other("a call")) };
-        let instance = Instance {
-            client: Client::new(service_fn(nobody), "default"),
-            network: Network::new(AddressRules::default()),
-            clock: Clock::default(),
-            name: "hub-1".to_owned(),
-            namespace: "cutover-system".to_owned(),
-            leader_election: false,
-            listener: None,
-        };
-        Hub::new(instance, "hub".to_owned(), Leadership::alone(), Metrics::default())
+        fixtures::hub(fixtures::no_client(), Leadership::alone())
     }
 
     fn rollout(name: &str, depends_on: &[&str], ready: bool) -> FleetRollout {
@@ -134,7 +112,7 @@ mod tests {
         }
         let late = rollout("late", &["done", "going", "round", "gone"], false);
         knows(&hub, &late);
-        let seen = look(&hub, &late);
+        let seen = states(&hub, &late);
         assert_eq!(seen["done"], DependencySeen::AtRest);
         assert_eq!(seen["going"], DependencySeen::NotYet("Progressing, Baking".to_owned()));
         assert_eq!(seen["round"], DependencySeen::Cycle(["late", "round", "late"].map(str::to_owned).into()));

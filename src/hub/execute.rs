@@ -1,4 +1,4 @@
-//! Does what was decided, in that order. What fails is told and tried again later; it never stops the rest.
+//! Does what was decided, in that order. What fails is logged and tried again later; it never stops the rest.
 
 use kube::ResourceExt;
 use tokio::time::Instant;
@@ -8,17 +8,23 @@ use super::{
     cache::Key,
     calls::{CallError, WriteMode},
     memory::Memory,
-    observe::Observed,
-    subject::{Placed, Subject},
+    observed::Observed,
+    placed::Placed,
+    subject::Subject,
 };
 use crate::{
-    api::{DeletionPolicy, FINALIZER, FleetRollout, Route, request::RolloutRequestStatus, status::Answer},
+    api::{
+        DeletionPolicy, FINALIZER, FleetRollout, Route, Split,
+        request::RolloutRequestStatus,
+        status::{Answer, Run},
+    },
     backend,
+    object::Write,
     rollout::{
         Action, RouteKey,
         input::{Mark, Problem, RouteSeen},
     },
-    route::{self, Entry, RouteError, Wanted, Write},
+    route::{self, Entry, RouteError},
 };
 
 /// A pass that executes.
@@ -43,11 +49,11 @@ impl Execution<'_> {
             if let Action::Rehearse { route, .. } = action {
                 memory.rehearsed(&self.subject.status, route, &result);
             }
-            memory.attempts.ended(action, &result, Instant::now());
-            if result.is_ok() && self.made(action) {
+            memory.attempts.record(action, &result, Instant::now());
+            if result.is_ok() && self.creates_route(action) {
                 memory.attempts.forget(action);
             }
-            self.tell(action, &result);
+            self.log_outcome(action, &result);
         }
     }
 
@@ -56,14 +62,12 @@ impl Execution<'_> {
             Action::AddFinalizer => self.finalizer(true).await,
             Action::RemoveFinalizer => self.finalizer(false).await,
             Action::WriteBackend { service, member } => self.write_backend(service, member).await,
-            Action::Rehearse { route, weights, steering, affinity } => {
-                let (run, sequence) = (self.run(), self.subject.status.sequence + 1);
-                let wanted = Wanted { weights, steering: steering.as_ref(), affinity: affinity.as_ref() };
-                self.write_route(route, wanted, run, sequence, WriteMode::DryRun).await
+            Action::Rehearse { route, split } => {
+                let (run, sequence) = (self.subject.status.last_run(), self.subject.status.sequence + 1);
+                self.write_route(route, split, run, sequence, WriteMode::DryRun).await
             }
-            Action::WriteRoute { route, weights, steering, affinity, run, sequence } => {
-                let wanted = Wanted { weights, steering: steering.as_ref(), affinity: affinity.as_ref() };
-                self.write_route(route, wanted, *run, *sequence, WriteMode::Real).await
+            Action::WriteRoute { route, split, run, sequence } => {
+                self.write_route(route, split, *run, *sequence, WriteMode::Real).await
             }
             Action::ReleaseRoute { route, policy } => self.release_route(route, *policy).await,
             Action::ReleaseBackends { policy } => self.release_backends(*policy).await,
@@ -77,7 +81,7 @@ impl Execution<'_> {
         if wanted {
             finalizers.push(FINALIZER.to_owned());
         }
-        self.rollout = self.hub.calls.mark(&self.rollout, &finalizers).await?;
+        self.rollout = self.hub.calls.set_finalizers(&self.rollout, &finalizers).await?;
         Ok(())
     }
 
@@ -94,7 +98,7 @@ impl Execution<'_> {
     async fn write_route(
         &self,
         key: &RouteKey,
-        wanted: Wanted<'_>,
+        split: &Split,
         run: u64,
         sequence: u64,
         mode: WriteMode,
@@ -103,21 +107,21 @@ impl Execution<'_> {
         let found = self.observed.routes.get(key).ok_or(CallError::Conflict)?;
         let mark = Mark { hub: self.subject.hub.clone(), rollout: self.subject.uid.clone(), run, sequence };
         let context = self.subject.context(placed);
-        if matches!(mode, WriteMode::Real) && !self.goes_back() {
-            match route::entry(&context, route, found, wanted, &mark).map_err(|error| unable(&error))? {
+        if matches!(mode, WriteMode::Real) && !self.rolls_back() {
+            match route::entry(&context, route, found, split, &mark).map_err(|error| unable(&error))? {
                 Entry::Done => {}
                 Entry::Pending => return Ok(()),
                 Entry::Missing(writes) => return self.write(&writes, mode).await,
             }
         }
-        let writes = route::render(&context, route, found, wanted, &mark).map_err(|error| unable(&error))?;
+        let writes = route::render(&context, route, found, split, &mark).map_err(|error| unable(&error))?;
         self.write(&writes, mode).await
     }
 
     /// A rollback waits for nothing.
-    fn goes_back(&self) -> bool {
+    fn rolls_back(&self) -> bool {
         let run = self.rollout.status.as_ref().and_then(|status| status.run.as_ref());
-        run.is_some_and(|run| run.rollback.is_some())
+        run.is_some_and(Run::is_rolling_back)
     }
 
     async fn release_route(&self, key: &RouteKey, policy: DeletionPolicy) -> Result<(), CallError> {
@@ -148,23 +152,19 @@ impl Execution<'_> {
         request.metadata.managed_fields = None;
         let (state, reason) = (Some(answer.state), Some(answer.reason.clone()));
         request.status = Some(RolloutRequestStatus { state, reason, at: Some(answer.at) });
-        self.hub.calls.answer(&request).await
+        self.hub.calls.write_request_status(&request).await
     }
 
     async fn write(&self, writes: &[Write], mode: WriteMode) -> Result<(), CallError> {
         for write in writes {
-            self.hub.calls.write(write, mode).await?;
+            self.hub.calls.write_object(write, mode).await?;
         }
         Ok(())
     }
 
     /// The route was not there before: nobody fights about it, and the next write need not wait.
-    fn made(&self, action: &Action) -> bool {
+    fn creates_route(&self, action: &Action) -> bool {
         matches!(action, Action::WriteRoute { route, .. } if self.observed.seen.routes.get(route) == Some(&RouteSeen::ToCreate))
-    }
-
-    fn run(&self) -> u64 {
-        self.subject.status.run.as_ref().map_or(0, |run| run.number)
     }
 
     fn placed(&self, service: &str) -> Option<&Placed> {
@@ -178,16 +178,16 @@ impl Execution<'_> {
         Ok((placed, route.ok_or(CallError::Conflict)?))
     }
 
-    fn tell(&self, action: &Action, result: &Result<(), CallError>) {
+    fn log_outcome(&self, action: &Action, result: &Result<(), CallError>) {
         let (kind, rollout) = (kind(action), &self.subject.name);
         let namespace = &self.subject.namespace;
         match result {
             Ok(()) => {
-                self.hub.metrics.acted(kind, "done");
+                self.hub.metrics.count_action(kind, "done");
                 tracing::debug!(namespace, rollout, ?action, "done");
             }
             Err(error) => {
-                self.hub.metrics.acted(kind, error.outcome());
+                self.hub.metrics.count_action(kind, error.outcome());
                 tracing::warn!(namespace, rollout, kind, %error, "not done; looked at again");
             }
         }

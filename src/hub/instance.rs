@@ -12,12 +12,12 @@ use tokio::{
 };
 
 use super::{
-    Guarded, Hub, HubError,
-    backoff::wait_after,
-    cache::Cache,
+    Hub, HubError,
+    backoff::Waits,
+    cache::{Cache, Change},
     controller,
     lease::{CALL_DEADLINE, Election, Leadership},
-    member_finalizer, supervise, watch,
+    members, supervise, watch,
 };
 use crate::{
     clock::Clock,
@@ -28,10 +28,8 @@ use crate::{
 /// The write under way may end after a signal; so does the lease.
 const GRACE: Duration = Duration::from_secs(5);
 const _: () = assert!(CALL_DEADLINE.as_millis() < GRACE.as_millis());
-/// A change of leadership is noticed within this time by those that only ask members.
-const NOTICE: Duration = Duration::from_millis(500);
 
-/// What a instance of the hub is made of.
+/// What an instance of the hub is made of.
 pub struct Instance {
     /// The hub cluster. It retries nothing by itself.
     pub client: Client,
@@ -49,18 +47,18 @@ pub struct Instance {
     pub listener: Option<TcpListener>,
 }
 
-/// Lives until `stop`, and then ends what is under way and gives the lease back.
+/// Runs until `stop`, and then ends what is under way and gives the lease back.
 ///
 /// # Errors
 /// When a part ends that must not.
-pub async fn live(instance: Instance, stop: impl Future<Output = ()>) -> Result<(), HubError> {
+pub async fn run_instance(instance: Instance, stop: impl Future<Output = ()>) -> Result<(), HubError> {
     tokio::pin!(stop);
     let id = tokio::select! {
         biased;
         () = &mut stop => return Ok(()),
-        id = identity(&instance.client) => id,
+        id = cluster_id(&instance.client) => id,
     };
-    Running::begin(instance, id).until(stop).await
+    Running::start(instance, id).until(stop).await
 }
 
 /// The parts of a running process.
@@ -73,15 +71,15 @@ struct Running {
 }
 
 impl Running {
-    fn begin(mut instance: Instance, id: String) -> Self {
+    fn start(mut instance: Instance, id: String) -> Self {
         let metrics = Metrics::default();
         let (release, released) = oneshot::channel();
-        let (leadership, election) = lead(&instance, released);
+        let (leadership, election) = start_election(&instance, released);
         tracing::info!(leader = instance.name, hub = id, namespace = instance.namespace, "cutover hub begins");
         let (client, namespace, listener) =
             (instance.client.clone(), instance.namespace.clone(), instance.listener.take());
         let hub = Arc::new(Hub::new(instance, id, leadership, metrics));
-        let web = serve(&hub, listener);
+        let web = serve_pages(&hub, listener);
         watch_all(&hub, &client, &namespace);
         let controller = tokio::spawn(controller::run(hub.clone()));
         Self { hub, web, controller, election, release }
@@ -98,78 +96,79 @@ impl Running {
         };
         tracing::info!(broken, "stopping: writes under way may end");
         self.hub.leadership.resign();
-        ended("passes", &mut self.controller).await;
+        wait_for_end("passes", &mut self.controller).await;
         // An election that has ended has nothing to release.
         let _ = self.release.send(());
-        ended("the lease", &mut self.election).await;
+        wait_for_end("the lease", &mut self.election).await;
         broken.map_or(Ok(()), |part| Err(HubError::Ended(part)))
     }
 }
 
 /// Waits for a part to end, but not for long.
-async fn ended(what: &str, part: &mut JoinHandle<()>) {
+async fn wait_for_end(what: &str, part: &mut JoinHandle<()>) {
     if !part.is_finished() && tokio::time::timeout(GRACE, part).await.is_err() {
         tracing::warn!(what, "not ended within {GRACE:?}; the process ends all the same");
     }
 }
 
-fn lead(instance: &Instance, released: oneshot::Receiver<()>) -> (Leadership, JoinHandle<()>) {
+fn start_election(instance: &Instance, released: oneshot::Receiver<()>) -> (Leadership, JoinHandle<()>) {
     if !instance.leader_election {
-        return (Leadership::alone(), tokio::spawn(until(released)));
+        return (Leadership::alone(), tokio::spawn(wait_for_release(released)));
     }
     let (election, leadership) =
         Election::new(instance.client.clone(), instance.clock.clone(), &instance.namespace, &instance.name);
-    (leadership, tokio::spawn(election.run(until(released))))
+    (leadership, tokio::spawn(election.run(wait_for_release(released))))
 }
 
 /// Until the lease shall be given back. A sender that is gone asks for the same.
-async fn until(released: oneshot::Receiver<()>) {
+async fn wait_for_release(released: oneshot::Receiver<()>) {
     let _ = released.await;
 }
 
-fn serve(hub: &Arc<Hub>, listener: Option<TcpListener>) -> JoinHandle<std::io::Result<()>> {
+fn serve_pages(hub: &Arc<Hub>, listener: Option<TcpListener>) -> JoinHandle<std::io::Result<()>> {
     let Some(listener) = listener else { return tokio::spawn(pending()) };
-    let asked = hub.clone();
-    let ready = move || asked.missing().map_or(Ok(()), |missing| Err(missing.to_owned()));
+    let probed = hub.clone();
+    let ready = move || probed.missing().map_or(Ok(()), |missing| Err(missing.to_owned()));
     tokio::spawn(web::serve(listener, hub.metrics.clone(), Arc::new(ready)))
 }
 
 /// Begins the watches that last as long as the process.
 fn watch_all(hub: &Arc<Hub>, client: &Client, namespace: &str) {
-    declared("rollouts", hub, client, &hub.rollouts);
-    declared("requests", hub, client, &hub.requests);
-    declared("templates", hub, client, &hub.templates);
+    fill("rollouts", hub, Api::all(client.clone()), &hub.rollouts, Hub::declarations_changed);
+    fill("requests", hub, Api::all(client.clone()), &hub.requests, Hub::declarations_changed);
+    fill("templates", hub, Api::all(client.clone()), &hub.templates, Hub::declarations_changed);
+    // What follows from these wakes by itself: the registry, and how its members are.
+    fill("members", hub, Api::all(client.clone()), &hub.members, |_, _| {});
+    fill("secrets", hub, Api::namespaced(client.clone(), namespace), &hub.secrets, |_, _| {});
     let leading = channel::Sender::new(false);
-    let (watching, client, namespace, receiver) =
-        (hub.clone(), client.clone(), namespace.to_owned(), leading.subscribe());
+    let (keeping, receiver) = (hub.clone(), leading.subscribe());
     tokio::spawn(async move {
-        let (registry, network) = (&watching.registry, &watching.network);
-        let keep = || registry.run(client.clone(), &namespace, network.clone(), receiver.clone());
-        supervise::forever("members", &watching.metrics, keep).await;
+        let keep = || members::keep_registry(&keeping, receiver.clone());
+        supervise::run_forever("registry", &keeping.metrics, keep).await;
     });
-    let keeping = hub.clone();
+    let writing = hub.clone();
     tokio::spawn(async move {
-        supervise::forever("member_finalizer", &keeping.metrics, || member_finalizer::keep(&keeping)).await;
+        supervise::run_forever("member objects", &writing.metrics, || members::keep_objects(&writing)).await;
     });
-    tokio::spawn(members_wake(hub.clone()));
+    tokio::spawn(wake_on_member_changes(hub.clone()));
     tokio::spawn(announce_leadership(hub.clone(), leading));
 }
 
-/// Keeps a cache of what people declare.
-fn declared<K>(name: &'static str, hub: &Arc<Hub>, client: &Client, cache: &Arc<Cache<Guarded<K>>>)
+/// Keeps a cache filled from a watch.
+fn fill<K>(name: &'static str, hub: &Arc<Hub>, api: Api<K>, cache: &Arc<Cache<K>>, changed: fn(&Hub, &Change))
 where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
 {
-    let (hub, cache, all) = (hub.clone(), cache.clone(), Api::all(client.clone()));
+    let (hub, cache) = (hub.clone(), cache.clone());
     tokio::spawn(async move {
         let config = watcher::Config::default;
-        let fill = || watch::fill(all.clone(), config(), cache.clone(), |_| {}, |change| hub.news(change));
-        supervise::forever(name, &hub.metrics, fill).await;
+        let fill = || watch::fill(api.clone(), config(), cache.clone(), |_| {}, |change| changed(&hub, change));
+        supervise::run_forever(name, &hub.metrics, fill).await;
     });
 }
 
 /// A member that changed may concern every rollout.
-async fn members_wake(hub: Arc<Hub>) {
+async fn wake_on_member_changes(hub: Arc<Hub>) {
     let mut changes = hub.registry.changes();
     while changes.changed().await.is_ok() {
         hub.wakers.wake_all();
@@ -177,26 +176,30 @@ async fn members_wake(hub: Arc<Hub>) {
     }
 }
 
+/// Says whether this process leads: to the metric, and to those that only ask members.
 async fn announce_leadership(hub: Arc<Hub>, leading: channel::Sender<bool>) {
+    let announce = |leads| {
+        hub.metrics.set_leader(leads);
+        leading.send_replace(leads);
+    };
     loop {
-        let leads = hub.leadership.is_current();
-        hub.metrics.lead(leads);
-        leading.send_if_modified(|known| std::mem::replace(known, leads) != leads);
-        tokio::time::sleep(NOTICE).await;
+        hub.leadership.gained().await;
+        announce(true);
+        hub.leadership.lost().await;
+        announce(false);
     }
 }
 
-/// UID of the namespace kube-system: which cluster this is. Asked until there is an answer.
-async fn identity(client: &Client) -> String {
+/// UID of the namespace kube-system, which identifies the cluster. Tries until there is an answer.
+async fn cluster_id(client: &Client) -> String {
     let namespaces: Api<Namespace> = Api::all(client.clone());
-    let mut failures = 0;
+    let mut waits = Waits::default();
     loop {
         match tokio::time::timeout(CALL_DEADLINE, namespaces.get("kube-system")).await {
             Ok(Ok(namespace)) => return namespace.uid().unwrap_or_default(),
-            Ok(Err(error)) => tracing::warn!(%error, "the hub cluster does not say which one it is; asked again"),
-            Err(_) => tracing::warn!("the hub cluster does not answer; asked again"),
+            Ok(Err(error)) => tracing::warn!(%error, "the UID of namespace kube-system cannot be read; trying again"),
+            Err(_) => tracing::warn!("the hub cluster does not answer; trying again"),
         }
-        tokio::time::sleep(wait_after(failures)).await;
-        failures += 1;
+        tokio::time::sleep(waits.after_failure()).await;
     }
 }

@@ -7,8 +7,9 @@ use tokio::sync::Notify;
 
 use super::{Hub, background_task::BackgroundTask, subject::Subject};
 use crate::{
-    metric::{self, resolve::Resolved},
-    rollout::input::{Measured, Sample, Sampled, Wanted},
+    member::Registry,
+    metric::{self, Clusters, Sources, resolve::Resolved},
+    rollout::input::{Measured, MeasurementRequest, Sample, Sampled},
 };
 
 /// The measurements of one rollout.
@@ -16,13 +17,13 @@ use crate::{
 pub(super) struct Measuring {
     task: BackgroundTask<Measured>,
     arrived: Option<Measured>,
-    asked_at: Option<Timestamp>,
+    requested_at: Option<Timestamp>,
 }
 
 impl Measuring {
     /// Takes a round that has come back.
     pub(super) fn collect(&mut self) {
-        if let Some(measured) = self.task.returned() {
+        if let Some(measured) = self.task.take_result() {
             self.arrived = Some(measured);
         }
     }
@@ -37,37 +38,45 @@ impl Measuring {
         self.arrived = None;
     }
 
-    /// When the last round was asked for.
-    pub(super) const fn asked_at(&self) -> Option<Timestamp> {
-        self.asked_at
+    /// When the last round was requested.
+    pub(super) const fn requested_at(&self) -> Option<Timestamp> {
+        self.requested_at
     }
 
     /// Another round may begin: none is under way, and none waits to be decided on.
     pub(super) fn is_free(&self) -> bool {
-        !self.task.is_out() && self.arrived.is_none()
+        !self.task.is_running() && self.arrived.is_none()
     }
 
     /// Begins a round.
-    pub(super) fn begin(
+    pub(super) fn start(
         &mut self,
         hub: &Hub,
-        wanted: Wanted,
+        wanted: MeasurementRequest,
         analysis: &Resolved,
         subject: &Subject,
         wake: &Arc<Notify>,
     ) {
-        self.asked_at = Some(wanted.at);
+        self.requested_at = Some(wanted.at);
         let (registry, metrics) = (hub.registry.clone(), hub.metrics.clone());
         let (analysis, namespace) = (analysis.clone(), subject.namespace.clone());
         let places = subject.clusters();
-        self.task.send("measurements", &hub.metrics, wake, async move {
-            let samples = metric::measure(&wanted, &analysis, &namespace, &places, &registry).await;
+        self.task.start("measurements", &hub.metrics, wake, async move {
+            let samples = metric::measure(&wanted, &analysis, &namespace, &places, &sources(&registry, &places)).await;
             let missing = samples.iter().filter(|sampled| is_missing(sampled)).count();
-            metrics.measured("missing", missing);
-            metrics.measured("read", samples.len() - missing);
+            metrics.count_samples("missing", missing);
+            metrics.count_samples("read", samples.len() - missing);
             Measured { at: wanted.at, sequence: wanted.sequence, samples }
         });
     }
+}
+
+fn sources(registry: &Registry, places: &Clusters) -> Sources {
+    let source = |cluster: &str| match registry.member(cluster) {
+        Some(found) => found.prometheus().map_err(|problem| problem.message),
+        None => Err(format!("there is no MemberCluster {cluster}")),
+    };
+    places.values().map(|behind| (behind.cluster.clone(), source(&behind.cluster))).collect()
 }
 
 fn is_missing(sampled: &Sampled) -> bool {

@@ -23,7 +23,7 @@ pub(super) struct Memory {
 }
 
 /// What the rules say of one generation of the spec and what its templates say; they read every query, so they are
-/// asked once.
+/// evaluated once.
 struct Judged {
     generation: Option<i64>,
     analysis: Analysis,
@@ -81,5 +81,5 @@ fn broken_rule(rollout: &FleetRollout) -> Option<Problem> {
 }
 
 fn run(status: &FleetRolloutStatus) -> u64 {
-    status.run.as_ref().map_or(0, |run| run.number)
+    status.last_run()
 }

@@ -1,12 +1,13 @@
-//! The imperative shell: sees the world, asks the core what to do, records it, does it, tells it.
+//! The imperative shell: observes the world, asks the core what to do, records that, does it, and announces it.
 //!
-//! [`run`] is the whole process, and [`live`] what it does once it has a client. One task a rollout (`task`) makes passes (`pass`), whose phases are the files
-//! `observe`, `persist`, `execute` and `publish`. Everything is read from watches (`cache`, `objects`, `watch`); every
-//! change goes through `calls`, which asks the lease (`lease`) first. What is slow is done in the background
-//! (`task`): measurements, probes, addresses. Members that a rollout uses are kept from going (`member_finalizer`).
+//! [`run`] is the whole process, and [`run_instance`] what it does once it has a client. One task for each rollout
+//! (`task`) makes passes (`reconcile`), whose phases are the files `observe`, `persist`, `execute` and `publish`.
+//! Everything is read from watches (`watch`, `cache`, `objects`; docs/adr/0002-watches.md says why these). Every write
+//! goes through `calls`, which asks the lease (`lease`) first. What is slow is done in the background
+//! (`background_task`): measurements, probes, addresses. `members` keeps the registry, and writes members' status.
 //!
-//! Guarantee: nothing is done that is not recorded in the rollout's status before, and every write is about the very
-//! version on which was decided.
+//! Guarantee: nothing is done that is not recorded in the rollout's status before, and every write is over the very
+//! version from which it was decided.
 
 mod addresses;
 mod attempts;
@@ -18,14 +19,18 @@ mod cleanup;
 mod controller;
 mod dependencies;
 mod execute;
+#[cfg(test)]
+mod fixtures;
 mod instance;
 mod lease;
 mod measuring;
-mod member_finalizer;
+mod members;
 mod memory;
 mod objects;
 mod observe;
+mod observed;
 mod persist;
+mod placed;
 mod probes;
 mod process;
 mod public_host;
@@ -41,14 +46,15 @@ mod watch;
 
 use std::sync::Arc;
 
+use k8s_openapi::api::core::v1::Secret;
 use kube::{ResourceExt, core::DeserializeGuard};
 use tokio::sync::Notify;
 
-pub use instance::{Instance, live};
+pub use instance::{Instance, run_instance};
 pub use process::{HubError, Options, run};
 
 use crate::{
-    api::{FleetRollout, MetricTemplate, RolloutRequest},
+    api::{FleetRollout, MemberCluster, MetricTemplate, RolloutRequest},
     clock::Clock,
     http::Network,
     member::Registry,
@@ -58,7 +64,6 @@ use cache::{Availability, Cache, Change, Key};
 use calls::Calls;
 use lease::Leadership;
 use objects::Objects;
-use subject::Subject;
 use wake::Wakers;
 
 /// An object of a kind that users write: one that cannot be read is reported and stops no other.
@@ -76,6 +81,9 @@ struct Hub {
     rollouts: Arc<Cache<Guarded<FleetRollout>>>,
     requests: Arc<Cache<Guarded<RolloutRequest>>>,
     templates: Arc<Cache<Guarded<MetricTemplate>>>,
+    members: Arc<Cache<Guarded<MemberCluster>>>,
+    /// Those of the hub's own namespace.
+    secrets: Arc<Cache<Secret>>,
     /// Rollouts came or went, or a first list is complete.
     changed: Notify,
     wakers: Arc<Wakers>,
@@ -90,10 +98,15 @@ impl Hub {
         let Instance { client, network, clock, name: leader, .. } = instance;
         let wakers: Arc<Wakers> = Arc::default();
         let objects = Arc::new(Objects::new(client.clone(), wakers.clone(), metrics.clone()));
-        let (rollouts, requests) = (Arc::default(), Arc::default());
-        let calls =
-            Calls::new(client, leadership.clone(), objects.clone(), Arc::clone(&rollouts), Arc::clone(&requests));
-        let (changed, registry) = (Notify::new(), Registry::new(clock.clone()));
+        let (rollouts, requests, members) = (Arc::default(), Arc::default(), Arc::default());
+        let calls = Calls::new(
+            client,
+            leadership.clone(),
+            objects.clone(),
+            Arc::clone(&rollouts),
+            Arc::clone(&requests),
+            Arc::clone(&members),
+        );
         Self {
             id,
             leader,
@@ -103,9 +116,11 @@ impl Hub {
             rollouts,
             requests,
             templates: Arc::default(),
-            changed,
+            members,
+            secrets: Arc::default(),
+            changed: Notify::new(),
             wakers,
-            registry,
+            registry: Registry::default(),
             network,
             clock,
             metrics,
@@ -114,10 +129,9 @@ impl Hub {
 
     /// What has not been listed yet; nothing is decided before.
     fn missing(&self) -> Option<&'static str> {
-        let listed = |availability| availability == Availability::Synced;
-        if !listed(self.rollouts.availability()) {
+        if !self.rollouts.availability().is_synced() {
             Some("FleetRollouts have not been listed yet")
-        } else if !listed(self.requests.availability()) {
+        } else if !self.requests.availability().is_synced() {
             Some("RolloutRequests have not been listed yet")
         } else if self.templates.availability() == Availability::Pending {
             Some("MetricTemplates have not been listed yet")
@@ -128,27 +142,22 @@ impl Hub {
         }
     }
 
-    /// Takes news of rollouts or requests.
-    fn news(&self, change: &Change) {
+    /// Something that users declare changed.
+    fn declarations_changed(&self, change: &Change) {
         self.wakers.wake(change);
         if *change != Change::Nothing {
             self.changed.notify_one();
         }
     }
 
-    /// The rollout with this uid, if it lives.
+    /// The rollout with this uid, if it exists.
     fn rollout_of(&self, uid: &str) -> Option<Key> {
         let all = self.rollouts.all();
         all.iter().find(|rollout| rollout.uid().as_deref() == Some(uid)).map(|rollout| Key::of(rollout.as_ref()))
     }
 
-    /// A process that does not lead begins to watch what it would need.
-    fn warm(&self, rollout: &FleetRollout) {
-        observe::warm(self, &Subject::new(&self.id, rollout, &self.registry));
-    }
-
     /// The task of a rollout ended: it is gone, or another one has its name.
-    fn ended(&self, key: &Key) {
+    fn task_ended(&self, key: &Key) {
         match self.rollouts.get(key) {
             Some(_) => self.changed.notify_one(),
             None => self.wakers.forget(key),

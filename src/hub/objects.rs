@@ -20,7 +20,7 @@ use super::{
     wake::Wakers,
     watch,
 };
-use crate::{api::ROLLOUT_LABEL, route::owner::is_made_by_cutover, web::Metrics};
+use crate::{api::ROLLOUT_LABEL, object::owner::is_made_by_cutover, web::Metrics};
 
 /// Every kind that was named so far.
 pub(super) struct Objects {
@@ -34,13 +34,13 @@ pub(super) struct Objects {
 #[derive(Default)]
 struct Kind {
     cache: Arc<Cache<DynamicObject>>,
-    /// Somebody looks at all of them: a change concerns rollouts of every namespace.
+    /// All of them are read together: a change concerns rollouts of every namespace.
     whole: AtomicBool,
 }
 
-/// What a look at one object shows.
+/// What is known of one object.
 #[derive(Clone, Debug)]
-pub(super) enum Look {
+pub(super) enum Lookup {
     /// Its kind has not been listed yet.
     Pending,
     /// Its kind is not installed.
@@ -49,7 +49,7 @@ pub(super) enum Look {
     Forbidden,
     /// There is no such object.
     Absent,
-    /// There it is.
+    /// The object.
     Found(Arc<DynamicObject>),
 }
 
@@ -59,14 +59,14 @@ impl Objects {
         Self { client, wakers, metrics, kinds: Mutex::default() }
     }
 
-    /// One object, as it is known now. The first look at a kind begins to watch it.
-    pub(super) fn look(&self, resource: &ApiResource, key: &Key) -> Look {
+    /// One object, as it is known now. The first lookup of a kind starts to watch it.
+    pub(super) fn lookup(&self, resource: &ApiResource, key: &Key) -> Lookup {
         let kind = &self.kind(resource).cache;
         match kind.availability() {
-            Availability::Pending => Look::Pending,
-            Availability::NotInstalled => Look::NotInstalled,
-            Availability::Forbidden => Look::Forbidden,
-            Availability::Synced => kind.get(key).map_or(Look::Absent, Look::Found),
+            Availability::Pending => Lookup::Pending,
+            Availability::NotInstalled => Lookup::NotInstalled,
+            Availability::Forbidden => Lookup::Forbidden,
+            Availability::Synced => kind.get(key).map_or(Lookup::Absent, Lookup::Found),
         }
     }
 
@@ -77,7 +77,8 @@ impl Objects {
         kind.cache.all()
     }
 
-    /// Takes what an own write answered. Its echo will be no news, so whoever looks at all is told now.
+    /// Takes what an own write answered. The watch will not report it as a change, so tasks that read all objects of the
+    /// kind are woken now.
     pub(super) fn wrote(&self, resource: &ApiResource, mut object: DynamicObject) {
         trim(resource, &mut object);
         let kind = self.kind(resource);
@@ -87,7 +88,7 @@ impl Objects {
         }
     }
 
-    /// Takes that an object is not there, as an own call was told.
+    /// Removes an object that an own call found missing, or deleted.
     pub(super) fn gone(&self, resource: &ApiResource, key: &Key) {
         self.kind(resource).cache.gone(key);
     }
@@ -95,10 +96,10 @@ impl Objects {
     fn kind(&self, resource: &ApiResource) -> Arc<Kind> {
         let name = format!("{} {}", resource.api_version, resource.kind);
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
-        kinds.entry(name.clone()).or_insert_with(|| self.begin(name, resource)).clone()
+        kinds.entry(name.clone()).or_insert_with(|| self.start_watch(name, resource)).clone()
     }
 
-    fn begin(&self, name: String, resource: &ApiResource) -> Arc<Kind> {
+    fn start_watch(&self, name: String, resource: &ApiResource) -> Arc<Kind> {
         let kind: Arc<Kind> = Arc::default();
         let (filled, wakers, metrics) = (kind.clone(), self.wakers.clone(), self.metrics.clone());
         let api = Api::all_with(self.client.clone(), resource);
@@ -111,7 +112,7 @@ impl Objects {
                 Change::Nothing | Change::One(_) | Change::All => wakers.wake(change),
             };
             let fill = || watch::fill(api.clone(), selection(&resource), filled.cache.clone(), trimmed, changed);
-            supervise::forever(&name, &metrics, fill).await;
+            supervise::run_forever(&name, &metrics, fill).await;
         });
         kind
     }
@@ -132,8 +133,8 @@ fn trim(resource: &ApiResource, object: &mut DynamicObject) {
     object.types.get_or_insert(TypeMeta { api_version, kind });
     if resource.kind == "Service" {
         let is_switched = object.data.pointer("/spec/type").is_some_and(|kind| kind == "ExternalName");
-        let is_told = is_switched || is_made_by_cutover(object);
-        object.metadata.managed_fields = object.metadata.managed_fields.take().filter(|_| is_told);
+        let is_edited = is_switched || is_made_by_cutover(object);
+        object.metadata.managed_fields = object.metadata.managed_fields.take().filter(|_| is_edited);
         if let Some(fields) = object.data.as_object_mut() {
             fields.remove("status");
         }

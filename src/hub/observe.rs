@@ -1,6 +1,6 @@
 //! The first half of a pass: what is seen of routes, backends, members and endpoints. A failure to see is a value.
 
-use std::{collections::BTreeMap, net::IpAddr, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use k8s_openapi::api::core::v1::Service;
 use kube::{
@@ -13,34 +13,23 @@ use super::{
     cache::Key,
     dependencies,
     memory::Memory,
-    objects::Look,
-    subject::{Placed, Subject},
+    objects::Lookup,
+    observed::{Found, Observed},
+    placed::Placed,
+    subject::Subject,
     templates,
 };
 use crate::{
-    api::{FleetRollout, Mode, Reason, Route},
+    api::{FleetRollout, Mode, Reason, Route, status::PlannedStep},
     backend,
+    object::Target,
     rollout::{
-        self, Observation, RouteKey,
+        self, RouteKey,
         input::{BackendSeen, Problem, Request, RouteSeen, SourceSeen},
-        plan::plan,
-        ramp::ramp,
+        plan::{Ends, plan_run},
     },
-    route::{self, Wanted},
+    route,
 };
-
-/// Objects in the order that routes and backends name them.
-pub(super) type Found = Vec<Option<DynamicObject>>;
-
-/// What was seen, and the very objects: what is written later is made of them and of nothing newer, so that a write
-/// meets a conflict where somebody else was faster.
-#[derive(Default)]
-pub(super) struct Observed {
-    pub(super) seen: Observation,
-    pub(super) routes: BTreeMap<RouteKey, Found>,
-    pub(super) backends: BTreeMap<(String, String), Found>,
-    pub(super) addresses: BTreeMap<(String, String), Vec<IpAddr>>,
-}
 
 /// Looks at everything that the subject names. The rollout's metrics are resolved, as far as they can be.
 pub(super) fn observe(
@@ -70,18 +59,18 @@ pub(super) fn observe(
     observed.seen.endpoints = memory.probes.endpoints(subject);
     observed.seen.rehearsals = memory.rehearsals(&subject.status);
     observed.seen.measured = memory.measuring.arrived();
-    observed.seen.dependencies = dependencies::look(hub, rollout);
+    observed.seen.dependencies = dependencies::states(hub, rollout);
     observed
 }
 
 /// Looks at every object that the subject names, so that their kinds are watched.
-pub(super) fn warm(hub: &Hub, subject: &Subject) {
+pub(super) fn watch_kinds(hub: &Hub, subject: &Subject) {
     for placed in &subject.services {
         let context = subject.context(placed);
         let routes = placed.spec.routes.iter().flat_map(|route| route::targets(&context, route));
         let backends = placed.endpoints.keys().flat_map(|member| backend::targets(&context, member));
         for target in routes.chain(backends).chain([source(subject, placed)]) {
-            hub.objects.look(&target.resource, &Key::new(target.namespace, target.name));
+            hub.objects.lookup(&target.resource, &Key::new(target.namespace, target.name));
         }
     }
 }
@@ -115,15 +104,13 @@ fn refused(rollout: &FleetRollout, subject: &Subject, memory: &mut Memory) -> Op
 /// A step from where the routes stand now that one of them cannot hold.
 fn beyond(rollout: &FleetRollout, subject: &Subject) -> Option<Problem> {
     let (spec, status) = (&rollout.spec, &subject.status);
-    let start = status.desired.as_ref().map(|desired| &desired.weights).or(status.primary.as_ref())?;
-    let steps = match spec.mode() {
-        Mode::Member => plan(start, &rollout::declared(spec), &spec.strategy, spec.weight_total),
-        Mode::Service => ramp(spec),
-    };
-    let steps = steps.ok()?;
+    let start = status.desired.as_ref().map(|desired| &desired.split.weights).or(status.primary.as_ref())?;
+    let rollback_to = status.run.as_ref().map_or(start, |run| &run.rollback_to);
+    let ends = Ends { start, rollback_to, target: &rollout::declared(spec) };
+    let steps = plan_run(spec, ends, "").ok()?;
     subject.declared.iter().flat_map(|placed| placed.spec.routes.iter().map(move |route| (placed, route))).find_map(
         |(placed, route)| {
-            let refusal = |step| route::capability(route).refusal(Wanted::of(step));
+            let refusal = |step: &PlannedStep| route::capability(route).refusal(&step.split);
             let (found, remedy) = steps.iter().find_map(refusal)?;
             let key = route::key(&placed.spec, route);
             Some(Problem::new(Reason::CannotCarryWeights, format!("{key}: {found}: {remedy}")))
@@ -152,9 +139,9 @@ fn see_source(hub: &Hub, subject: &Subject, placed: &Placed, observed: &mut Obse
     observed.seen.sources.insert(name, seen);
 }
 
-fn source(subject: &Subject, placed: &Placed) -> route::Target {
+fn source(subject: &Subject, placed: &Placed) -> Target {
     let resource = ApiResource::erase::<Service>(&());
-    route::Target { resource, namespace: subject.namespace.clone(), name: placed.spec.name.clone() }
+    Target { resource, namespace: subject.namespace.clone(), name: placed.spec.name.clone() }
 }
 
 fn see_route(
@@ -169,9 +156,10 @@ fn see_route(
     let seen = match find(hub, route::targets(&context, route)) {
         Err(missing) => missing.into_route(),
         Ok(found) => {
-            let seen = memory
-                .attempts
-                .told(&key, claimed(subject, &key, route::read(&context, route, &found), |uid| hub.rollout_of(uid)));
+            let seen = memory.attempts.with_failure(
+                &key,
+                claimed(subject, &key, route::read(&context, route, &found), |uid| hub.rollout_of(uid)),
+            );
             observed.routes.insert(key.clone(), found);
             seen
         }
@@ -179,7 +167,7 @@ fn see_route(
     observed.seen.routes.insert(key, seen);
 }
 
-/// A route that carries the mark of another rollout that lives belongs to that one.
+/// A route that carries the mark of another rollout that exists belongs to that one.
 fn claimed(subject: &Subject, key: &RouteKey, seen: RouteSeen, rollout_of: impl Fn(&str) -> Option<Key>) -> RouteSeen {
     let RouteSeen::Live(live) = &seen else { return seen };
     let other = live.mark.as_ref().filter(|mark| mark.hub == subject.hub && mark.rollout != subject.uid);
@@ -220,15 +208,15 @@ enum Missing {
     Forbidden(String),
 }
 
-fn find(hub: &Hub, targets: Vec<route::Target>) -> Result<Found, Missing> {
-    let one = |target: route::Target| {
+fn find(hub: &Hub, targets: Vec<Target>) -> Result<Found, Missing> {
+    let one = |target: Target| {
         let kind = format!("{}.{}", target.resource.plural, target.resource.group);
-        match hub.objects.look(&target.resource, &Key::new(target.namespace, target.name)) {
-            Look::Pending => Err(Missing::Pending(kind)),
-            Look::NotInstalled => Err(Missing::NotInstalled(kind)),
-            Look::Forbidden => Err(Missing::Forbidden(kind)),
-            Look::Absent => Ok(None),
-            Look::Found(object) => Ok(Some(object.as_ref().clone())),
+        match hub.objects.lookup(&target.resource, &Key::new(target.namespace, target.name)) {
+            Lookup::Pending => Err(Missing::Pending(kind)),
+            Lookup::NotInstalled => Err(Missing::NotInstalled(kind)),
+            Lookup::Forbidden => Err(Missing::Forbidden(kind)),
+            Lookup::Absent => Ok(None),
+            Lookup::Found(object) => Ok(Some(object.as_ref().clone())),
         }
     };
     targets.into_iter().map(one).collect()
@@ -264,7 +252,7 @@ fn forbidden(kind: &str) -> String {
 mod tests {
     use super::*;
     use crate::{
-        clock::Clock,
+        api::Distribution,
         member::Registry,
         rollout::input::{Accepted, LiveRoute, Mark},
     };
@@ -275,33 +263,30 @@ mod tests {
             "apiVersion": "cutover.dev/v1alpha1", "kind": "FleetRollout",
             "metadata": {"name": "second", "namespace": "shop", "uid": "uid-2"},
             "spec": {"services": [], "members": [], "analysis": {"metrics": []}}});
-        let subject = Subject::new("hub-1", &serde_json::from_value(object).unwrap(), &Registry::new(Clock::default()));
+        let subject = Subject::new("hub-1", &serde_json::from_value(object).unwrap(), &Registry::default());
         let key = RouteKey { service: "shop".to_owned(), route: "HTTPRoute/public".to_owned() };
         let seen = |hub: &str, rollout: &str| {
             let mark = Mark { hub: hub.to_owned(), rollout: rollout.to_owned(), run: 1, sequence: 1 };
-            let (weights, accepted) = ([("eu-1".to_owned(), 100)].into(), Accepted::Unsaid);
             RouteSeen::Live(Box::new(LiveRoute {
-                weights,
+                split: Distribution::from([("eu-1", 100)]).into(),
                 uneven: false,
                 mark: Some(mark),
-                accepted,
-                steering: None,
-                affinity: None,
+                accepted: Accepted::Unsaid,
                 failed: None,
                 editor: None,
             }))
         };
-        let told = |seen| claimed(&subject, &key, seen, |uid| (uid == "uid-1").then(|| Key::new("shop", "first")));
+        let shown = |seen| claimed(&subject, &key, seen, |uid| (uid == "uid-1").then(|| Key::new("shop", "first")));
         let message = "HTTPRoute/public (shop) belongs to FleetRollout shop/first; leave it to that one, or delete \
                        that one first";
-        assert_eq!(told(seen("hub-1", "uid-1")), RouteSeen::Unusable(Problem::new(Reason::Conflict, message)));
+        assert_eq!(shown(seen("hub-1", "uid-1")), RouteSeen::Unusable(Problem::new(Reason::Conflict, message)));
         for (hub, rollout) in [("hub-1", "uid-2"), ("hub-1", "uid-of-one-that-is-gone"), ("hub-2", "uid-1")] {
-            assert_eq!(told(seen(hub, rollout)), seen(hub, rollout), "{hub} {rollout}");
+            assert_eq!(shown(seen(hub, rollout)), seen(hub, rollout), "{hub} {rollout}");
         }
     }
 
     #[test]
-    fn a_kind_that_cannot_be_looked_at_is_told_with_the_remedy() {
+    fn a_kind_that_cannot_be_read_is_reported_with_the_remedy() {
         let kind = || "httproutes.gateway.networking.k8s.io".to_owned();
         let route = |missing: Missing| match missing.into_route() {
             RouteSeen::Unusable(problem) => problem,

@@ -33,17 +33,17 @@ async fn record(
 ) -> Result<Option<FleetRollout>, CallError> {
     let metadata = ObjectMeta { managed_fields: None, ..rollout.metadata.clone() };
     let next = FleetRollout { metadata, spec: rollout.spec.clone(), status: Some(status.clone()) };
-    match hub.calls.record(&next).await {
+    match hub.calls.write_rollout_status(&next).await {
         Ok(written) => Ok(Some(written)),
         Err(CallError::Conflict | CallError::Gone) => {
-            hub.metrics.conflicted();
+            hub.metrics.count_status_conflict();
             Ok(None)
         }
         Err(error) => Err(error),
     }
 }
 
-/// Where the status does not change, nothing guards against an old copy; so the rollout itself is asked.
+/// Where the status does not change, nothing guards against an old copy; so the rollout itself is read.
 async fn still_the_same(hub: &Hub, rollout: &FleetRollout) -> Result<Option<FleetRollout>, CallError> {
     match hub.calls.read(&Key::of(rollout)).await {
         Ok(now) => Ok((now.metadata.resource_version == rollout.metadata.resource_version).then_some(now)),

@@ -1,16 +1,10 @@
-//! Whether the members' endpoints answer, asked in rounds while a run is live.
+//! Whether the members' endpoints answer, probed in rounds while a run is live.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use tokio::{sync::Notify, time::Instant};
 
-use super::{
-    Hub,
-    background_task::BackgroundTask,
-    observe::Observed,
-    public_host,
-    subject::{Placed, Subject},
-};
+use super::{Hub, background_task::BackgroundTask, observed::Observed, placed::Placed, public_host, subject::Subject};
 use crate::{
     api::{Analysis, member::HostHeader},
     member::probe::{self, Probe},
@@ -18,10 +12,10 @@ use crate::{
     route,
 };
 
-/// A dead canary is noticed within three rounds, however seldom metrics are checked.
+/// A canary that is down is noticed within three rounds, however seldom metrics are checked.
 const AT_LEAST_EVERY: Duration = Duration::from_secs(5);
 
-/// Whether each endpoint answered, and which place was asked: where it leads may change.
+/// Whether each endpoint answered, and which address was probed: where it leads may change.
 type Round = BTreeMap<(String, String), (String, Result<(), String>)>;
 
 type Unable = BTreeMap<(String, String), Result<(), String>>;
@@ -46,13 +40,13 @@ impl Probes {
 
     /// Takes a round that has come back.
     pub(super) fn collect(&mut self) {
-        if let Some(round) = self.task.returned() {
+        if let Some(round) = self.task.take_result() {
             self.count(&round);
         }
     }
 
     /// Begins the next round if it is time. Says when that is; `None` while no run is live.
-    pub(super) fn go_on(
+    pub(super) fn start_if_due(
         &mut self,
         hub: &Hub,
         subject: &Subject,
@@ -60,12 +54,12 @@ impl Probes {
         analysis: &Analysis,
         wake: &Arc<Notify>,
     ) -> Option<Instant> {
-        if subject.status.run.as_ref().is_none_or(|run| run.outcome.is_some()) {
+        if subject.status.run.is_none() {
             *self = Self::default();
             return None;
         }
         let now = Instant::now();
-        if self.task.is_out() {
+        if self.task.is_running() {
             return None;
         }
         if let Some(next) = self.next.filter(|next| *next > now) {
@@ -75,7 +69,7 @@ impl Probes {
         let places = places(subject);
         let network = hub.network.clone();
         self.next = Some(now + AT_LEAST_EVERY.min(Duration::from_millis(analysis.interval.as_millis())));
-        self.task.send("probes", &hub.metrics, wake, async move {
+        self.task.start("probes", &hub.metrics, wake, async move {
             let mut round = probe::round(probes, &network).await;
             round.extend(unable);
             let place = |key: &(String, String)| places.get(key).cloned().unwrap_or_default();
@@ -84,7 +78,7 @@ impl Probes {
         None
     }
 
-    /// Endpoints that are no longer asked are forgotten.
+    /// Endpoints that are no longer probed are forgotten.
     fn count(&mut self, round: &Round) {
         self.streaks.retain(|key, _| round.contains_key(key));
         for (key, (place, answer)) in round {
@@ -116,7 +110,7 @@ fn places(subject: &Subject) -> BTreeMap<(String, String), String> {
     subject.services.iter().flat_map(of).collect()
 }
 
-/// Every endpoint of every service, and those that cannot even be asked.
+/// Every endpoint of every service, and those that cannot even be probed.
 fn probes(hub: &Hub, subject: &Subject, observed: &Observed) -> (Vec<(String, String, Probe)>, Unable) {
     let (mut probes, mut unable) = (Vec::new(), Unable::new());
     for placed in &subject.services {
@@ -156,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn streaks_are_counted_in_rounds_and_what_is_not_asked_is_forgotten() {
+    fn streaks_are_counted_in_rounds_and_what_is_not_probed_is_forgotten() {
         let mut probes = Probes::default();
         for good in [true, false, false] {
             probes.count(&round(&[("eu-1", true), ("eu-3", good)]));

@@ -13,7 +13,7 @@ use kube::{
 };
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::instance::{Instance, live};
+use super::instance::{Instance, run_instance};
 use crate::{
     clock::Clock,
     http::{self, AddressRules, Aliases, Network},
@@ -31,13 +31,13 @@ pub struct Options {
     pub leader_election: bool,
     /// Addresses that members may have although they lead back into this machine.
     pub allow_addresses: Vec<IpNet>,
-    /// Addresses of names that the system's resolver is not asked for.
+    /// Addresses of names that are not looked up by the system's resolver.
     pub host_aliases: Vec<(String, IpAddr)>,
     /// Where `/healthz`, `/readyz` and `/metrics` are answered.
     pub listen: SocketAddr,
 }
 
-/// Why the process ended without being asked to.
+/// Why the process ended, other than by a signal.
 #[derive(Debug, thiserror::Error)]
 pub enum HubError {
     /// Neither a kubeconfig nor a service account is there.
@@ -51,7 +51,7 @@ pub enum HubError {
         /// What the system says.
         error: std::io::Error,
     },
-    /// The kubeconfig that was given is none. What is wrong is not told: the words of its parser show what is around it.
+    /// The file is no kubeconfig. The parser's message is left out: it quotes the text around the error, perhaps a secret.
     #[error("--kubeconfig {0} is not a usable kubeconfig; see kubectl config view --kubeconfig")]
     NoKubeconfig(String),
     /// The client for the hub cluster cannot be made of its configuration.
@@ -65,8 +65,8 @@ pub enum HubError {
         /// What the system says.
         error: std::io::Error,
     },
-    /// Signals cannot be received.
-    #[error("signals cannot be received: {0}")]
+    /// Signals cannot be caught.
+    #[error("signals cannot be caught: {0}")]
     Signal(#[from] std::io::Error),
     /// A part without which nothing is safe has ended.
     #[error("{0} ended, which it never should; the process is started anew")]
@@ -96,13 +96,13 @@ pub async fn run(options: Options) -> Result<(), HubError> {
     let instance = Instance {
         client,
         network: Network::new(rules).with_names(names),
-        name: name_of_life(&clock),
+        name: instance_name(&clock),
         clock,
         namespace: options.namespace,
         leader_election: options.leader_election,
         listener: Some(listener),
     };
-    live(instance, stop).await
+    run_instance(instance, stop).await
 }
 
 /// How the hub cluster is reached.
@@ -135,7 +135,7 @@ async fn own_addresses(config: &Config) -> Vec<IpAddr> {
 }
 
 /// A name for this instance of this process: another one never has it.
-fn name_of_life(clock: &Clock) -> String {
+fn instance_name(clock: &Clock) -> String {
     let host = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "hub".to_owned());
     format!("{host}-{}-{}", std::process::id(), clock.now().as_millisecond())
 }

@@ -24,13 +24,13 @@ pub(super) async fn publish(hub: &Hub, rollout: &FleetRollout, memory: &mut Memo
             continue;
         }
         let event = event(rollout, &hub.leader, transition);
-        match hub.calls.create(&event).await {
-            Ok(()) => tell(hub, rollout, transition),
+        match hub.calls.create_event(&event).await {
+            Ok(()) => log_transition(hub, rollout, transition),
             // A former instance of the hub announced it.
             Err(CallError::Conflict) => {}
             Err(error @ (CallError::Refused(_) | CallError::Gone)) => {
                 tracing::warn!(rollout = rollout.name_any(), %error, "an event was refused");
-                tell(hub, rollout, transition);
+                log_transition(hub, rollout, transition);
             }
             Err(CallError::NotLeading | CallError::Late | CallError::Failed(_)) => return true,
         }
@@ -40,7 +40,7 @@ pub(super) async fn publish(hub: &Hub, rollout: &FleetRollout, memory: &mut Memo
 }
 
 /// Reports an object that cannot be read, once for each version of it.
-pub(super) fn malformed(metadata: &ObjectMeta, leader: &str, error: &str, at: Timestamp) -> Event {
+pub(super) fn unreadable(metadata: &ObjectMeta, leader: &str, error: &str, at: Timestamp) -> Event {
     let uid = metadata.uid.clone().unwrap_or_default();
     let version = metadata.resource_version.clone().unwrap_or_default();
     let namespace = metadata.namespace.clone().unwrap_or_default();
@@ -52,16 +52,16 @@ pub(super) fn malformed(metadata: &ObjectMeta, leader: &str, error: &str, at: Ti
             ..ObjectMeta::default()
         },
         regarding: Some(regarding(&namespace, &name, &uid)),
-        note: Some(cut(&format!("the object cannot be read and is left alone: {error}"))),
+        note: Some(truncated(&format!("the object cannot be read and is left alone: {error}"))),
         reason: Some("InvalidSpec".to_owned()),
         type_: Some("Warning".to_owned()),
         event_time: Some(MicroTime(at)),
-        ..reported(leader)
+        ..event_by(leader)
     }
 }
 
-fn tell(hub: &Hub, rollout: &FleetRollout, transition: &Transition) {
-    hub.metrics.transited(transition.reason);
+fn log_transition(hub: &Hub, rollout: &FleetRollout, transition: &Transition) {
+    hub.metrics.count_transition(transition.reason);
     tracing::info!(
         namespace = rollout.namespace(),
         rollout = rollout.name_any(),
@@ -83,15 +83,15 @@ fn event(rollout: &FleetRollout, leader: &str, transition: &Transition) -> Event
             ..ObjectMeta::default()
         },
         regarding: Some(regarding(&namespace, &name, &uid)),
-        note: Some(cut(&transition.message)),
+        note: Some(truncated(&transition.message)),
         reason: Some(transition.reason.as_str().to_owned()),
         type_: Some(if transition.warning { "Warning" } else { "Normal" }.to_owned()),
         event_time: Some(MicroTime(transition.at)),
-        ..reported(leader)
+        ..event_by(leader)
     }
 }
 
-fn reported(leader: &str) -> Event {
+fn event_by(leader: &str) -> Event {
     Event {
         action: Some("Reconcile".to_owned()),
         reporting_controller: Some(CONTROLLER.to_owned()),
@@ -116,7 +116,7 @@ fn event_name(rollout: &str, uid: &str, number: &str) -> String {
     format!("{rollout}.{instance}.{number}")
 }
 
-fn cut(text: &str) -> String {
+fn truncated(text: &str) -> String {
     let end = text.floor_char_boundary(NOTE);
     text[..end].to_owned()
 }
@@ -132,8 +132,8 @@ mod tests {
 
     #[test]
     fn a_note_is_cut_between_characters() {
-        let note = cut(&"ä".repeat(1000));
+        let note = truncated(&"ä".repeat(1000));
         assert_eq!((note.len(), note.chars().count()), (1024, 512));
-        assert_eq!(cut("short"), "short");
+        assert_eq!(truncated("short"), "short");
     }
 }

@@ -1,30 +1,23 @@
-//! One pass over one rollout: see, decide, record, do, tell.
+//! One pass over one rollout: observe, decide, record, execute, announce.
 
 use std::{sync::Arc, time::Duration};
 
 use tokio::{sync::Notify, time::Instant};
 
 use super::{
-    Hub,
-    calls::CallError,
-    cleanup, dependencies,
-    execute::Execution,
-    memory::Memory,
-    observe::{self, Observed},
-    persist::persist,
-    publish::publish,
-    subject::Subject,
-    templates,
+    Hub, calls::CallError, cleanup, dependencies, execute::Execution, memory::Memory, observe, observed::Observed,
+    persist::persist, publish::publish, subject::Subject, templates,
 };
 use crate::{
     api::{FINALIZER, FleetRollout, FleetRolloutStatus},
     clock,
     metric::resolve::Resolved,
+    object::field_manager,
     rollout::{self, Action, Decision, Input},
 };
 
-/// What could not be told is told again after this time.
-const TELL_AGAIN: Duration = Duration::from_secs(10);
+/// What could not be announced is announced again after this time.
+const ANNOUNCE_AGAIN: Duration = Duration::from_secs(10);
 
 /// How a pass ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,15 +52,15 @@ pub(super) async fn pass(
     memory.measuring.consumed();
     let execution = Execution { hub, subject: &subject, observed: &observed, rollout: stored.clone() };
     execution.all(&ready, memory).await;
-    let untold = publish(hub, &stored, memory).await;
+    let unannounced = publish(hub, &stored, memory).await;
     cleanup::old_requests(hub, &subject).await;
 
     if !ready.is_empty() || live_run(&decision.status) != live_run(&subject.status) {
         return Ok(Ended::Again);
     }
-    let later = untold.then(|| Instant::now() + TELL_AGAIN);
-    let probes = memory.probes.go_on(hub, &subject, &observed, &rollout.spec.analysis, wake);
-    let addresses = memory.addresses.go_on(hub, &subject, wake);
+    let later = unannounced.then(|| Instant::now() + ANNOUNCE_AGAIN);
+    let probes = memory.probes.start_if_due(hub, &subject, &observed, &rollout.spec.analysis, wake);
+    let addresses = memory.addresses.start_if_due(hub, &subject, wake);
     Ok(Ended::Rest(
         [decision.wake.map(|at| instant(hub, at)), blocked, later, probes, addresses].into_iter().flatten().min(),
     ))
@@ -75,7 +68,7 @@ pub(super) async fn pass(
 
 /// The run that is live: what is looked at and probed depends on it.
 fn live_run(status: &FleetRolloutStatus) -> Option<u64> {
-    status.run.as_ref().filter(|run| run.outcome.is_none()).map(|run| run.number)
+    status.run.as_ref().map(|run| run.number)
 }
 
 /// Asks the core, and sends for the measurements that it wants.
@@ -96,6 +89,7 @@ fn decide(
         leader: &hub.leader,
         uid: &subject.uid,
         generation: metadata.generation.unwrap_or_default(),
+        declared_by: field_manager::declarer(metadata),
         deleting: metadata.deletion_timestamp.is_some(),
         finalizer: metadata.finalizers.iter().flatten().any(|name| name == FINALIZER),
         spec: &rollout.spec,
@@ -103,13 +97,13 @@ fn decide(
         requests: &requests,
         seen: &observed.seen,
         announced: memory.announced.unwrap_or_default(),
-        measured_at: memory.measuring.asked_at(),
+        measured_at: memory.measuring.requested_at(),
     };
     if memory.measuring.is_free()
         && let Some(wanted) = rollout::due(&input)
     {
-        memory.measuring.begin(hub, wanted, resolved, subject, wake);
-        input.measured_at = memory.measuring.asked_at();
+        memory.measuring.start(hub, wanted, resolved, subject, wake);
+        input.measured_at = memory.measuring.requested_at();
     }
     rollout::decide(&input)
 }

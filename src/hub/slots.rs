@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::subject::Placed;
+use super::placed::Placed;
 use crate::{
     api::{CANARY, FleetRolloutStatus, PRIMARY, Reason, ServiceCopy, ServiceSpec, copy::LEADS_TO_ANNOTATION},
     backend,

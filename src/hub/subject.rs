@@ -10,12 +10,13 @@ use kube::{
     core::{ApiResource, DynamicObject},
 };
 
-use super::slots;
+use super::{placed::Placed, slots};
 use crate::{
-    api::{FleetRollout, FleetRolloutSpec, FleetRolloutStatus, Mode, Reason, ServiceCopy, ServiceSpec},
-    backend::{self, Reach},
+    api::{Distribution, FleetRollout, FleetRolloutSpec, FleetRolloutStatus, Mode, Reason, ServiceSpec},
+    backend,
     member::{Member, Registry},
-    metric::Clusters,
+    metric::{Behind, Clusters},
+    object::Context,
     rollout::{
         self,
         input::{MemberSeen, Problem},
@@ -41,16 +42,6 @@ pub(super) struct Subject {
     pub(super) neighbours: Vec<Arc<DynamicObject>>,
 }
 
-/// A service and where its members are reached.
-pub(super) struct Placed {
-    pub(super) spec: ServiceSpec,
-    /// What the weights sum to.
-    total: u32,
-    pub(super) endpoints: BTreeMap<String, Reach>,
-    /// Service mode: what primary and canary are.
-    copies: BTreeMap<String, ServiceCopy>,
-}
-
 impl Subject {
     /// What the rollout declares and records, with the members as they are registered now. In service mode primary and
     /// canary stand where members do, and each leads where its copy of the Service says.
@@ -59,9 +50,9 @@ impl Subject {
         let status = rollout.status.clone().unwrap_or_default();
         let spec = &rollout.spec;
         let names = members(spec, &status, rollout.metadata.deletion_timestamp.is_some());
-        let placed = names.iter().chain(left_behind(&status));
+        let placed = names.iter().map(String::as_str).chain(left_behind(&status));
         let known: BTreeMap<&str, Arc<Member>> =
-            placed.filter_map(|name| Some((name.as_str(), registry.member(name)?))).collect();
+            placed.filter_map(|name| Some((name, registry.member(name)?))).collect();
         let place = |services: &[ServiceSpec], total| -> Vec<Placed> {
             let placed = |service| match spec.mode() {
                 Mode::Member => Placed::new(service, total, &namespace, &known),
@@ -69,8 +60,7 @@ impl Subject {
             };
             services.iter().map(placed).collect()
         };
-        let live = status.run.as_ref().filter(|run| run.outcome.is_none());
-        let total = live.map_or(spec.weight_total, |run| run.pinned.weight_total);
+        let total = status.run.as_ref().map_or(spec.weight_total, |run| run.pinned.weight_total);
         let services = place(rollout::services(spec, &status), total);
         let declared = place(&spec.services, spec.weight_total);
         let seen = |name: &String| seen(name, &namespace, known.get(name.as_str()).map(AsRef::as_ref), &spec.services);
@@ -88,19 +78,23 @@ impl Subject {
         routes.filter_map(route::neighbours)
     }
 
-    /// The `MemberCluster` behind each service and member of the distribution.
+    /// What stands behind each service and member of the distribution.
     pub(super) fn clusters(&self) -> Clusters {
         let of = |placed: &Placed| {
             let service = placed.spec.name.clone();
-            let lead = |member: &String| Some(((service.clone(), member.clone()), placed.leads_to(member)?.to_owned()));
-            placed.endpoints.keys().filter_map(lead).collect::<Vec<_>>()
+            let behind = |member: &String| {
+                let cluster = placed.leads_to(member)?.to_owned();
+                let backend = backend::name(&placed.spec, member);
+                Some(((service.clone(), member.clone()), Behind { cluster, backend }))
+            };
+            placed.endpoints.keys().filter_map(behind).collect::<Vec<_>>()
         };
         self.services.iter().flat_map(of).collect()
     }
 
     /// What routes and backends of one service need to know.
-    pub(super) fn context<'a>(&'a self, placed: &'a Placed) -> route::Context<'a> {
-        route::Context {
+    pub(super) fn context<'a>(&'a self, placed: &'a Placed) -> Context<'a> {
+        Context {
             namespace: &self.namespace,
             rollout: &self.name,
             uid: &self.uid,
@@ -114,50 +108,20 @@ impl Subject {
     }
 }
 
-impl Placed {
-    fn new(spec: &ServiceSpec, total: u32, namespace: &str, members: &BTreeMap<&str, Arc<Member>>) -> Self {
-        let reach = |(name, member): (&&str, &Arc<Member>)| {
-            let reach = backend::reach(member.spec(), namespace, &spec.name).ok()?;
-            Some(((*name).to_owned(), reach))
-        };
-        let endpoints = members.iter().filter_map(reach).collect();
-        Self { spec: spec.clone(), total, endpoints, copies: BTreeMap::new() }
-    }
-
-    /// In service mode: primary and canary, with where each leads.
-    pub(super) fn of_copies(spec: &ServiceSpec, total: u32, copies: BTreeMap<String, (ServiceCopy, Reach)>) -> Self {
-        let endpoints = copies.iter().map(|(slot, (_, reach))| (slot.clone(), reach.clone())).collect();
-        let copies = copies.into_iter().map(|(slot, (copy, _))| (slot, copy)).collect();
-        Self { spec: spec.clone(), total, endpoints, copies }
-    }
-
-    /// The `MemberCluster` behind a member of the distribution; in service mode the one that the copy names.
-    pub(super) fn leads_to<'a>(&'a self, member: &'a str) -> Option<&'a str> {
-        if self.copies.is_empty() { Some(member) } else { self.copies.get(member)?.leads_to() }
-    }
-
-    /// Nobody asks whether a Service with a selector answers: that is for the data plane to know.
-    pub(super) fn is_probed(&self, member: &str) -> bool {
-        self.copies.get(member).is_none_or(|copy| copy.external_name().is_some() && copy.leads_to().is_some())
-    }
-}
-
 /// The members that are declared, and those that the live run, or the way out of a deleted rollout, still needs.
 fn members(spec: &FleetRolloutSpec, status: &FleetRolloutStatus, deleting: bool) -> BTreeSet<String> {
-    let declared = spec.members.iter().map(|member| &member.name);
-    let run = status.run.as_ref().filter(|run| run.outcome.is_none());
-    let running = run
-        .into_iter()
-        .flat_map(|run| run.rollback_to.keys().chain(run.plan.iter().flat_map(|step| step.weights.keys())));
-    let leaving = status.primary.iter().filter(|_| deleting).flat_map(|primary| primary.keys());
-    declared.chain(running).chain(leaving).cloned().collect()
+    let declared = spec.members.iter().map(|member| member.name.as_str());
+    let planned = status.run.iter().flat_map(|run| &run.plan).flat_map(|step| step.split.weights.members());
+    let running = status.run.iter().flat_map(|run| run.rollback_to.members()).chain(planned);
+    let leaving = status.primary.iter().filter(|_| deleting).flat_map(Distribution::members);
+    declared.chain(running).chain(leaving).map(str::to_owned).collect()
 }
 
 /// The members of the write before, on every route that has not confirmed the last one: it may still send requests to one
 /// that is named nowhere any more, and only who knows its objects can remove them.
-fn left_behind(status: &FleetRolloutStatus) -> impl Iterator<Item = &String> {
+fn left_behind(status: &FleetRolloutStatus) -> impl Iterator<Item = &str> {
     let last = status.desired.as_ref().map(|desired| desired.sequence);
-    status.routes.iter().filter(move |route| Some(route.sequence) != last).flat_map(|route| route.applied.keys())
+    status.routes.iter().filter(move |route| Some(route.sequence) != last).flat_map(|route| route.applied.members())
 }
 
 fn seen(name: &str, namespace: &str, member: Option<&Member>, services: &[ServiceSpec]) -> MemberSeen {
@@ -198,22 +162,44 @@ mod tests {
     }
 
     #[test]
+    fn behind_a_member_stands_the_service_under_existing_and_else_the_one_that_is_made() {
+        let object = json!({
+            "apiVersion": "cutover.dev/v1alpha1", "kind": "FleetRollout", "metadata": {"name": "fleet", "namespace": "shop"},
+            "spec": {"services": [], "members": [], "analysis": {"metrics": []}}});
+        let registry = Registry::default();
+        let mut subject = Subject::new("hub-1", &serde_json::from_value(object).unwrap(), &registry);
+        let service = json!({"name": "storefront", "port": 443, "routes": [{"contour": {"name": "public"}}],
+            "backend": {"externalName": {"existing": {"eu-3": "gateway"}}}});
+        let reached = member(json!({
+            "endpoints": [{"host": "{{ service }}.eu-3.example.com", "port": 443}],
+            "prometheus": {"url": {"address": "https://prometheus.example.com"}}}));
+        let reached = Arc::new(reached);
+        let members = [("eu-3", reached.clone()), ("eu-4", reached)].into();
+        subject.services = vec![Placed::new(&serde_json::from_value(service).unwrap(), 100, "shop", &members)];
+        let behind = |member: &str, backend: &str| {
+            let behind = Behind { cluster: member.to_owned(), backend: backend.to_owned() };
+            (("storefront".to_owned(), member.to_owned()), behind)
+        };
+        assert_eq!(subject.clusters(), Clusters::from([behind("eu-3", "gateway"), behind("eu-4", "storefront-eu-4")]));
+    }
+
+    #[test]
     fn a_member_that_left_is_known_until_every_route_has_confirmed_that() {
         let of = |confirmed: u64| {
             let weights = json!({"eu-1": 100});
             let status = json!({
-                "desired": {"weights": weights, "sequence": 7, "at": "2026-01-01T00:00:00Z"},
+                "desired": {"split": {"weights": weights}, "sequence": 7, "at": "2026-01-01T00:00:00Z"},
                 "routes": [{"service": "shop", "route": "Ingress/public-*", "applied": {"eu-1": 100, "eu-3": 0},
                             "sequence": confirmed, "at": "2026-01-01T00:00:00Z"}]});
             let status: FleetRolloutStatus = serde_json::from_value(status).unwrap();
-            left_behind(&status).cloned().collect::<Vec<_>>()
+            left_behind(&status).map(str::to_owned).collect::<Vec<_>>()
         };
         assert_eq!(of(6), ["eu-1", "eu-3"]);
         assert_eq!(of(7), [""; 0]);
     }
 
     #[test]
-    fn a_member_that_cannot_be_used_is_told_with_the_remedy() {
+    fn a_member_that_cannot_be_used_is_reported_with_the_remedy() {
         let service = json!({"name": "storefront", "port": 443, "routes": [{"contour": {"name": "public"}}]});
         let services = [serde_json::from_value(service).unwrap()];
         let prometheus = json!({"url": {"address": "https://prometheus.example.com"}});

@@ -10,27 +10,31 @@ use crate::web::Metrics;
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Runs `work` again and again: a panic in it is logged and counted, and stops nothing else.
-pub(super) async fn forever<F: Future<Output = ()>>(name: &str, metrics: &Metrics, work: impl Fn() -> F) {
+pub(super) async fn run_forever<F: Future<Output = ()>>(name: &str, metrics: &Metrics, work: impl Fn() -> F) {
     loop {
-        if caught(name, metrics, work()).await.is_none() {
+        if catch_panic(name, metrics, work()).await.is_none() {
             tokio::time::sleep(PAUSE).await;
         }
     }
 }
 
 /// The result of `work`, or `None` if it panicked.
-pub(super) async fn caught<T>(name: &str, metrics: &Metrics, work: impl Future<Output = T>) -> Option<T> {
+pub(super) async fn catch_panic<T>(name: &str, metrics: &Metrics, work: impl Future<Output = T>) -> Option<T> {
     match AssertUnwindSafe(work).catch_unwind().await {
         Ok(result) => Some(result),
         Err(panic) => {
-            metrics.panicked();
-            tracing::error!(task = name, panic = words(panic.as_ref()), "a panic was caught; this is a bug in cutover");
+            metrics.count_panic();
+            tracing::error!(
+                task = name,
+                panic = message_of(panic.as_ref()),
+                "a panic was caught; this is a bug in cutover"
+            );
             None
         }
     }
 }
 
-fn words(panic: &(dyn Any + Send)) -> &str {
+fn message_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without words")
 }

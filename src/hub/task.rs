@@ -2,16 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
-use kube::{ResourceExt, core::DeserializeGuard};
+use kube::ResourceExt;
 use tokio::{sync::Notify, time::Instant};
 
 use super::{
-    Hub,
-    backoff::{LEAST, wait_after},
+    Guarded, Hub,
+    backoff::Waits,
     cache::Key,
     memory::Memory,
-    publish,
+    observe, publish,
     reconcile::{Ended, pass},
+    subject::Subject,
     supervise,
 };
 use crate::api::FleetRollout;
@@ -23,14 +24,23 @@ const LOOK_AT_LEAST_EVERY: Duration = Duration::from_mins(1);
 /// A pass that is stale waits for the watch; if that stays silent, it looks again after this time.
 const STALE: Duration = Duration::from_secs(2);
 
-/// What a task keeps to itself.
+/// What a task waits for before it looks again, unless something changes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rest {
+    /// So much time.
+    For(Duration),
+    /// That this process leads.
+    UntilLeading,
+}
+
+/// The task of one rollout.
 struct Task {
     hub: Arc<Hub>,
     key: Key,
     uid: String,
     wake: Arc<Notify>,
     memory: Memory,
-    failures: u32,
+    waits: Waits,
     /// The version of a malformed object that was reported.
     reported: Option<String>,
 }
@@ -38,77 +48,88 @@ struct Task {
 /// Looks after one rollout until it is gone or this process stops.
 pub(super) async fn run(hub: Arc<Hub>, key: Key, uid: String) {
     let wake = hub.wakers.of(&key);
-    let mut task = Task { hub, key, uid, wake, memory: Memory::default(), failures: 0, reported: None };
+    let mut task = Task { hub, key, uid, wake, memory: Memory::default(), waits: Waits::default(), reported: None };
     while let Some(rest) = task.look().await {
         tokio::select! {
             biased;
             () = task.hub.leadership.resigned() => break,
-            () = rested(&task.wake, rest) => {}
+            () = task.rested(rest) => {}
         }
-    }
-}
-
-/// Waits for the time, or for news and a moment for what comes with them.
-async fn rested(wake: &Notify, rest: Duration) {
-    if tokio::time::timeout(rest, wake.notified()).await.is_ok() {
-        tokio::time::sleep(DEBOUNCE).await;
     }
 }
 
 impl Task {
-    /// One look; the time to rest after it, or `None` if the rollout is gone.
-    async fn look(&mut self) -> Option<Duration> {
+    /// Waits for what ends the rest, or for a change and a moment for what comes with it.
+    async fn rested(&self, rest: Rest) {
+        let (hub, wake) = (&self.hub, &self.wake);
+        let over = async {
+            match rest {
+                Rest::For(time) => tokio::time::sleep(time).await,
+                Rest::UntilLeading => hub.leadership.gained().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = wake.notified() => tokio::time::sleep(DEBOUNCE).await,
+            () = over => {}
+        }
+    }
+
+    /// One look; the rest after it, or `None` if the rollout is gone.
+    async fn look(&mut self) -> Option<Rest> {
         let guarded = self.hub.rollouts.get(&self.key)?;
         if guarded.uid().as_deref() != Some(self.uid.as_str()) {
             return None;
         }
-        match &guarded.0 {
-            Ok(rollout) => Some(self.guarded_pass(rollout).await),
+        if !self.hub.leadership.is_current() {
+            self.prepare(&guarded);
+            return Some(Rest::UntilLeading);
+        }
+        Some(Rest::For(match &guarded.0 {
+            Ok(rollout) => self.guarded_pass(rollout).await,
             Err(invalid) => {
                 self.report(&guarded, &invalid.error).await;
-                Some(LOOK_AT_LEAST_EVERY)
+                LOOK_AT_LEAST_EVERY
             }
+        }))
+    }
+
+    /// Starts the watches that this process will need once it leads.
+    fn prepare(&self, guarded: &Guarded<FleetRollout>) {
+        if let Ok(rollout) = &guarded.0 {
+            observe::watch_kinds(&self.hub, &Subject::new(&self.hub.id, rollout, &self.hub.registry));
         }
     }
 
     async fn guarded_pass(&mut self, rollout: &FleetRollout) -> Duration {
-        if !self.hub.leadership.is_current() {
-            self.hub.warm(rollout);
-            return LEAST;
-        }
         let hub = self.hub.clone();
         let span = self.key.to_string();
         let work = Box::pin(pass(&hub, rollout, &mut self.memory, &self.wake));
-        let ended = supervise::caught(&span, &hub.metrics, work).await;
+        let ended = supervise::catch_panic(&span, &hub.metrics, work).await;
         let (outcome, rest) = match ended {
-            None => ("panic", self.after_failure()),
+            None => ("panic", self.waits.after_failure()),
             Some(Err(error)) => {
                 tracing::warn!(rollout = span, %error, "the decision was not recorded, so nothing was done");
-                (error.outcome(), self.after_failure())
+                (error.outcome(), self.waits.after_failure())
             }
             Some(Ok(ended)) => {
-                self.failures = 0;
+                self.waits = Waits::default();
                 after(ended, Instant::now())
             }
         };
-        hub.metrics.passed(outcome);
+        hub.metrics.count_pass(outcome);
         tracing::debug!(rollout = span, outcome, ?rest, "passed");
         rest
     }
 
-    fn after_failure(&mut self) -> Duration {
-        self.failures += 1;
-        wait_after(self.failures - 1)
-    }
-
-    async fn report(&mut self, guarded: &DeserializeGuard<FleetRollout>, error: &str) {
+    async fn report(&mut self, guarded: &Guarded<FleetRollout>, error: &str) {
         let version = guarded.resource_version();
-        if self.reported == version || !self.hub.leadership.is_current() {
+        if self.reported == version {
             return;
         }
         tracing::warn!(rollout = %self.key, error, "a FleetRollout cannot be read and is left alone");
-        let event = publish::malformed(kube::Resource::meta(guarded), &self.hub.leader, error, self.hub.clock.now());
-        if let Err(error) = self.hub.calls.create(&event).await {
+        let event = publish::unreadable(kube::Resource::meta(guarded), &self.hub.leader, error, self.hub.clock.now());
+        if let Err(error) = self.hub.calls.create_event(&event).await {
             tracing::debug!(%error, "an event was not written");
         }
         self.reported = version;
@@ -129,7 +150,41 @@ fn after(ended: Ended, now: Instant) -> (&'static str, Duration) {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+    use tokio::sync::watch;
+
     use super::*;
+    use crate::hub::{
+        fixtures,
+        lease::{Claim, Leadership},
+    };
+
+    fn rollout() -> Guarded<FleetRollout> {
+        let spec = json!({"services": [], "members": [], "analysis": {"metrics": []}});
+        let metadata = json!({"name": "fleet", "namespace": "shop", "uid": "u"});
+        let (api_version, kind) = ("cutover.dev/v1alpha1", "FleetRollout");
+        serde_json::from_value(json!({"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}))
+            .unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_standby_waits_for_a_change_or_the_lease_and_for_no_time() {
+        let (claim, now) = (watch::Sender::new(Claim::None), Instant::now());
+        let hub = Arc::new(fixtures::hub(fixtures::no_client(), Leadership::new(claim.subscribe())));
+        hub.rollouts.wrote(rollout());
+        let key = Key::new("shop", "fleet");
+        let (wake, memory, waits) = (hub.wakers.of(&key), Memory::default(), Waits::default());
+        let mut task = Task { hub, key, uid: "u".to_owned(), wake, memory, waits, reported: None };
+        let rest = task.look().await.unwrap();
+        assert_eq!(rest, Rest::UntilLeading);
+        let hour = Duration::from_hours(1);
+        assert!(tokio::time::timeout(hour, task.rested(rest)).await.is_err());
+        task.wake.notify_one();
+        task.rested(rest).await;
+        claim.send_replace(Claim::Until(now + 2 * hour));
+        task.rested(rest).await;
+        assert_eq!(now.elapsed(), hour + DEBOUNCE);
+    }
 
     #[test]
     fn a_rest_is_neither_a_spin_nor_a_sleep_through_a_clock_that_was_set() {

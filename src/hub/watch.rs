@@ -10,11 +10,11 @@ use kube::{
 use serde::de::DeserializeOwned;
 
 use super::{
-    backoff,
+    backoff::Waits,
     cache::{Availability, Cache, Change},
 };
 
-/// Watches what `api` and `config` choose, for ever; `trim` drops what nobody reads, `changed` is told of every news.
+/// Watches what `api` and `config` select, for ever; `trim` drops what nobody reads, `changed` is called for every event.
 /// Each watch waits for itself after an error: one kind that is not installed delays no other.
 pub(super) async fn fill<K>(
     api: Api<K>,
@@ -26,20 +26,21 @@ pub(super) async fn fill<K>(
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
     let mut events = watcher(api, config).boxed();
-    let mut failures = 0;
+    let mut waits = Waits::default();
     while let Some(event) = events.next().await {
         match event {
             Ok(event) => {
-                // A list that begins is no success yet.
-                failures = if matches!(event, watcher::Event::Init) { failures } else { 0 };
+                // The start of a list is no success yet.
+                if !matches!(event, watcher::Event::Init) {
+                    waits = Waits::default();
+                }
                 changed(&cache.take(trimmed(event, &trim)));
             }
             Err(error) => {
                 tracing::debug!(%error, "a watch failed and begins again");
                 let change = unavailable(&error).map_or(Change::Nothing, |why| cache.unavailable(why));
                 changed(&change);
-                tokio::time::sleep(backoff::wait_after(failures)).await;
-                failures += 1;
+                tokio::time::sleep(waits.after_failure()).await;
             }
         }
     }

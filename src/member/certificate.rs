@@ -18,7 +18,7 @@ const SHORTEST_RSA: usize = 2048;
 
 /// Why a certificate or key cannot be used; the field, and never its content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CertificateProblem {
+pub(crate) enum CertificateProblem {
     /// Not base64 at all.
     #[error("BadBase64: {0}; encode the PEM text with base64")]
     Base64(String),
@@ -49,7 +49,7 @@ pub enum CertificateProblem {
 ///
 /// # Errors
 /// When they cannot be used.
-pub fn roots(base64: &str, path: &str, now: Timestamp) -> Result<(Vec<u8>, Timestamp), CertificateProblem> {
+pub(super) fn roots(base64: &str, path: &str, now: Timestamp) -> Result<(Vec<u8>, Timestamp), CertificateProblem> {
     let pem = decode(base64, path)?;
     let ends = inspect(&certificates(&pem, path)?, path)?;
     let until = ends.into_iter().max().unwrap_or(Timestamp::MIN);
@@ -61,7 +61,7 @@ pub fn roots(base64: &str, path: &str, now: Timestamp) -> Result<(Vec<u8>, Times
 ///
 /// # Errors
 /// When they cannot be used, or do not belong together.
-pub fn identity(
+pub(super) fn identity(
     chain: &str,
     key: &str,
     user: &str,

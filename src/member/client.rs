@@ -9,13 +9,13 @@ use super::kubeconfig::{Credentials, Expiry, Vetted};
 use crate::{
     api::{Reason, member::PrometheusService},
     http::{API_BODY, Client, DEADLINE, HttpError, Limits, Network, Peer, sanitise},
-    metric::Prometheus,
+    prometheus::Prometheus,
     rollout::input::Problem,
 };
 
 /// A member's API server. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct ApiServer {
+pub(super) struct ApiServer {
     client: Client,
     /// When the first of its credentials ends.
     pub expires: Expiry,
@@ -26,7 +26,7 @@ impl ApiServer {
     ///
     /// # Errors
     /// When its address is refused, or the credentials cannot be used.
-    pub fn new(vetted: &Vetted, network: &Network) -> Result<Self, Problem> {
+    pub(super) fn new(vetted: &Vetted, network: &Network) -> Result<Self, Problem> {
         let client = peer(vetted).and_then(|peer| Client::new(&peer, network)).map_err(|error| unreachable(&error))?;
         Ok(Self { client, expires: vetted.expires })
     }
@@ -35,7 +35,7 @@ impl ApiServer {
     ///
     /// # Errors
     /// When there is no such answer.
-    pub async fn version(&self) -> Result<String, Problem> {
+    pub(super) async fn version(&self) -> Result<String, Problem> {
         let answer: Value = self.get("/version").await?;
         answer["gitVersion"].as_str().map(sanitise).ok_or_else(|| unexpected("/version has no gitVersion"))
     }
@@ -44,7 +44,7 @@ impl ApiServer {
     ///
     /// # Errors
     /// When there is no such answer, or the credentials do not allow to see it.
-    pub async fn cluster_id(&self) -> Result<String, Problem> {
+    pub(super) async fn cluster_id(&self) -> Result<String, Problem> {
         let answer: Value = self.get("/api/v1/namespaces/kube-system").await?;
         let uid = answer["metadata"]["uid"].as_str().filter(|uid| is_uid(uid) && answer["kind"] == "Namespace");
         uid.map(ToOwned::to_owned).ok_or_else(|| unexpected("the namespace kube-system has no uid"))
@@ -52,7 +52,7 @@ impl ApiServer {
 
     /// A Prometheus behind this API server.
     #[must_use]
-    pub fn prometheus(&self, service: &PrometheusService) -> Prometheus {
+    pub(super) fn prometheus(&self, service: &PrometheusService) -> Prometheus {
         let PrometheusService { namespace, name, port } = service;
         let prefix = format!("/api/v1/namespaces/{namespace}/services/http:{name}:{port}/proxy");
         Prometheus::new(self.client.clone(), &prefix)
@@ -69,7 +69,7 @@ impl ApiServer {
                 Err(Problem::new(Reason::CredentialsRefused, message))
             }
             status @ (429 | 500..) => {
-                let message = format!("the API server answered {status} to GET {path}; it is asked again");
+                let message = format!("the API server answered {status} to GET {path}; the next check tries again");
                 Err(Problem::new(Reason::ApiServerUnreachable, message))
             }
             status => Err(unexpected(&format!("it answered {status} to GET {path}"))),

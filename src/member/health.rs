@@ -18,8 +18,8 @@ const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
 
 /// What a check found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Health {
-    /// UID of its namespace kube-system; kept from earlier checks with the same credentials while it cannot be asked.
+pub(crate) struct Health {
+    /// UID of its namespace kube-system; kept from earlier checks with the same credentials while it cannot be read.
     pub cluster_id: Option<String>,
     /// Version of its API server, kept like the cluster id.
     pub kubernetes_version: Option<String>,
@@ -29,7 +29,7 @@ pub struct Health {
 
 /// What a check found about one condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub(crate) struct Finding {
     /// Type of the condition.
     pub condition: &'static str,
     /// Whether it holds.
@@ -51,7 +51,7 @@ impl Finding {
 }
 
 /// Asks everything at once, each with its own deadline.
-pub async fn check(member: &Member, now: Timestamp) -> Health {
+pub(super) async fn check(member: &Member, now: Timestamp) -> Health {
     let (mut health, endpoints, metrics) = join!(api_server(member, now), endpoints(member), metrics(member, now));
     health.findings.insert(1, endpoints);
     health.findings.insert(2, metrics);
@@ -122,15 +122,15 @@ fn unusable(problem: Problem) -> Health {
 async fn endpoints(member: &Member) -> Finding {
     let server_name = |endpoint: &Endpoint| endpoint.tls.as_ref().is_some_and(|tls| tls.server_name.contains("{{"));
     let fixed = |endpoint: &&Endpoint| !endpoint.host.contains("{{") && !server_name(endpoint);
-    let asked: Vec<&Endpoint> = member.spec().endpoints.iter().filter(fixed).collect();
-    if asked.is_empty() {
+    let probed: Vec<&Endpoint> = member.spec().endpoints.iter().filter(fixed).collect();
+    if probed.is_empty() {
         let message = "every endpoint depends on the service; the rollouts probe them";
         return Finding::new("EndpointsReady", Unknown, Reason::EndpointsAnswer, message);
     }
-    let answers = join_all(asked.iter().map(|endpoint| probe(member, endpoint))).await;
+    let answers = join_all(probed.iter().map(|endpoint| probe(member, endpoint))).await;
     match answers.into_iter().find_map(Result::err) {
         None => {
-            let message = format!("{} of {} endpoints answer", asked.len(), asked.len());
+            let message = format!("{} of {} endpoints answer", probed.len(), probed.len());
             Finding::new("EndpointsReady", True, Reason::EndpointsAnswer, message)
         }
         Some(problem) => Finding::problem("EndpointsReady", False, problem),

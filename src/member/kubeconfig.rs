@@ -21,7 +21,7 @@ const LARGEST: usize = 64 << 10;
 
 /// A kubeconfig that may be used.
 #[derive(Debug)]
-pub struct Vetted {
+pub(crate) struct Vetted {
     /// The API server: `https://host:port`.
     pub server: String,
     /// The name in its certificate, where it is not the host.
@@ -36,7 +36,7 @@ pub struct Vetted {
 
 /// When credentials end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Expiry {
+pub(crate) struct Expiry {
     /// What ends.
     pub what: &'static str,
     /// When.
@@ -45,7 +45,7 @@ pub struct Expiry {
 
 /// Who the hub is at a member.
 #[derive(Debug)]
-pub enum Credentials {
+pub(crate) enum Credentials {
     /// A bearer token.
     Token(SecretString),
     /// A client certificate and its key, PEM.
@@ -54,7 +54,7 @@ pub enum Credentials {
 
 /// Why a kubeconfig is not used. Names fields, never their values.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub(crate) enum Refused {
     /// More than 64 KiB.
     #[error("TooLarge: the kubeconfig has {0} bytes; at most {LARGEST} are read")]
     TooLarge(usize),
@@ -103,7 +103,7 @@ pub enum Refused {
 ///
 /// # Errors
 /// The first thing that is wrong, by field and remedy.
-pub fn vet(text: &str, now: Timestamp) -> Result<Vetted, Refused> {
+pub(crate) fn vet(text: &str, now: Timestamp) -> Result<Vetted, Refused> {
     if text.len() > LARGEST {
         return Err(Refused::TooLarge(text.len()));
     }

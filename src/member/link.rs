@@ -17,13 +17,13 @@ use crate::{
         member::{NamespacesFrom, Prometheus as PrometheusSpec, PrometheusUrl},
     },
     http::{Client, HttpError, Network, Peer},
-    metric::Prometheus,
+    prometheus::Prometheus,
     rollout::input::Problem,
 };
 
 /// What was declared of a member, and the Secrets' values it refers to; a change of either makes another [`Member`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct Declared {
+pub(crate) struct Declared {
     /// Its name.
     pub name: String,
     /// UID of the object.
@@ -38,7 +38,7 @@ pub struct Declared {
 
 /// A member as it is declared, with the clients that its Secrets make possible.
 #[derive(Debug)]
-pub struct Member {
+pub(crate) struct Member {
     /// What was declared.
     pub declared: Declared,
     /// Its API server; none where it has no kubeconfig.
@@ -49,9 +49,9 @@ pub struct Member {
 }
 
 impl Member {
-    /// Makes the clients as of `now`. Nothing is asked yet.
+    /// Makes the clients as of `now`. No request is sent yet.
     #[must_use]
-    pub fn new(declared: Declared, network: Network, now: Timestamp) -> Self {
+    pub(crate) fn new(declared: Declared, network: Network, now: Timestamp) -> Self {
         let api = api(&declared, &network, now);
         let prometheus = prometheus(&declared, api.as_ref(), &network);
         Self { declared, api, prometheus, network, health: watch::Sender::new(None) }
@@ -59,20 +59,20 @@ impl Member {
 
     /// Its spec.
     #[must_use]
-    pub fn spec(&self) -> &MemberClusterSpec {
+    pub(crate) fn spec(&self) -> &MemberClusterSpec {
         &self.declared.spec
     }
 
     /// What the last check found; none before the first.
     #[must_use]
-    pub fn health(&self) -> Option<Health> {
+    pub(crate) fn health(&self) -> Option<Health> {
         self.health.borrow().clone()
     }
 
     /// Which cluster and which endpoints it is, so that a change of either is seen. Empty while the cluster id is not
     /// known; a member without kubeconfig has endpoints only.
     #[must_use]
-    pub fn identity(&self) -> String {
+    pub(crate) fn identity(&self) -> String {
         let endpoints = fingerprint(serde_json::to_vec(&self.spec().endpoints).unwrap_or_default().as_slice());
         match (&self.api, self.health().and_then(|health| health.cluster_id)) {
             (None, _) => format!("{endpoints:016x}"),
@@ -83,7 +83,7 @@ impl Member {
 
     /// Whether rollouts of this namespace may use it.
     #[must_use]
-    pub fn allows(&self, namespace: &str) -> bool {
+    pub(crate) fn allows(&self, namespace: &str) -> bool {
         let allowed = &self.spec().allowed_namespaces;
         match allowed.from {
             NamespacesFrom::All => true,
@@ -95,7 +95,7 @@ impl Member {
     ///
     /// # Errors
     /// When what is declared does not lead to one.
-    pub fn prometheus(&self) -> Result<Prometheus, Problem> {
+    pub(crate) fn prometheus(&self) -> Result<Prometheus, Problem> {
         self.prometheus.clone()
     }
 
@@ -104,7 +104,13 @@ impl Member {
     ///
     /// # Errors
     /// When the endpoint's certificates do not exist.
-    pub fn probe(&self, host: &str, port: u16, server_name: Option<&str>, host_header: &str) -> Result<Probe, Problem> {
+    pub(crate) fn probe(
+        &self,
+        host: &str,
+        port: u16,
+        server_name: Option<&str>,
+        host_header: &str,
+    ) -> Result<Probe, Problem> {
         let spec = self.spec();
         let tls = spec.endpoints.iter().filter(|endpoint| endpoint.port == port).filter_map(|found| found.tls.as_ref());
         let mut named = tls.filter(|tls| server_name.is_some_and(|name| fits(&tls.server_name, name)));

@@ -1,25 +1,26 @@
 //! Members: who they are, how they are reached, and how they are.
 //!
 //! A kubeconfig is code, so only a restricted one is taken ([`kubeconfig`], whose certificates [`certificate`] checks).
-//! [`link`] makes clients of it, [`health`] asks them, [`status`] says it, and [`registry`] keeps it all up to date.
+//! [`link`] makes clients of it, [`health`] asks them, [`status`] says it, [`registry`] holds them all, and [`keeper`] keeps
+//! it up to date.
+//! Nothing here watches or writes: `hub::members` declares members and writes their status.
 
 mod certificate;
+mod checks;
 mod client;
 mod health;
-pub mod kubeconfig;
+mod keeper;
+pub(crate) mod kubeconfig;
 mod link;
-pub mod probe;
+pub(crate) mod probe;
 mod registry;
 mod secrets;
-mod status;
+pub(crate) mod status;
 #[cfg(test)]
 mod tests;
 mod token;
-mod watch;
 
-pub use health::Health;
-pub use link::{Declared, Member};
-pub use probe::Probe;
-pub use registry::{Members, Registry};
-pub use secrets::Secrets;
-pub use status::IN_USE;
+pub(crate) use keeper::Keeper;
+pub(crate) use link::{Declared, Member};
+pub(crate) use registry::Registry;
+pub(crate) use secrets::Secrets;

@@ -1,4 +1,4 @@
-//! Whether endpoints answer, asked as the backends ask.
+//! Whether endpoints answer requests like those that the routes send them.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,9 +9,9 @@ use crate::http::{Client, HttpError, Network, Peer};
 /// The time that a probe may take; a data plane waits no longer for a connection.
 const DEADLINE: Duration = Duration::from_secs(2);
 
-/// One endpoint, and how it is asked.
+/// One endpoint, and how it is probed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Probe {
+pub(crate) struct Probe {
     /// Where the connection goes.
     pub host: String,
     /// TCP port.
@@ -20,22 +20,22 @@ pub struct Probe {
     pub server_name: Option<String>,
     /// The Host header that the backend sends.
     pub host_header: String,
-    /// What is asked.
+    /// The path that is requested.
     pub path: String,
-    /// Certificates to trust, PEM; those of the system if none are given.
+    /// Certificates to trust, PEM. Default: those of the system.
     pub roots: Option<Vec<u8>>,
 }
 
 /// Probes all of these at once, by service and member, and says why one does not answer.
-pub async fn round(
+pub(crate) async fn round(
     probes: Vec<(String, String, Probe)>,
     network: &Network,
 ) -> BTreeMap<(String, String), Result<(), String>> {
-    let asked = probes.into_iter().map(async |(service, member, probe)| {
+    let answers = probes.into_iter().map(async |(service, member, probe)| {
         let answer = probe.ask(network).await;
         ((service, member), answer)
     });
-    join_all(asked).await.into_iter().collect()
+    join_all(answers).await.into_iter().collect()
 }
 
 impl Probe {
@@ -43,7 +43,7 @@ impl Probe {
     ///
     /// # Errors
     /// In words, why it is not good.
-    pub async fn ask(&self, network: &Network) -> Result<(), String> {
+    pub(crate) async fn ask(&self, network: &Network) -> Result<(), String> {
         let named = |error: HttpError| format!("{}:{}: {error}", self.host, self.port);
         let client = self.peer().and_then(|peer| Client::new(&peer, network)).map_err(named)?;
         match client.status(&self.path, DEADLINE).await.map_err(named)? {
@@ -114,10 +114,10 @@ mod tests {
         ] {
             assert_eq!(answers[&("checkout".to_owned(), member.to_owned())], expected, "{member}");
         }
-        let asked = servers[0].heads.lock().await.join("").to_lowercase();
+        let request = servers[0].heads.lock().await.join("").to_lowercase();
         assert!(
-            asked.starts_with("get /healthz http/1.1\r\n") && asked.contains("host: shop.example.com\r\n"),
-            "{asked}"
+            request.starts_with("get /healthz http/1.1\r\n") && request.contains("host: shop.example.com\r\n"),
+            "{request}"
         );
     }
 

@@ -15,11 +15,11 @@ use crate::{
 
 /// The values that a member's spec refers to, as far as they exist. Compared to see a rotation; never shown.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Secrets(BTreeMap<SecretKeyRef, Vec<u8>>);
+pub(crate) struct Secrets(BTreeMap<SecretKeyRef, Vec<u8>>);
 
 impl Secrets {
     /// Picks from the Secrets of the hub's namespace what `spec` refers to.
-    pub fn pick<'a>(spec: &MemberClusterSpec, find: impl Fn(&str) -> Option<&'a Secret>) -> Self {
+    pub(crate) fn pick<'a>(spec: &MemberClusterSpec, find: impl Fn(&str) -> Option<&'a Secret>) -> Self {
         let value =
             |reference: &SecretKeyRef| Some(find(&reference.name)?.data.as_ref()?.get(&reference.key)?.0.clone());
         let found = references(spec).filter_map(|reference| Some((reference.clone(), value(reference)?)));
@@ -30,7 +30,7 @@ impl Secrets {
     ///
     /// # Errors
     /// [`Reason::SecretNotFound`], where the Secret or the key in it does not exist.
-    pub fn get(&self, reference: &SecretKeyRef) -> Result<&[u8], Problem> {
+    pub(crate) fn get(&self, reference: &SecretKeyRef) -> Result<&[u8], Problem> {
         let missing = || {
             let (name, key) = (sanitise(&reference.name), sanitise(&reference.key));
             Problem::new(Reason::SecretNotFound, format!("Secret {name} with key {key} is not in the hub's namespace"))
@@ -42,7 +42,7 @@ impl Secrets {
     ///
     /// # Errors
     /// Where it does not exist, or is not UTF-8.
-    pub fn text(&self, reference: &SecretKeyRef) -> Result<&str, Problem> {
+    pub(crate) fn text(&self, reference: &SecretKeyRef) -> Result<&str, Problem> {
         let not_text = |_| {
             let (name, key) = (sanitise(&reference.name), sanitise(&reference.key));
             Problem::new(Reason::KubeconfigRefused, format!("Secret {name}: the value of {key} is not UTF-8"))

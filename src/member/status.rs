@@ -9,10 +9,11 @@ use crate::api::{
 };
 
 /// The condition of a member whose deletion waits; the hub sets it where it decides that.
-pub const IN_USE: &str = "InUse";
+pub(crate) const IN_USE: &str = "InUse";
 
 /// The status to write, if it differs from the one that is there. `twin` is another member that is the same cluster.
-pub fn next(
+#[must_use]
+pub(crate) fn next(
     before: &MemberClusterStatus,
     health: &Health,
     twin: Option<&str>,
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_generation_is_written_and_what_cannot_be_asked_is_kept() {
+    fn a_new_generation_is_written_and_what_cannot_be_observed_is_kept() {
         let good = health(ConditionStatus::True, Reason::EndpointsAnswer);
         let silent = Health { cluster_id: None, kubernetes_version: None, ..good.clone() };
         let status = next(&written(&good), &silent, None, Some(2), NOW).unwrap();

@@ -6,7 +6,10 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::{ByteString, api::core::v1::Secret};
 use serde_json::{Value, json};
 
-use super::{Declared, Health, Member, Secrets, health::check};
+use super::{
+    Declared, Member, Secrets,
+    health::{Health, check},
+};
 use crate::{
     api::{Reason, status::ConditionStatus},
     http::{
@@ -75,10 +78,10 @@ fn finding(health: &Health, condition: &str) -> (ConditionStatus, Reason, String
 }
 
 #[tokio::test]
-async fn a_healthy_member_is_asked_through_its_api_server_alone() {
+async fn a_healthy_member_is_measured_through_its_api_server_alone() {
     let server = api_server(healthy).await;
     let member = member(&spec(), Some(&kubeconfig(&server)), loopback());
-    assert_eq!(member.identity(), "", "not known before it was asked");
+    assert_eq!(member.identity(), "", "not known before the first check");
 
     let health = check(&member, Timestamp::now()).await;
     assert_eq!(
@@ -128,7 +131,7 @@ async fn a_token_that_says_when_it_ends_is_warned_of_as_well() {
 }
 
 #[tokio::test]
-async fn a_bad_api_server_is_told_in_words_and_not_in_its_own() {
+async fn a_bad_api_server_is_described_and_never_quoted() {
     use ConditionStatus::{False, True, Unknown};
     for (answer, reachable, credentials) in [
         (response(401, "s3cret"), (True, Reason::ApiServerAnswers), (False, Reason::CredentialsRefused)),
@@ -145,11 +148,11 @@ async fn a_bad_api_server_is_told_in_words_and_not_in_its_own() {
     ] {
         let server = api_server(move |_| answer.clone()).await;
         let health = check(&member(&spec(), Some(&kubeconfig(&server)), loopback()), Timestamp::now()).await;
-        let told = |condition| {
+        let found = |condition| {
             let (status, reason, _) = finding(&health, condition);
             (status, reason)
         };
-        assert_eq!((told("Reachable"), told("CredentialsValid")), (reachable, credentials));
+        assert_eq!((found("Reachable"), found("CredentialsValid")), (reachable, credentials));
         assert_eq!((health.cluster_id, health.kubernetes_version), (None, None));
     }
 }

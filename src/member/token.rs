@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// The claim `exp` of a JSON Web Token, such as a service account's. Nothing vouches for it: it serves to warn in time,
 /// and the API server alone decides.
-pub fn expiry(token: &str) -> Option<Timestamp> {
+pub(super) fn expiry(token: &str) -> Option<Timestamp> {
     let mut parts = token.split('.');
     let (Some(_), Some(claims), Some(_), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
         return None;

@@ -9,45 +9,57 @@ use futures::future::join_all;
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    Answer, Missing, Prometheus,
     resolve::Resolved,
-    template::{Variables, render},
+    template::{TemplateError, Variables, render},
 };
 use crate::{
     api::{Metric, analysis::MetricKind},
-    member::Registry,
-    rollout::input::{Sample, Sampled, Wanted, WantedMetric},
+    http::HttpError,
+    prometheus::{Answer, Missing, Prometheus},
+    rollout::input::{MeasurementRequest, MetricWindow, Sample, Sampled},
 };
 
 /// The time that a whole round may take; who has not answered by then is missing this time.
 const ROUND: Duration = Duration::from_secs(5);
 
-/// Where each member's metrics are, or why they cannot be asked for.
-type Sources = BTreeMap<String, Result<Prometheus, String>>;
-/// The `MemberCluster` behind each service and member of the distribution: in service mode those are primary and canary.
-pub type Clusters = BTreeMap<(String, String), String>;
+/// The Prometheus of each `MemberCluster`, or why it cannot be queried.
+pub(crate) type Sources = BTreeMap<String, Result<Prometheus, String>>;
+/// What stands behind each service and member of the distribution: in service mode the members are primary and canary.
+pub(crate) type Clusters = BTreeMap<(String, String), Behind>;
+
+/// What stands behind one member of the distribution for one service.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Behind {
+    /// The `MemberCluster` whose Prometheus is queried.
+    pub cluster: String,
+    /// The Service that routes name.
+    pub backend: String,
+}
+
+/// Why there is no sample: neither a pass nor a failure.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+enum Unmeasured {
+    /// What the metric refers to does not exist or does not fit.
+    #[error("{0}")]
+    Unusable(String),
+    /// The query cannot be written.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    /// There is no Prometheus to ask.
+    #[error("source down: {0}")]
+    NoSource(String),
+    /// Prometheus gave no number.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+}
+
 /// Answers by cluster and query.
-type Answers = BTreeMap<(String, String), Result<Answer, Missing>>;
+type Answers = BTreeMap<(String, String), Result<Answer, Unmeasured>>;
 
 /// Measures what is wanted, at all members at once, within five seconds. What could not be measured is a
 /// [`Sample::Missing`], so there is one sample for each metric, service and member.
-pub async fn measure(
-    wanted: &Wanted,
-    analysis: &Resolved,
-    namespace: &str,
-    clusters: &Clusters,
-    registry: &Registry,
-) -> Vec<Sampled> {
-    let source = |cluster: &String| match registry.member(cluster) {
-        Some(found) => found.prometheus().map_err(|problem| problem.message),
-        None => Err(format!("there is no MemberCluster {cluster}")),
-    };
-    let sources = clusters.values().map(|cluster| (cluster.clone(), source(cluster))).collect();
-    round(wanted, analysis, namespace, clusters, &sources).await
-}
-
-async fn round(
-    wanted: &Wanted,
+pub(crate) async fn measure(
+    wanted: &MeasurementRequest,
     analysis: &Resolved,
     namespace: &str,
     clusters: &Clusters,
@@ -63,61 +75,66 @@ async fn round(
     asks.into_iter().map(|ask| ask.sampled(wanted, &answers)).collect()
 }
 
-/// A query that several metrics share is asked once.
+/// A query that several metrics share is sent once.
 fn distinct(asks: &[Ask<'_>]) -> BTreeSet<(String, String)> {
     let queries = |ask: &Ask<'_>| ask.queries.clone().unwrap_or_default();
-    asks.iter().flat_map(|ask| queries(ask).into_iter().map(|query| (ask.cluster.to_owned(), query))).collect()
+    asks.iter().flat_map(|ask| queries(ask).into_iter().map(|query| (ask.cluster.clone(), query))).collect()
 }
 
 async fn ask_one(
     source: Option<&Result<Prometheus, String>>,
     query: &str,
-    wanted: &Wanted,
+    wanted: &MeasurementRequest,
     until: Instant,
-) -> Result<Answer, Missing> {
+) -> Result<Answer, Unmeasured> {
     match source {
         Some(Ok(prometheus)) => timeout_at(until, prometheus.query(query, wanted.evaluate_at))
             .await
-            .unwrap_or_else(|_| Err(Missing::Down(format!("no answer within {} s", ROUND.as_secs())))),
-        Some(Err(why)) => Err(Missing::Down(why.clone())),
-        None => Err(Missing::Down("not asked".to_owned())),
+            .unwrap_or(Err(Missing::Down(HttpError::Late(ROUND))))
+            .map_err(Unmeasured::Missing),
+        Some(Err(why)) => Err(Unmeasured::NoSource(why.clone())),
+        None => Err(Unmeasured::NoSource("not queried".to_owned())),
     }
 }
 
 /// One metric of one service at one member, and the queries that it takes.
 struct Ask<'a> {
     metric: &'a Metric,
-    window: &'a WantedMetric,
+    window: &'a MetricWindow,
     service: &'a str,
     member: &'a str,
-    cluster: &'a str,
-    queries: Result<Vec<String>, Missing>,
+    cluster: String,
+    queries: Result<Vec<String>, Unmeasured>,
 }
 
-fn asks<'a>(wanted: &'a Wanted, resolved: &'a Resolved, namespace: &str, clusters: &'a Clusters) -> Vec<Ask<'a>> {
+fn asks<'a>(
+    wanted: &'a MeasurementRequest,
+    resolved: &'a Resolved,
+    namespace: &str,
+    clusters: &'a Clusters,
+) -> Vec<Ask<'a>> {
     let mut asks = Vec::new();
+    let nothing = Behind::default();
     for window in &wanted.windows {
         let Some(metric) = resolved.analysis.metrics.iter().find(|metric| metric.name == window.metric) else {
             continue;
         };
         for service in &wanted.services {
             for member in &wanted.members {
-                let cluster = clusters.get(&(service.clone(), member.clone())).map_or("", String::as_str);
-                let backend = format!("{service}-{member}");
-                let variables =
-                    Variables { service, namespace, member: cluster, backend: &backend, window: window.window };
+                let Behind { cluster, backend } = clusters.get(&(service.clone(), member.clone())).unwrap_or(&nothing);
+                let variables = Variables { service, namespace, member: cluster, backend, window: window.window };
                 let queries = match resolved.unusable.get(&metric.name) {
-                    Some(problem) => Err(Missing::Unusable(problem.message.clone())),
+                    Some(problem) => Err(Unmeasured::Unusable(problem.message.clone())),
                     None => queries(metric, &variables),
                 };
-                asks.push(Ask { metric, window, service, member, cluster, queries });
+                asks.push(Ask { metric, window, service, member, cluster: cluster.clone(), queries });
             }
         }
     }
     asks
 }
 
-fn queries(metric: &Metric, variables: &Variables<'_>) -> Result<Vec<String>, Missing> {
+fn queries(metric: &Metric, variables: &Variables<'_>) -> Result<Vec<String>, Unmeasured> {
     let templates = match metric.kind() {
         MetricKind::Ratio(ratio) => vec![ratio.numerator.as_str(), &ratio.denominator],
         MetricKind::Histogram(histogram) => vec![histogram.buckets.as_str()],
@@ -128,7 +145,7 @@ fn queries(metric: &Metric, variables: &Variables<'_>) -> Result<Vec<String>, Mi
 }
 
 impl Ask<'_> {
-    fn sampled(self, wanted: &Wanted, answers: &Answers) -> Sampled {
+    fn sampled(self, wanted: &MeasurementRequest, answers: &Answers) -> Sampled {
         let sample = self.sample(wanted, answers).unwrap_or_else(|missing| Sample::Missing(missing.to_string()));
         Sampled {
             service: self.service.to_owned(),
@@ -139,12 +156,12 @@ impl Ask<'_> {
         }
     }
 
-    fn sample(&self, wanted: &Wanted, answers: &Answers) -> Result<Sample, Missing> {
+    fn sample(&self, wanted: &MeasurementRequest, answers: &Answers) -> Result<Sample, Unmeasured> {
         let at = wanted.evaluate_at;
         let queries = self.queries.as_ref().map_err(Clone::clone)?;
         let answer = |place: usize| {
             let query = queries.get(place).cloned().unwrap_or_default();
-            answers.get(&(self.cluster.to_owned(), query)).cloned().unwrap_or(Err(Missing::NoSeries))
+            answers.get(&(self.cluster.clone(), query)).cloned().unwrap_or(Err(Missing::NoSeries.into()))
         };
         match self.metric.kind() {
             MetricKind::Ratio(_) => {
@@ -184,11 +201,14 @@ mod tests {
     /// In member mode every member is its own cluster.
     fn themselves() -> Clusters {
         let services = ["shop", "storefront", "checkout"].into_iter();
-        let pair = |service: &str, member: &str| ((service.to_owned(), member.to_owned()), member.to_owned());
+        let pair = |service: &str, member: &str| {
+            let behind = Behind { cluster: member.to_owned(), backend: format!("{service}-{member}") };
+            ((service.to_owned(), member.to_owned()), behind)
+        };
         services.flat_map(|service| ["eu-1", "eu-2", "eu-3"].map(|member| pair(service, member))).collect()
     }
 
-    /// Counts by what the query asks for, evaluated when it was asked to be.
+    /// Counts by what the query contains, evaluated at the time that it names.
     async fn counting() -> Server {
         let answer = |head: &str| {
             let time = head.split("time=").nth(1).and_then(|rest| rest.split(' ').next()).unwrap_or("0").to_owned();
@@ -221,14 +241,14 @@ mod tests {
         resolve(&analysis.unwrap(), &|_| None)
     }
 
-    fn wanted(metrics: &[&str], members: &[&str]) -> Wanted {
+    fn wanted(metrics: &[&str], members: &[&str]) -> MeasurementRequest {
         let at: Timestamp = "2026-11-21T12:00:00.25Z".parse().unwrap();
-        let window = |name: &&str| WantedMetric {
+        let window = |name: &&str| MetricWindow {
             metric: (*name).to_owned(),
             window: api::Duration::from_secs(60),
             whole: true,
         };
-        Wanted {
+        MeasurementRequest {
             at,
             sequence: 1,
             evaluate_at: at,
@@ -243,7 +263,7 @@ mod tests {
         let server = counting().await;
         let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
         let wanted = wanted(&["errors", "latency", "load", "typo", "slow", "gone"], &["eu-3"]);
-        let samples = round(&wanted, &analysis(), "shop", &themselves(), &sources).await;
+        let samples = measure(&wanted, &analysis(), "shop", &themselves(), &sources).await;
         let samples: Vec<_> = samples.into_iter().map(|sampled| sampled.sample).collect();
         let typo = "{{ interval }} is not a variable; there are service, namespace, member, backend, window, service.word and namespace.word";
         assert_eq!(
@@ -265,11 +285,26 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn equal_queries_to_one_member_are_asked_once() {
+    async fn a_query_names_the_service_that_stands_behind_a_member() {
+        let server = counting().await;
+        let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
+        let analysis = serde_json::from_value(
+            json!({"metrics": [{"name": "load", "max": 1, "query": "load{b=\"{{ backend }}\"}"}]}),
+        );
+        let behind = Behind { cluster: "eu-3".to_owned(), backend: "checkout-gateway".to_owned() };
+        let clusters = Clusters::from([(("checkout".to_owned(), "eu-3".to_owned()), behind)]);
+        let analysis = resolve(&analysis.unwrap(), &|_| None);
+        measure(&wanted(&["load"], &["eu-3"]), &analysis, "shop", &clusters, &sources).await;
+        let heads = server.heads.lock().await.join("");
+        assert!(heads.contains("query=load%7Bb%3D%22checkout-gateway%22%7D"), "{heads}");
+    }
+
+    #[tokio::test]
+    async fn equal_queries_to_one_member_are_sent_once() {
         let server = counting().await;
         let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
         let samples =
-            round(&wanted(&["errors", "again"], &["eu-3"]), &analysis(), "shop", &themselves(), &sources).await;
+            measure(&wanted(&["errors", "again"], &["eu-3"]), &analysis(), "shop", &themselves(), &sources).await;
         assert_eq!(samples.len(), 2);
         assert_eq!(server.heads.lock().await.len(), 2, "the numerator of one, and what is equal in both");
     }
@@ -284,7 +319,7 @@ mod tests {
         ]);
         let began = std::time::Instant::now();
         let samples =
-            round(&wanted(&["load"], &["eu-1", "eu-2", "eu-3"]), &analysis(), "shop", &themselves(), &sources).await;
+            measure(&wanted(&["load"], &["eu-1", "eu-2", "eu-3"]), &analysis(), "shop", &themselves(), &sources).await;
         assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
         let samples: Vec<_> = samples.into_iter().map(|sampled| (sampled.member, sampled.sample)).collect();
         assert_eq!(

@@ -1,15 +1,9 @@
-//! What members' Prometheus servers say: templates, queries, and answers that may be missing.
-//!
-//! Not knowing is a value here: [`Missing`] is neither a pass nor a failure.
+//! Metrics: templates and built-in ones as queries, and one round of measurements at all members.
 
-mod answer;
 mod builtin;
 mod measure;
-mod prometheus;
-pub mod resolve;
-pub mod template;
-pub mod variables;
+pub(crate) mod resolve;
+pub(crate) mod template;
+pub(crate) mod variables;
 
-pub use answer::{Answer, Missing, Series, parse};
-pub use measure::{Clusters, measure};
-pub use prometheus::Prometheus;
+pub(crate) use measure::{Behind, Clusters, Sources, measure};

@@ -13,7 +13,7 @@ use crate::{
 
 /// An analysis in which every metric that can be has queries of its own.
 #[derive(Clone, Debug)]
-pub struct Resolved {
+pub(crate) struct Resolved {
     /// What is measured and judged.
     pub analysis: Analysis,
     /// Metrics that cannot be measured, by name, and why.
@@ -22,7 +22,7 @@ pub struct Resolved {
 
 /// Resolves every metric; `template` finds a template of the rollout's namespace.
 #[must_use]
-pub fn resolve(analysis: &Analysis, template: &dyn Fn(&str) -> Option<MetricTemplateSpec>) -> Resolved {
+pub(crate) fn resolve(analysis: &Analysis, template: &dyn Fn(&str) -> Option<MetricTemplateSpec>) -> Resolved {
     let mut resolved = Resolved { analysis: analysis.clone(), unusable: BTreeMap::new() };
     for metric in &mut resolved.analysis.metrics {
         match one(metric, template) {

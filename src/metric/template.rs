@@ -12,14 +12,15 @@ use crate::{
 
 /// What the variables of a query stand for.
 #[derive(Clone, Copy, Debug)]
-pub struct Variables<'a> {
+pub(crate) struct Variables<'a> {
     /// `{{ service }}`, and `{{ service.word }}` with `_` for all but letters and digits.
     pub service: &'a str,
     /// `{{ namespace }}`: the rollout's, and `{{ namespace.word }}`.
     pub namespace: &'a str,
     /// `{{ member }}`.
     pub member: &'a str,
-    /// `{{ backend }}`: `<service>-<member>`, and in service mode `<service>-primary` or `<service>-canary`.
+    /// `{{ backend }}`: the Service that routes name. The one under `existing`, else `<service>-<member>`, and in service
+    /// mode `<service>-primary` or `<service>-canary`.
     pub backend: &'a str,
     /// `{{ window }}`, as a PromQL duration.
     pub window: Duration,
@@ -27,7 +28,7 @@ pub struct Variables<'a> {
 
 /// Why a template is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TemplateError {
+pub(crate) enum TemplateError {
     /// A variable that does not exist.
     #[error(
         "{{{{ {0} }}}} is not a variable; there are service, namespace, member, backend, window, service.word and namespace.word"
@@ -42,7 +43,7 @@ pub enum TemplateError {
 ///
 /// # Errors
 /// When a variable is not known or not closed.
-pub fn render(template: &str, variables: &Variables<'_>) -> Result<String, TemplateError> {
+pub(crate) fn render(template: &str, variables: &Variables<'_>) -> Result<String, TemplateError> {
     fill(template, |name| value(name, variables)).map_err(|unfilled| match unfilled {
         Unfilled::Unknown(name) => TemplateError::Unknown(sanitise(name)),
         Unfilled::Open => TemplateError::Open,

@@ -9,7 +9,7 @@ use crate::api::{
 
 /// What does not fit between a template and the variables of a metric.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Misfit {
+pub(crate) enum Misfit {
     /// A variable without a value.
     #[error("variable {0} has no default; give it in variables")]
     Missing(String),
@@ -43,7 +43,10 @@ pub enum Misfit {
 ///
 /// # Errors
 /// When a value is missing, not declared or of another type, or a text stands where nothing quotes it.
-pub fn filled(template: &MetricTemplateSpec, given: &BTreeMap<String, String>) -> Result<MetricTemplateSpec, Misfit> {
+pub(crate) fn filled(
+    template: &MetricTemplateSpec,
+    given: &BTreeMap<String, String>,
+) -> Result<MetricTemplateSpec, Misfit> {
     let declared = |name: &String| template.variables.iter().any(|variable| variable.name == *name);
     if let Some(name) = given.keys().find(|name| !declared(name)) {
         return Err(Misfit::Undeclared(name.clone()));

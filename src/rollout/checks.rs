@@ -5,18 +5,17 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::{
-    distribution::weight,
-    draft::{Draft, between, canaries, later},
-    input::{Input, Measured, Wanted, WantedMetric},
+    draft::Draft,
+    input::{Input, Measured, MeasurementRequest, MetricWindow},
     judge,
     plan::longest_window,
     revision::fingerprint,
-    schedule,
+    time::{between, earlier, later},
 };
 use crate::api::{
-    Duration, Reason, Steering,
+    Duration, Reason,
     analysis::UnknownAction,
-    status::{Check, Desired, Run, Verdict},
+    status::{Bake, Check, Desired, Run, RunState, Verdict},
     strategy::OnFailure,
 };
 
@@ -27,7 +26,7 @@ const RECORD_UNCHANGED_EVERY: Duration = Duration::from_secs(600);
 
 /// The measurements that are due now, if any: in a live run, after the weights were confirmed and have settled.
 #[must_use]
-pub fn due(input: &Input<'_>) -> Option<Wanted> {
+pub fn due(input: &Input<'_>) -> Option<MeasurementRequest> {
     let run = live(input)?;
     let desired = input.status.desired.as_ref()?;
     if next_check(input, run, desired)? > input.now {
@@ -39,32 +38,26 @@ pub fn due(input: &Input<'_>) -> Option<Wanted> {
     let fresh = between(settled, evaluate_at);
     let windows = analysis.metrics.iter().map(|metric| {
         let full = metric.window.unwrap_or(analysis.interval);
-        WantedMetric { metric: metric.name.clone(), window: full.min(fresh), whole: full <= fresh }
+        MetricWindow { metric: metric.name.clone(), window: full.min(fresh), whole: full <= fresh }
     });
-    let carrying = |name: &String| receives(desired, name) || weight(&run.rollback_to, name) > 0;
-    let tried = desired.steering.iter().flat_map(Steering::members).map(str::to_owned);
-    let weighted = run.rollback_to.keys().chain(desired.weights.keys()).filter(|name| carrying(name)).cloned();
-    let members: BTreeSet<String> = weighted.chain(tried).collect();
-    Some(Wanted {
+    let reached = desired.split.reached();
+    let rolled_back_to = run.rollback_to.carrying().map(|(member, _)| member);
+    let members: BTreeSet<&str> = reached.members().chain(rolled_back_to).collect();
+    Some(MeasurementRequest {
         at: input.now,
         sequence: desired.sequence,
         evaluate_at,
         windows: windows.collect(),
         services: run.pinned.services.iter().map(|service| service.name.clone()).collect(),
-        members: members.into_iter().collect(),
+        members: members.into_iter().map(str::to_owned).collect(),
     })
 }
 
 fn live<'a>(input: &Input<'a>) -> Option<&'a Run> {
-    let judged = |run: &&Run| run.outcome.is_none() && is_judged(run);
     // A new leader marks the routes first; what it measured before that would be about the former one's writes.
     let ours = input.status.leader.as_deref() == Some(input.leader);
-    input.status.run.as_ref().filter(judged).filter(|_| ours && !input.deleting && !input.spec.suspend)
-}
-
-/// Something is being proven: not before the first step, not during a rollback, and not once it was promoted.
-const fn is_judged(run: &Run) -> bool {
-    run.rollback.is_none() && run.step > 0 && run.promoting_since.is_none()
+    let run = input.status.run.as_ref().filter(|run| run.is_judged());
+    run.filter(|_| ours && !input.deleting && !input.spec.suspend)
 }
 
 /// When the next round is due; `None` while the weights are not confirmed. A round of the future is none: the clock was
@@ -78,11 +71,6 @@ fn next_check(input: &Input<'_>, run: &Run, desired: &Desired) -> Option<Timesta
     Some(last.map_or(first, |last| first.max(later(last, analysis.interval))))
 }
 
-fn earlier(at: Timestamp, time: Duration) -> Timestamp {
-    let millis = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
-    at.checked_sub(jiff::SignedDuration::from_millis(millis)).unwrap_or(Timestamp::MIN)
-}
-
 /// Judges measurements that have arrived, and draws the consequences: bake, deadline, hold or rollback.
 pub(super) fn consume(draft: &mut Draft<'_>) {
     wake_for_next(draft);
@@ -91,38 +79,41 @@ pub(super) fn consume(draft: &mut Draft<'_>) {
     else {
         return;
     };
-    let (Some(run), Some(desired)) = (draft.run().cloned(), draft.status.desired.clone()) else { return };
-    let judged = judge::judge(&run, &desired, &input.spec.analysis, measured);
+    let (Some(run), Some(desired)) = (draft.run(), &draft.status.desired) else { return };
+    let (before, judged) = (Accounts::of(run), judge::judge(run, desired, &input.spec.analysis, measured));
     draft.passes_now = judged.verdict == Verdict::Pass;
     note_analysis(draft);
     account(draft, &judged);
-    record(draft, &run, judged.clone());
+    record(draft, before, judged.clone());
     wake_for_next(draft);
     draw_consequences(draft, &judged);
 }
 
-/// The analysis is live, so that a broken query can be repaired in mid-run; that is told.
+/// The analysis is live, so that a broken query can be repaired in mid-run; the change is announced.
 fn note_analysis(draft: &mut Draft<'_>) {
     let now = fingerprint(&draft.input.spec.analysis);
     let Some(run) = draft.run_mut() else { return };
     let changed = run.analysis.replace(now.clone()).is_some_and(|before| before != now);
     if changed {
-        draft.tell(false, Reason::AnalysisChanged, "the analysis was changed; checks go by the new one from now on");
+        draft.announce(
+            false,
+            Reason::AnalysisChanged,
+            "the analysis was changed; checks go by the new one from now on",
+        );
     }
 }
 
 fn is_about_present_weights(draft: &Draft<'_>, measured: &Measured) -> bool {
     let desired = draft.status.desired.as_ref().filter(|desired| desired.confirmed_at.is_some());
     let newer =
-        draft.run().is_some_and(|run| is_judged(run) && run.check.as_ref().is_none_or(|check| check.at < measured.at));
+        draft.run().is_some_and(|run| run.is_judged() && run.check.as_ref().is_none_or(|check| check.at < measured.at));
     newer && desired.is_some_and(|desired| desired.sequence == measured.sequence)
 }
 
 pub(super) fn wake_for_next(draft: &mut Draft<'_>) {
     let input = draft.input;
     let (Some(run), Some(desired)) = (draft.run(), &draft.status.desired) else { return };
-    let judged = is_judged(run);
-    let next = next_check(input, run, desired).filter(|_| judged);
+    let next = next_check(input, run, desired).filter(|_| run.is_judged());
     if let Some(at) = next {
         draft.wake_at(at);
     }
@@ -132,43 +123,73 @@ pub(super) fn wake_for_next(draft: &mut Draft<'_>) {
 /// counts only checks that were known while nothing else stood in the way.
 fn account(draft: &mut Draft<'_>, judged: &Check) {
     let analysis = &draft.input.spec.analysis;
-    let stopped = draft.input.spec.paused || schedule::stood_in_the_way(&draft.status);
+    let paused = draft.input.spec.paused;
     // A gap without checks, such as a hub that was down, is no evidence: a check vouches for its windows only.
     let vouched = longest_window(analysis).saturating_add(analysis.lag).saturating_add(analysis.interval);
     let Some(run) = draft.run_mut() else { return };
-    let since = run.baked_until.unwrap_or(judged.at);
-    let elapsed = between(since, judged.at).min(vouched);
-    let waited = run.waiting_since.is_some() || run.pause.is_some() || run.hold.is_some() || stopped;
-    if !waited && judged.verdict != Verdict::Unknown && run.soaking_since.is_none() {
+    let elapsed = between(run.bake().until.unwrap_or(judged.at), judged.at).min(vouched);
+    if judged.verdict != Verdict::Unknown && !paused && only_checks_stand_in_the_way(run) {
         run.deadline_used = run.deadline_used.saturating_add(elapsed);
     }
-    match (judged.verdict, judged.reason) {
-        (_, Reason::Settling) => return,
-        (Verdict::Pass, _) => {
-            (run.baked, run.passes) = (run.baked.saturating_add(elapsed), run.passes.saturating_add(1));
-        }
-        (Verdict::Fail, _) => run.forget_evidence(),
-        (Verdict::Unknown, _) => {}
+    if let Some(bake) = run.state.bake_mut().filter(|_| judged.reason != Reason::Settling) {
+        grow(bake, judged, elapsed);
     }
-    run.baked_until = Some(judged.at);
+}
+
+fn grow(bake: &mut Bake, judged: &Check, elapsed: Duration) {
+    match judged.verdict {
+        Verdict::Pass => {
+            (bake.time, bake.passes) = (bake.time.saturating_add(elapsed), bake.passes.saturating_add(1));
+        }
+        Verdict::Fail => bake.forget(),
+        Verdict::Unknown => {}
+    }
+    bake.until = Some(judged.at);
+}
+
+fn only_checks_stand_in_the_way(run: &Run) -> bool {
+    let waits = match &run.state {
+        RunState::Stepping(stepping) => stepping.waiting_since.is_some() || stepping.closed_since.is_some(),
+        RunState::Preparing(_) | RunState::Promoting(_) => false,
+        RunState::Soaking(_) | RunState::RollingBack(_) => true,
+    };
+    !waits && run.pause.is_none() && run.hold.is_none()
+}
+
+/// What a check adds to; it is not added where the check is not recorded.
+#[derive(Clone, Copy)]
+struct Accounts {
+    bake: Bake,
+    deadline_used: Duration,
+}
+
+impl Accounts {
+    fn of(run: &Run) -> Self {
+        Self { bake: run.bake(), deadline_used: run.deadline_used }
+    }
 }
 
 /// Keeps the judgement, unless a person or the schedule is waited for and it says nothing new.
-fn record(draft: &mut Draft<'_>, before: &Run, judged: Check) {
-    let scheduled = schedule::stood_in_the_way(&draft.status);
-    let resting = before.waiting_since.is_some() || before.soaking_since.is_some() || scheduled;
-    let old =
-        before.check.as_ref().filter(|old| resting && old.verdict == judged.verdict && old.reason == judged.reason);
-    let unchanged = old.is_some_and(|old| {
-        between(old.at, judged.at) < RECORD_UNCHANGED_EVERY
+fn record(draft: &mut Draft<'_>, before: Accounts, judged: Check) {
+    let Some(run) = draft.run_mut() else { return };
+    let resting = match &run.state {
+        RunState::Stepping(stepping) => stepping.waiting_since.is_some() || stepping.closed_since.is_some(),
+        RunState::Soaking(_) => true,
+        RunState::Preparing(_) | RunState::Promoting(_) | RunState::RollingBack(_) => false,
+    };
+    let unchanged = run.check.as_ref().filter(|_| resting).is_some_and(|old| {
+        old.verdict == judged.verdict
+            && old.reason == judged.reason
+            && between(old.at, judged.at) < RECORD_UNCHANGED_EVERY
             && judged.metrics.iter().zip(&old.metrics).all(|(new, old)| says_the_same(new, old))
     });
-    let Some(run) = draft.run_mut() else { return };
-    if unchanged {
-        (run.baked, run.passes) = (before.baked, before.passes);
-        (run.baked_until, run.deadline_used) = (before.baked_until, before.deadline_used);
-    } else {
+    if !unchanged {
         run.check = Some(judged);
+        return;
+    }
+    run.deadline_used = before.deadline_used;
+    if let Some(bake) = run.state.bake_mut() {
+        *bake = before.bake;
     }
 }
 
@@ -182,7 +203,7 @@ fn draw_consequences(draft: &mut Draft<'_>, judged: &Check) {
     let analysis = &spec.analysis;
     let guard = judged.metrics.iter().find(|metric| metric.reason == Reason::GuardBreached);
     if let Some(metric) = guard {
-        draft.roll_back(Reason::GuardBreached, metric.message.clone(), false);
+        draft.roll_back(Reason::GuardBreached, metric.message.clone(), None);
         return;
     }
     let failures = |recent: &str| recent.bytes().filter(|mark| *mark == b'F').count();
@@ -222,7 +243,7 @@ fn draw_consequences(draft: &mut Draft<'_>, judged: &Check) {
 fn fail(draft: &mut Draft<'_>, reason: Reason, message: String) {
     let Some(run) = draft.run() else { return };
     match (run.pinned.strategy.on_failure, &run.hold) {
-        (OnFailure::Rollback, _) => draft.roll_back(reason, message, false),
+        (OnFailure::Rollback, _) => draft.roll_back(reason, message, None),
         (OnFailure::Hold, None) => {
             draft.hold(Reason::FailureHeld, format!("{message}; onFailure is Hold: cutover retry or abort"));
         }
@@ -232,11 +253,5 @@ fn fail(draft: &mut Draft<'_>, reason: Reason, message: String) {
 
 /// The members that are judged now.
 pub(super) fn judged_members(run: &Run, desired: &Desired) -> Vec<String> {
-    canaries(run).into_iter().filter(|name| receives(desired, name)).collect()
-}
-
-/// Requests reach this member, by weight or beside it.
-fn receives(desired: &Desired, name: &str) -> bool {
-    let tried = desired.steering.iter().flat_map(Steering::members).any(|member| member == name);
-    tried || weight(&desired.weights, name) > 0
+    run.canaries().into_iter().filter(|name| desired.split.reaches(name)).collect()
 }

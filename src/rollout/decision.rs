@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::input::RouteKey;
-use crate::api::{Affinity, DeletionPolicy, Distribution, FleetRolloutStatus, Steering, status::Answer};
+use crate::api::{DeletionPolicy, FleetRolloutStatus, Split, status::Answer};
 
 /// The answer of [`super::decide`].
 #[derive(Clone, Debug, PartialEq)]
@@ -32,23 +32,15 @@ pub enum Action {
     Rehearse {
         /// The route.
         route: RouteKey,
-        /// The weights to try.
-        weights: Distribution,
-        /// The requests that reach canaries whatever the weights.
-        steering: Option<Steering>,
-        /// Where users are kept.
-        affinity: Option<Affinity>,
+        /// What to try.
+        split: Split,
     },
-    /// Bring a route to these weights and leave the mark of this sequence.
+    /// Bring a route to this split and leave the mark of this sequence.
     WriteRoute {
         /// The route.
         route: RouteKey,
-        /// The weights.
-        weights: Distribution,
-        /// The requests that reach canaries whatever the weights.
-        steering: Option<Steering>,
-        /// Where users are kept.
-        affinity: Option<Affinity>,
+        /// What it shall show.
+        split: Split,
         /// The run, for the mark.
         run: u64,
         /// The decision, for the mark.

@@ -1,54 +1,61 @@
 //! The end of a rollout: the routes stay on the primary, and nobody is cut off.
 
 use super::{
-    draft::{Draft, Standing, in_words},
+    decision::Action,
+    draft::Draft,
     edits,
     input::RouteSeen,
     routes,
+    standing::{Intent, Standing},
     target::{is_reached, target},
 };
-use crate::{
-    api::{DeletionPolicy, Mode, Phase, Reason},
-    rollout::decision::Action,
-};
+use crate::api::{DeletionPolicy, Mode, Phase, Reason};
+
+const NOTHING: Intent = Intent::WriteNothing(Reason::Deleting);
 
 /// Brings the routes to the primary, gives everything back, and takes the finalizer off.
-pub(super) fn proceed(draft: &mut Draft<'_>) -> Standing {
+pub(super) fn proceed(draft: &mut Draft<'_>) -> (Standing, Intent) {
     if !draft.input.finalizer {
-        draft.hands_off = true;
-        return terminating("nothing is left to do");
+        return (terminating("nothing is left to do"), NOTHING);
     }
     if draft.input.spec.suspend {
-        return let_go(draft, "deleted while suspended: no route is written");
+        return (let_go(draft, "deleted while suspended: no route is written"), NOTHING);
     }
     if let Some(problem) = routes::ownership(draft) {
-        return let_go(draft, &format!("deleted without writing a route: {}", problem.message));
+        let message = format!("deleted without writing a route: {}", problem.message);
+        return (let_go(draft, &message), NOTHING);
     }
     routes::take_over(draft);
-    if draft.run().is_some() {
-        draft.roll_back(Reason::Deleting, "the rollout is being deleted", true);
-    }
+    draft.roll_back(Reason::Deleting, "the rollout is being deleted", Some("the rollout's deletion".to_owned()));
     routes::confirm(draft);
-    edits::obey_or_put_back(draft);
+    let edited = edits::judge(draft);
     draft.update_desired();
-    if draft.run().is_some() && !released(draft) && !on_the_primary(draft) {
+    let released = draft.status.releasing_since.is_some();
+    if draft.run().is_some() && !released && !on_the_primary(draft) {
         let primary = draft.status.primary.clone().unwrap_or_default();
-        return terminating(&format!("bringing every route to {}", in_words(&primary)));
+        return (terminating(&format!("bringing every route to {primary}")), edits::intent(draft, edited));
     }
-    release(draft)
+    (release(draft), NOTHING)
 }
 
 fn terminating(message: &str) -> Standing {
     Standing::new(Phase::Terminating, Reason::Deleting, message)
 }
 
+/// The finalizer goes, and no route is written.
 fn let_go(draft: &mut Draft<'_>, message: &str) -> Standing {
-    draft.hands_off = true;
-    if draft.status.phase != Phase::Terminating {
-        draft.tell(true, Reason::Deleting, message);
+    if begins_to_release(draft) {
+        draft.announce(true, Reason::Deleting, message);
     }
     draft.actions.push(Action::RemoveFinalizer);
     terminating(message)
+}
+
+/// True the first time: from then on the primary was reached, and no mark is written again.
+fn begins_to_release(draft: &mut Draft<'_>) -> bool {
+    let (now, before) = (draft.now(), draft.status.releasing_since);
+    draft.status.releasing_since.get_or_insert(now);
+    before.is_none()
 }
 
 /// Routes that cannot be written any more do not stand in the way.
@@ -61,13 +68,7 @@ fn on_the_primary(draft: &Draft<'_>) -> bool {
     })
 }
 
-/// Some route was given back already: the primary was reached before, and no mark is written again.
-fn released(draft: &Draft<'_>) -> bool {
-    draft.status.phase == Phase::Terminating && draft.status.reason == Reason::Releasing
-}
-
 fn release(draft: &mut Draft<'_>) -> Standing {
-    draft.hands_off = true;
     let (policy, last) = whole_policy(draft);
     let marked: Vec<_> =
         draft.live_routes().filter(|(_, live)| live.mark.is_some()).map(|(key, _)| key.clone()).collect();
@@ -75,14 +76,14 @@ fn release(draft: &mut Draft<'_>) -> Standing {
         draft.actions.push(Action::ReleaseBackends { policy });
         draft.actions.push(Action::RemoveFinalizer);
     }
-    if !released(draft) {
-        draft.tell(false, Reason::Deleting, format!("the routes are on the primary; {last}"));
+    if begins_to_release(draft) {
+        draft.announce(false, Reason::Deleting, format!("the routes are on the primary; {last}"));
     }
     draft.actions.extend(marked.into_iter().map(|route| Action::ReleaseRoute { route, policy }));
     Standing::new(Phase::Terminating, Reason::Releasing, "giving the routes back")
 }
 
-/// What becomes of routes and backends, and how that is told. In service mode a route that is put back sends everybody to
+/// What becomes of routes and backends, and how that is announced. In service mode a route that is put back sends everybody to
 /// the user's own Service, which must be what passed last.
 fn whole_policy(draft: &Draft<'_>) -> (DeletionPolicy, &'static str) {
     let spec = draft.input.spec;

@@ -1,12 +1,13 @@
 //! Edits of live routes by somebody else, judged against the last confirmed weights.
 
 use super::{
-    draft::{Draft, above, between, canaries, in_words},
+    draft::Draft,
     input::{LiveRoute, RouteKey},
-    revision::same,
+    standing::Intent,
+    time::{between, later},
 };
 use crate::api::{
-    Distribution, Duration, Reason, Steering,
+    Distribution, Duration, Reason,
     status::{RouteStatus, Stop},
 };
 
@@ -23,43 +24,61 @@ struct Edit<'a> {
     expected: Distribution,
 }
 
-/// Obeys an edit that only lowers canaries; puts back one that raises any. Outside a run edits are only told.
-pub(super) fn obey_or_put_back(draft: &mut Draft<'_>) {
-    if draft.run().is_some_and(|run| run.rollback.is_none() && run.pause.as_ref().is_some_and(Stop::is_by_foreign_edit))
-    {
-        draft.hands_off = true;
-    }
-    let Some(edit) = first_edit(draft) else { return };
-    let Some(run) = draft.run() else { return };
-    if run.rollback.is_some() {
+/// What became of an edit that stands on a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Edited {
+    /// There is none, or it is obeyed or put back.
+    Settled,
+    /// It raises a canary and is not put back any more.
+    Stands,
+}
+
+/// Obeys an edit that only lowers canaries; puts back one that raises any. Outside a run edits are only reported.
+pub(super) fn judge(draft: &mut Draft<'_>) -> Edited {
+    let (Some(edit), Some(run)) = (first_edit(draft), draft.run()) else { return Edited::Settled };
+    if run.is_rolling_back() {
         put_back_in_rollback(draft, &edit);
-        return;
+        return Edited::Settled;
     }
-    let canaries = canaries(run);
-    let tried = tried_unasked(draft, edit.live);
-    let raised =
-        above(&edit.live.weights, &edit.expected).into_iter().chain(tried).find(|name| canaries.contains(name));
-    let deed = raised.map(|member| format!("raised {member}")).or_else(|| users_moved(draft, &edit));
-    match deed {
+    let canaries = run.canaries();
+    let steered = steered_unasked(draft, edit.live);
+    let mut risen = edit.live.split.weights.above(&edit.expected).into_iter().chain(steered);
+    let raised = risen.find(|name| canaries.contains(name)).map(|member| format!("raised {member}"));
+    match raised.or_else(|| users_moved(draft, &edit)) {
         // The write that puts it back is on its way, and the edit was counted when that was decided.
-        Some(_) if is_being_written(draft, edit.key) => {}
-        Some(deed) => put_back(draft, &edit, &deed),
+        Some(_) if is_being_written(draft, edit.key) => Edited::Settled,
+        Some(change) => put_back(draft, &edit, &change),
         None => obey(draft, &edit),
     }
 }
 
-/// The weights are as they were, but users are not kept where they were asked to be: that may raise anybody.
+/// Whether routes may be written. Not over an edit that was obeyed, nor over one that comes again and again; a rollback is
+/// written whatever anybody did.
+pub(super) fn intent(draft: &Draft<'_>, edited: Edited) -> Intent {
+    let Some(run) = draft.run().filter(|run| !run.is_rolling_back()) else { return Intent::WriteDesired };
+    let repeats = run.hold.as_ref().is_some_and(|hold| hold.reason == Reason::ForeignEditsRepeat);
+    match edited {
+        _ if run.pause.as_ref().is_some_and(Stop::is_by_foreign_edit) => {
+            Intent::WriteNothing(Reason::PausedByForeignEdit)
+        }
+        Edited::Stands if repeats => Intent::WriteNothing(Reason::ForeignEditsRepeat),
+        Edited::Stands | Edited::Settled => Intent::WriteDesired,
+    }
+}
+
+/// The weights are as they were, but users are not kept as desired: that may raise any member.
 fn users_moved(draft: &Draft<'_>, edit: &Edit<'_>) -> Option<String> {
     let desired = draft.status.desired.as_ref().filter(|desired| draft.written(edit.live, desired))?;
-    let moved = same(&edit.live.weights, &edit.expected) && edit.live.affinity != desired.affinity;
+    let live = &edit.live.split;
+    let moved = live.weights.same_as(&edit.expected) && live.affinity != desired.split.affinity;
     moved.then(|| "changed the rules that keep users where they are".to_owned())
 }
 
-/// The members that a route tries with requests, where what is asked does not say so.
-fn tried_unasked(draft: &Draft<'_>, live: &LiveRoute) -> Vec<String> {
+/// The members to which a route steers requests, where what is desired does not say so.
+fn steered_unasked(draft: &Draft<'_>, live: &LiveRoute) -> Vec<String> {
     let desired = draft.status.desired.as_ref().filter(|desired| draft.written(live, desired));
-    let steering = live.steering.iter().filter(|_| desired.is_some_and(|desired| live.steering != desired.steering));
-    steering.flat_map(Steering::members).map(str::to_owned).collect()
+    let differs = desired.is_some_and(|desired| live.split.steering != desired.split.steering);
+    live.split.steered().filter(|_| differs).map(str::to_owned).collect()
 }
 
 /// A later decision than the one that the route was confirmed to show is still to be written.
@@ -81,8 +100,8 @@ fn first_edit<'a>(draft: &Draft<'a>) -> Option<Edit<'a>> {
             .desired
             .as_ref()
             .filter(|desired| desired.confirmed_at.is_some() && draft.written(live, desired));
-        let edited = !same(&live.weights, &expected)
-            || desired.is_some_and(|desired| live.steering != desired.steering || live.affinity != desired.affinity);
+        let edited = !live.split.weights.same_as(&expected)
+            || desired.is_some_and(|desired| !live.split.same_as(&desired.split));
         edited.then_some(Edit { key, live, expected })
     })
 }
@@ -92,7 +111,7 @@ fn expected(draft: &Draft<'_>, key: &RouteKey, live: &LiveRoute) -> Option<Distr
     let desired = draft.status.desired.as_ref().filter(|desired| draft.written(live, desired));
     let confirmed =
         known(draft, key).filter(|route| live.mark.as_ref().is_none_or(|mark| mark.sequence == route.sequence));
-    desired.map(|desired| &desired.weights).or(confirmed.map(|route| &route.applied)).cloned()
+    desired.map(|desired| &desired.split.weights).or(confirmed.map(|route| &route.applied)).cloned()
 }
 
 /// The message about a route that was edited outside a run.
@@ -101,9 +120,9 @@ pub(super) fn drift(draft: &Draft<'_>) -> Option<String> {
     Some(format!(
         "{} shows {} (changed by {}), not {}; put it back, or take it as the primary: cutover adopt",
         edit.key,
-        in_words(&edit.live.weights),
+        edit.live.split.weights,
         editor(&edit),
-        in_words(&edit.expected)
+        edit.expected
     ))
 }
 
@@ -111,55 +130,48 @@ fn editor<'a>(edit: &Edit<'a>) -> &'a str {
     edit.live.editor.as_deref().unwrap_or("an unknown field manager")
 }
 
-fn obey(draft: &mut Draft<'_>, edit: &Edit<'_>) {
-    draft.hands_off = true;
+fn obey(draft: &mut Draft<'_>, edit: &Edit<'_>) -> Edited {
+    let (editor, at) = (editor(edit), draft.now());
     let message = format!(
-        "{} set {} to {}; cutover resume writes the step's weights again",
-        editor(edit),
-        edit.key,
-        in_words(&edit.live.weights)
+        "{editor} set {} to {}; cutover resume writes the step's weights again",
+        edit.key, edit.live.split.weights
     );
-    let at = draft.now();
-    let Some(run) = draft.run_mut() else { return };
-    if run.pause.as_ref().is_some_and(Stop::is_by_foreign_edit) {
-        return;
+    if let Some(run) = draft.run_mut()
+        && !run.pause.as_ref().is_some_and(Stop::is_by_foreign_edit)
+    {
+        run.pause = Some(Stop { reason: Reason::PausedByForeignEdit, message: message.clone(), at });
+        draft.announce(true, Reason::PausedByForeignEdit, message);
     }
-    run.pause = Some(Stop { reason: Reason::PausedByForeignEdit, message: message.clone(), at });
-    draft.tell(true, Reason::PausedByForeignEdit, message);
+    Edited::Settled
 }
 
-fn put_back(draft: &mut Draft<'_>, edit: &Edit<'_>, deed: &str) {
+fn put_back(draft: &mut Draft<'_>, edit: &Edit<'_>, change: &str) -> Edited {
     let now = draft.now();
-    let Some(run) = draft.run_mut() else { return };
+    let Some(run) = draft.run_mut() else { return Edited::Settled };
     if run.hold.as_ref().is_some_and(|hold| hold.reason == Reason::ForeignEditsRepeat) {
-        draft.hands_off = true;
-        return;
+        return Edited::Stands;
     }
     run.put_back.retain(|at| between(*at, now) < REMEMBERED);
-    let repeats = run.put_back.len() >= PUT_BACK_MOST;
-    let message = format!("{} {deed} on {} ({})", editor(edit), edit.key, in_words(&edit.live.weights));
-    if repeats {
-        draft.hands_off = true;
-        draft.hold(
-            Reason::ForeignEditsRepeat,
-            format!("{message} for the third time within an hour; end that, then cutover retry or abort"),
-        );
-        return;
+    let message = format!("{} {change} on {} ({})", editor(edit), edit.key, edit.live.split.weights);
+    if run.put_back.len() >= PUT_BACK_MOST {
+        let message = format!("{message} for the third time within an hour; end that, then cutover retry or abort");
+        draft.hold(Reason::ForeignEditsRepeat, message);
+        return Edited::Stands;
     }
     run.put_back.push(now);
-    draft.tell(true, Reason::ForeignEditPutBack, format!("{message}; put back"));
-    draft.hands_off = false;
+    draft.announce(true, Reason::ForeignEditPutBack, format!("{message}; put back"));
     draft.renew_desired();
+    Edited::Settled
 }
 
 fn put_back_in_rollback(draft: &mut Draft<'_>, edit: &Edit<'_>) {
     let Some(desired) = &draft.status.desired else { return };
     // Where our write has not arrived yet it will overwrite the edit anyway.
     let arrived = draft.written(edit.live, desired) || edit.live.mark.is_none();
-    if arrived && between(desired.at, draft.now()) >= PUT_BACK_EVERY {
+    let again = later(desired.at, PUT_BACK_EVERY);
+    if arrived && again <= draft.now() {
         draft.renew_desired();
     } else if arrived {
-        let again = super::draft::later(desired.at, PUT_BACK_EVERY);
         draft.wake_at(again);
     }
 }

@@ -1,60 +1,54 @@
 //! Which members can serve: endpoints, backends and identities.
 
 use super::{
-    distribution::weight,
-    draft::{Draft, canaries},
+    draft::Draft,
     input::{BackendSeen, EndpointSeen, MemberSeen, Problem},
 };
 use crate::{
-    api::{Distribution, Reason, ServiceSpec, status::Run},
+    api::{Reason, ServiceSpec, status::Run},
     rollout::decision::Action,
 };
 
 /// Probes in a row that make an endpoint down, or up again.
 const PROBES: u32 = 3;
 
-/// Watches the members of a live run: a dead canary rolls back, a dead primary gives its weight to others until it is
-/// back, and a member that became another cluster voids the evidence.
+/// Watches the members of a live run: an unavailable canary rolls back, an unavailable primary gives its weight to others
+/// until it is back, and a member that became another cluster voids the evidence.
 pub(super) fn watch(draft: &mut Draft<'_>) {
-    let Some(run) = draft.run().cloned() else { return };
-    let canaries = canaries(&run);
-    let proving = run.promoting_since.is_none();
-    if let Some(message) = canaries.iter().filter(|_| proving).find_map(|canary| down(draft, &run, canary)) {
-        draft.roll_back(Reason::EndpointDown, message, false);
-    }
-    let dead: Vec<String> = run
-        .plan
-        .last()
-        .map(|step| step.weights.keys().cloned().collect::<Vec<_>>())
-        .unwrap_or_default()
-        .into_iter()
-        .filter(|member| is_dead(draft, &run, member, canaries.contains(member)))
+    let Some(run) = draft.run() else { return };
+    let canaries = run.canaries();
+    let down = canaries.iter().filter(|_| !run.is_promoted()).find_map(|canary| down(draft, run, canary));
+    let planned = run.plan.last().into_iter().flat_map(|step| step.split.weights.members());
+    let unavailable: Vec<String> = planned
+        .filter(|member| is_unavailable(draft, run, member, canaries.iter().any(|canary| canary == member)))
+        .map(str::to_owned)
         .collect();
+    if let Some(message) = down {
+        draft.roll_back(Reason::EndpointDown, message, None);
+    }
     if let Some(run) = draft.run_mut() {
-        run.dead = dead;
+        run.unavailable = unavailable;
     }
     identities(draft);
-    keep_backends(draft);
+    restore_backends(draft);
 }
 
 /// What somebody took away is made again while a run sends traffic to it: a route must not name what is not there.
-fn keep_backends(draft: &mut Draft<'_>) {
-    let carrying = |weights: &Distribution| -> Vec<String> {
-        weights.iter().filter(|(_, weight)| **weight > 0).map(|(name, _)| name.clone()).collect()
-    };
-    let needed = draft.status.desired.as_ref().map(|desired| carrying(&desired.weights)).unwrap_or_default();
+fn restore_backends(draft: &mut Draft<'_>) {
+    let weights = draft.status.desired.iter().flat_map(|desired| desired.split.weights.carrying());
+    let needed: Vec<String> = weights.map(|(name, _)| name.to_owned()).collect();
     backends_not_ready(draft, &needed);
 }
 
-fn is_dead(draft: &Draft<'_>, run: &Run, member: &str, canary: bool) -> bool {
-    if !run.dead.iter().any(|dead| dead == member) {
+fn is_unavailable(draft: &Draft<'_>, run: &Run, member: &str, canary: bool) -> bool {
+    if !run.is_unavailable(member) {
         return down(draft, run, member).is_some();
     }
     let back = || run.pinned.services.iter().all(|service| endpoint(draft, service, member).successes >= PROBES);
     canary || !back()
 }
 
-/// Why a member is dead: three failed probes in a row, while another primary member answered as many in a row. One answer
+/// Why a member is unavailable: three failed probes in a row, while another primary member answered as many in a row. One answer
 /// would not do: when everybody comes back from the same incident, somebody is first.
 fn down(draft: &Draft<'_>, run: &Run, member: &str) -> Option<String> {
     run.pinned.services.iter().find_map(|service| {
@@ -72,7 +66,7 @@ fn down(draft: &Draft<'_>, run: &Run, member: &str) -> Option<String> {
 
 /// A canary's endpoint does not answer, but no primary's does either.
 pub(super) fn nobody_answers(draft: &Draft<'_>, run: &Run) -> Option<Problem> {
-    let canaries = canaries(run);
+    let canaries = run.canaries();
     let (service, canary) = run
         .pinned
         .services
@@ -86,17 +80,16 @@ pub(super) fn nobody_answers(draft: &Draft<'_>, run: &Run) -> Option<Problem> {
     Some(Problem::new(Reason::PrimaryFailsToo, message))
 }
 
-/// Who must answer while another one does not, so that it is not the hub's own network. What passed is as good a witness
+/// Who must answer while another one does not, so that it is not the hub's own network. What passed is as good a reference
 /// as the primary once it is promoted.
 fn reference_members(run: &Run) -> impl Iterator<Item = String> {
-    let proven = if run.promoting_since.is_some() { canaries(run) } else { Vec::new() };
+    let proven = if run.is_promoted() { run.canaries() } else { Vec::new() };
     primaries(run).chain(proven)
 }
 
 fn primaries(run: &Run) -> impl Iterator<Item = String> {
-    let canaries = canaries(run);
-    let carrying: Vec<String> =
-        run.rollback_to.iter().filter(|(_, weight)| **weight > 0).map(|(name, _)| name.clone()).collect();
+    let canaries = run.canaries();
+    let carrying: Vec<String> = run.rollback_to.carrying().map(|(name, _)| name.to_owned()).collect();
     carrying.into_iter().filter(move |name| !canaries.contains(name))
 }
 
@@ -123,8 +116,8 @@ fn unanswered(draft: &Draft<'_>, service: &ServiceSpec, member: &str) -> Option<
     match (seen.successes, seen.failures) {
         (0, 0) => Some(Problem::new(Reason::Rehearsing, format!("{of} has not been probed yet"))),
         (0, _) => Some(Problem::new(Reason::MemberNotReady, format!("{of} does not answer"))),
-        // What was dead gets no weight before it is back: a step of nothing would prove nothing, for ever.
-        (good, _) if draft.run().is_some_and(|run| run.dead.iter().any(|dead| dead == member)) => {
+        // What was unavailable gets no weight before it is back: a step of nothing would prove nothing, for ever.
+        (good, _) if draft.run().is_some_and(|run| run.is_unavailable(member)) => {
             let message = format!("{of} was down and has answered {good} of {PROBES} probes in a row since");
             Some(Problem::new(Reason::MemberNotReady, message))
         }
@@ -160,13 +153,11 @@ pub(super) fn backends_not_ready(draft: &mut Draft<'_>, members: &[String]) -> O
     first
 }
 
-/// The first member that the rollback target needs and that is dead.
+/// The first member that the rollback target needs and that is unavailable.
 pub(super) fn rollback_target_unavailable(run: &Run) -> Option<Problem> {
-    let dead = run.dead.iter().find(|member| weight(&run.rollback_to, member) > 0)?;
-    Some(Problem::new(
-        Reason::RollbackTargetUnavailable,
-        format!("the rollback target needs {dead}, whose endpoint is down"),
-    ))
+    let member = run.unavailable.iter().find(|member| run.rollback_to.weight(member) > 0)?;
+    let message = format!("the rollback target needs {member}, whose endpoint is down");
+    Some(Problem::new(Reason::RollbackTargetUnavailable, message))
 }
 
 /// Remembers which cluster each member is; another one voids the evidence.
@@ -185,9 +176,9 @@ fn identities(draft: &mut Draft<'_>) {
             changed.get_or_insert_with(|| name.clone());
         }
     }
-    if let Some(name) = changed.filter(|_| run.rollback.is_none()) {
+    if let Some(name) = changed.filter(|_| !run.is_rolling_back()) {
         run.check = None;
-        run.forget_evidence();
+        draft.forget_evidence();
         let message = format!(
             "{name} is another cluster, or is reached elsewhere, than when the run began; look, then cutover retry or abort"
         );

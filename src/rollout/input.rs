@@ -4,10 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use crate::api::{
-    Affinity, Distribution, Duration, FleetRolloutSpec, FleetRolloutStatus, Reason, RolloutRequestSpec, ServiceCopy,
-    Steering,
-};
+use crate::api::{Duration, FleetRolloutSpec, FleetRolloutStatus, Reason, RolloutRequestSpec, ServiceCopy, Split};
 
 /// All that [`super::decide`] may know.
 #[derive(Clone, Debug)]
@@ -16,12 +13,14 @@ pub struct Input<'a> {
     pub now: Timestamp,
     /// UID of the hub cluster's namespace kube-system.
     pub hub: &'a str,
-    /// This life of the hub process; another one took over when it differs from the status.
+    /// The instance of the hub that decides; another one took over when it differs from the status.
     pub leader: &'a str,
     /// The rollout's uid.
     pub uid: &'a str,
     /// The rollout's generation.
     pub generation: i64,
+    /// The field manager that declared what is declared now, where that is known.
+    pub declared_by: Option<&'a str>,
     /// The rollout is marked for deletion.
     pub deleting: bool,
     /// The rollout carries the finalizer.
@@ -36,7 +35,7 @@ pub struct Input<'a> {
     pub seen: &'a Observation,
     /// Number of the last transition that this process announced.
     pub announced: u64,
-    /// The `at` of the last measurements that this process asked for.
+    /// The `at` of the last measurements that this process requested.
     pub measured_at: Option<Timestamp>,
 }
 
@@ -70,7 +69,7 @@ pub struct Observation {
     pub sources: BTreeMap<String, SourceSeen>,
     /// Endpoints that nobody asks: what a Service with a selector leads to is for the data plane to know.
     pub unprobed: BTreeSet<(String, String)>,
-    /// Measurements that were asked for by [`super::due`] and have arrived.
+    /// Measurements that were requested by [`super::due`] and have arrived.
     pub measured: Option<Measured>,
     /// Results of the dry runs of this run's first write, by route.
     pub rehearsals: BTreeMap<RouteKey, Result<(), String>>,
@@ -112,14 +111,11 @@ pub enum RouteSeen {
 /// A route that can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveRoute {
-    /// Its weights, brought to the rollout's total; members that it does not name are absent.
-    pub weights: Distribution,
+    /// What it shows: weights brought to the rollout's total, members that it does not name being absent; steering and
+    /// affinity where the objects hold all of it.
+    pub split: Split,
     /// It shows them only nearly: somebody wrote weights that are no whole units of the total.
     pub uneven: bool,
-    /// The requests that reach canaries whatever the weights.
-    pub steering: Option<Steering>,
-    /// Where users are kept.
-    pub affinity: Option<Affinity>,
     /// The mark of the last write to this rollout's rules.
     pub mark: Option<Mark>,
     /// What the data plane says of the present object.
@@ -215,9 +211,9 @@ pub struct EndpointSeen {
 /// One round of measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// When it was asked for: the `now` of the pass whose [`super::due`] wanted it.
+    /// When it was requested: the `now` of the pass whose [`super::due`] wanted it.
     pub at: Timestamp,
-    /// The sequence of the weights that were asked then.
+    /// The sequence of the weights that were desired then.
     pub sequence: u64,
     /// Every sample.
     pub samples: Vec<Sampled>,
@@ -258,15 +254,15 @@ pub enum Sample {
 
 /// A round of measurements that [`super::due`] wants.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wanted {
+pub struct MeasurementRequest {
     /// The `now` of the draft.
     pub at: Timestamp,
-    /// The sequence of the weights that are asked now.
+    /// The sequence of the weights that are desired now.
     pub sequence: u64,
     /// The instant for which every member is evaluated: now minus lag.
     pub evaluate_at: Timestamp,
     /// Each metric with the window it covers.
-    pub windows: Vec<WantedMetric>,
+    pub windows: Vec<MetricWindow>,
     /// The services.
     pub services: Vec<String>,
     /// The members: canaries and primaries with traffic.
@@ -275,7 +271,7 @@ pub struct Wanted {
 
 /// One metric and the window it covers this time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct WantedMetric {
+pub struct MetricWindow {
     /// Name of the metric.
     pub metric: String,
     /// The time that it covers.

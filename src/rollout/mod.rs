@@ -2,89 +2,92 @@
 //!
 //! Everything here is total, synchronous and deterministic: no clock, no I/O, no logging, no randomness.
 
-pub mod affinity;
 mod checks;
 pub mod decision;
 mod deletion;
 pub mod dependencies;
-pub mod distribution;
 mod draft;
 mod edits;
 mod gates;
 mod health;
+mod initialization;
 pub mod input;
 mod judge;
 pub mod merge;
 pub mod plan;
 mod promotion;
-pub mod ramp;
 mod report;
 mod requests;
 mod revision;
 mod routes;
-mod run;
 mod schedule;
-mod start;
+mod standing;
+mod states;
 mod target;
+mod time;
 pub mod windows;
 
 pub use checks::due;
 pub use decision::{Action, Decision};
 pub use input::{Input, Observation, RouteKey};
-pub use revision::{declared, revision, same};
+pub use revision::{declared, initial, revision};
 
 use std::collections::BTreeMap;
 
 use crate::api::{CANARY, FleetRolloutSpec, FleetRolloutStatus, PRIMARY, Phase, Reason, ServiceCopy, ServiceSpec};
-use draft::{Draft, Standing};
+use draft::Draft;
+use standing::{Intent, Standing};
 
 /// Decides what to do next. Total and deterministic: the same input gives the same decision, byte for byte.
 ///
 /// # Guarantees
-/// The weights that it asks for always sum to the total, and a canary's weight rises only on a recorded pass at the
+/// The weights that it desires always sum to the total, and a canary's weight rises only on a recorded pass at the
 /// weight before it (or, for the first step, on good probes).
 #[must_use]
 pub fn decide(input: &Input<'_>) -> Decision {
     let mut draft = Draft::new(input);
-    draft.hands_off = routes::unread(&draft);
-    if !draft.hands_off {
-        let standing = flow(&mut draft);
-        report::write(&mut draft, &standing);
+    if routes::unread(&draft) {
+        return draft.finish(Intent::WriteNothing(Reason::Initializing));
     }
-    draft.finish()
+    let (standing, intent) = flow(&mut draft);
+    report::write(&mut draft, &standing);
+    draft.finish(intent)
 }
 
 /// All control flow of a decision: the first thing that stands in the way decides where the rollout stands.
-fn flow(draft: &mut Draft<'_>) -> Standing {
+fn flow(draft: &mut Draft<'_>) -> (Standing, Intent) {
     if draft.input.deleting {
         return deletion::proceed(draft);
     }
     if draft.input.spec.suspend {
-        draft.hands_off = true;
-        return Standing::new(
-            Phase::Paused,
-            Reason::Suspended,
-            "spec.suspend is true: nothing is written, rollback included",
-        );
+        return suspended();
     }
     draft.want_finalizer();
     requests::adopt(draft);
     if let Some(problem) = routes::ownership(draft) {
-        return requests::refuse_all(draft, Standing::held(problem));
+        let intent = Intent::WriteNothing(problem.reason);
+        return (requests::refuse_all(draft, Standing::held(problem)), intent);
     }
     routes::forget_the_future(draft);
     routes::take_over(draft);
-    if let Some(problem) = routes::initialize(draft) {
-        return requests::refuse_all(draft, Standing::initializing(problem));
+    if let Some(problem) = initialization::initialize(draft) {
+        let intent = Intent::WriteNothing(problem.reason);
+        return (requests::refuse_all(draft, Standing::initializing(problem)), intent);
     }
     routes::confirm(draft);
-    edits::obey_or_put_back(draft);
+    let edit = edits::judge(draft);
     requests::apply(draft);
     health::watch(draft);
     checks::consume(draft);
-    let standing = run::advance(draft);
+    let standing = states::advance(draft);
     draft.update_desired();
-    standing
+    (standing, edits::intent(draft, edit))
+}
+
+fn suspended() -> (Standing, Intent) {
+    let message = "spec.suspend is true: nothing is written, rollback included";
+    let standing = Standing::new(Phase::Paused, Reason::Suspended, message);
+    (standing, Intent::WriteNothing(Reason::Suspended))
 }
 
 /// Service mode: what primary and canary of a service are, as far as the status knows. The primary is what passed last;
@@ -92,7 +95,7 @@ fn flow(draft: &mut Draft<'_>) -> Standing {
 #[must_use]
 pub fn copies(service: &str, status: &FleetRolloutStatus) -> BTreeMap<String, ServiceCopy> {
     let promoted = status.promoted.as_ref().and_then(|promoted| promoted.services.get(service));
-    let proving = status.run.as_ref().and_then(|run| run.services.get(service));
+    let proving = status.run.as_ref().map_or(&status.canary, |run| &run.services).get(service);
     let slots = [(PRIMARY, promoted), (CANARY, proving.or(promoted))];
     slots.into_iter().filter_map(|(slot, copy)| Some((slot.to_owned(), copy?.clone()))).collect()
 }
@@ -100,8 +103,5 @@ pub fn copies(service: &str, status: &FleetRolloutStatus) -> BTreeMap<String, Se
 /// The services that a pass is about: those that the live run began with, else the declared ones.
 #[must_use]
 pub fn services<'a>(spec: &'a FleetRolloutSpec, status: &'a FleetRolloutStatus) -> &'a [ServiceSpec] {
-    match &status.run {
-        Some(run) if run.outcome.is_none() => &run.pinned.services,
-        _ => &spec.services,
-    }
+    status.run.as_ref().map_or(&spec.services, |run| &run.pinned.services)
 }

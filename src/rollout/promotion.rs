@@ -1,19 +1,19 @@
 //! Service mode: initialization of the Services, a revision that changes in mid-run, and the copy of what passed.
 
 use super::{
-    distribution::weight,
-    draft::{Draft, Standing, in_words, later},
-    gates, health,
+    draft::Draft,
+    gates, health, initialization,
     input::Problem,
-    ramp::split,
-    routes,
+    plan::primary_and_canary,
+    standing::Standing,
     target::{Target, target},
+    time::later,
 };
 use jiff::Timestamp;
 
 use crate::api::{
     CANARY, Duration, PRIMARY, Phase, Reason,
-    status::{Promoted, Run},
+    status::{Promoted, Promoting, Run, RunState},
 };
 
 /// The Services as they are count as what passed last: the copies are made, and nothing is moved.
@@ -23,7 +23,7 @@ pub(super) fn initialize(draft: &mut Draft<'_>) -> Option<Problem> {
             Ok(target) => target,
             Err(problem) => return Some(problem),
         };
-        if let Some(problem) = routes::unusable_members(draft) {
+        if let Some(problem) = initialization::unusable_members(draft) {
             return Some(problem);
         }
         draft.status.promoted = Some(Promoted { revision, services, made_at: None });
@@ -31,19 +31,19 @@ pub(super) fn initialize(draft: &mut Draft<'_>) -> Option<Problem> {
         draft.wake_at(now);
         return Some(Problem::new(Reason::BackendNotReady, "the Services of primary and canary are made"));
     }
-    let primary = split(0, draft.input.spec.weight_total);
+    let primary = primary_and_canary(0, draft.input.spec.weight_total);
     if let Some(problem) = draft.input.seen.refused.clone() {
         return Some(problem);
     }
     if let Some(problem) = health::backends_not_ready(draft, &both()).or_else(|| not_known_yet(draft)) {
         return Some(problem);
     }
-    match routes::seen_distribution(draft) {
+    match initialization::live_distribution(draft) {
         Err(problem) => return Some(problem),
-        Ok(Some(live)) if !super::same(&live, &primary) => {
+        Ok(Some(live)) if !live.same_as(&primary) => {
             let message = format!(
                 "the routes show {}; bring them to Service {} or to its primary before the first run",
-                in_words(&live),
+                live,
                 draft.input.spec.services.first().map_or("", |service| service.name.as_str())
             );
             return Some(Problem::new(Reason::PrimaryDiffers, message));
@@ -69,14 +69,14 @@ fn not_known_yet(draft: &mut Draft<'_>) -> Option<Problem> {
     Some(Problem::new(Reason::Settling, message))
 }
 
-/// The routes must be led to the primary before a Service may change.
-pub(super) fn not_led_yet(draft: &Draft<'_>) -> Option<Standing> {
+/// The routes must lead to the primary before a Service may change.
+pub(super) fn not_on_primary(draft: &Draft<'_>) -> Option<Standing> {
     if draft.status.desired.is_some() && draft.confirmed_everywhere() {
         return None;
     }
     let late = if draft.is_late() { format!(":{}", gates::unconfirmed_in_words(draft)) } else { String::new() };
     let message =
-        "the routes are led to the primary, which leads where the Service does; change no Service before that";
+        "the routes are brought to the primary, which leads where the Service does; change no Service before that";
     Some(Standing::new(Phase::Initializing, Reason::Confirming, format!("{message}{late}")))
 }
 
@@ -84,8 +84,8 @@ fn both() -> Vec<String> {
     vec![PRIMARY.to_owned(), CANARY.to_owned()]
 }
 
-/// At rest the copies are kept as they were made.
-pub(super) fn keep_copies(draft: &mut Draft<'_>) -> Option<Problem> {
+/// At rest the copies stay as they were made; one that was changed is made again.
+pub(super) fn copies_not_ready(draft: &mut Draft<'_>) -> Option<Problem> {
     health::backends_not_ready(draft, &both())
 }
 
@@ -93,55 +93,48 @@ pub(super) fn keep_copies(draft: &mut Draft<'_>) -> Option<Problem> {
 pub(super) fn observe_canary_first(draft: &mut Draft<'_>) -> Standing {
     let now = draft.now();
     draft.wake_at(now);
-    Standing::new(Phase::Progressing, Reason::Rehearsing, "the canary becomes what was declared")
-}
-
-/// Another revision in mid-run starts again from the primary: a Service that routes send to is not changed under them.
-pub(super) fn new_revision(draft: &mut Draft<'_>) {
-    draft.roll_back(Reason::NewTarget, "the Services changed; the new ones start from the primary", true);
+    Standing::progressing(Reason::Rehearsing, "the canary becomes what was declared")
 }
 
 /// The step that comes next gives traffic back to a primary that must become what passed first.
 pub(super) fn is_next(run: &Run) -> bool {
-    run.next().is_some_and(|step| step.promotes && weight(&step.weights, PRIMARY) > 0)
-}
-
-/// Everything was proven: the primary gives its traffic away, becomes what passed, or gets the traffic back.
-pub(super) fn goes_on(run: &Run) -> bool {
-    run.promoting_since.is_some() || run.present().is_some_and(|step| step.promotes)
+    run.next().is_some_and(|step| step.promotes && step.split.weights.weight(PRIMARY) > 0)
 }
 
 /// When the primary became what passed; before that, when it had given its traffic away.
 pub(super) fn changed_at(draft: &Draft<'_>) -> Option<Timestamp> {
-    draft.run()?.promoting_since.or(draft.status.desired.as_ref()?.confirmed_at)
+    let copied_at = match draft.run()?.state {
+        RunState::Promoting(promoting) => promoting.copied_at,
+        RunState::Preparing(_) | RunState::Stepping(_) | RunState::Soaking(_) | RunState::RollingBack(_) => None,
+    };
+    copied_at.or(draft.status.desired.as_ref()?.confirmed_at)
 }
 
 /// Traffic goes to a Service only after the data plane had time to learn where it leads, and a Service is changed only
 /// after it had time to learn that nothing goes there.
-pub(super) fn is_learnt(draft: &mut Draft<'_>, since: Timestamp) -> Option<Standing> {
+pub(super) fn not_learnt(draft: &mut Draft<'_>, since: Timestamp) -> Option<Standing> {
     let settled = later(since, draft.input.spec.analysis.settle);
     if draft.now() >= settled {
         return None;
     }
     draft.wake_at(settled);
     let message = format!("the data plane learns of the change, until {settled:.0}");
-    Some(Standing::new(Phase::Progressing, Reason::Settling, message))
+    Some(Standing::progressing(Reason::Settling, message))
 }
 
-/// Records what passed as what the primary shall be, never a later version of it. The copies are made in the next draft.
+/// Records what passed as what the primary shall be, never a later version of it. The copies are made in the next pass.
 pub(super) fn begin(draft: &mut Draft<'_>) -> Option<Standing> {
     let now = draft.now();
-    let run = draft.run_mut().filter(|run| run.promoting_since.is_none())?;
-    run.promoting_since = Some(now);
+    let run = draft.run_mut().filter(|run| !run.is_promoted())?;
+    run.state = RunState::Promoting(Promoting { step: run.step(), copied_at: Some(now) });
     // The primary becomes another cluster now, and means to.
     run.identities.clear();
-    run.waiting_since = None;
     run.deadline_used = Duration::ZERO;
     let (revision, services) = (run.revision.clone(), run.services.clone());
     let promoted = Promoted { revision, services, made_at: None };
     draft.status.promoted = Some(promoted);
     let message = "the Services that passed are copied to the primary";
-    draft.tell(false, Reason::PromotingServices, message);
+    draft.announce(false, Reason::PromotingServices, message);
     draft.wake_at(now);
     Some(Standing::new(Phase::Promoting, Reason::PromotingServices, message))
 }

@@ -1,18 +1,18 @@
 //! What people read: phase, reason, one sentence, the columns and the conditions.
 
-use super::draft::{Draft, Standing, in_words};
+use super::{draft::Draft, standing::Standing};
 use crate::api::{
     Phase, Reason,
     status::{Condition, ConditionStatus, Summary},
 };
 
-/// Writes where the rollout stands into the status; a new hold is told.
+/// Writes where the rollout stands into the status; a new hold is announced.
 pub(super) fn write(draft: &mut Draft<'_>, standing: &Standing) {
     let changed = (draft.status.phase, draft.status.reason) != (standing.phase, standing.reason);
     if changed || draft.status.since.is_none() {
         draft.status.since = Some(draft.now());
-        if standing.phase == Phase::Held && !told(draft, standing) {
-            draft.tell(true, standing.reason, standing.message.clone());
+        if standing.phase == Phase::Held && !is_announced(draft, standing) {
+            draft.announce(true, standing.reason, standing.message.clone());
         }
     }
     draft.status.phase = standing.phase;
@@ -23,17 +23,22 @@ pub(super) fn write(draft: &mut Draft<'_>, standing: &Standing) {
     conditions(draft, standing);
 }
 
-fn told(draft: &Draft<'_>, standing: &Standing) -> bool {
+fn is_announced(draft: &Draft<'_>, standing: &Standing) -> bool {
     draft.status.transitions.last().is_some_and(|last| last.at == draft.now() && last.reason == standing.reason)
 }
 
 fn summary(draft: &Draft<'_>) -> Summary {
-    let shown = draft.status.desired.as_ref().map(|desired| &desired.weights).or(draft.status.primary.as_ref());
-    let run = draft.status.run.as_ref();
+    let status = &draft.status;
+    let weights = status.desired.as_ref().map(|desired| &desired.split.weights).or(status.primary.as_ref());
+    let (step, check) = match (&status.run, status.history.last()) {
+        (Some(run), _) => (format!("{}/{}", run.step(), run.plan.len()), run.check.as_ref()),
+        (None, Some(ended)) => (format!("{}/{}", ended.step, ended.steps), ended.check.as_ref()),
+        (None, None) => (String::new(), None),
+    };
     Summary {
-        step: run.map(|run| format!("{}/{}", run.step, run.plan.len())).unwrap_or_default(),
-        weights: shown.map(in_words).unwrap_or_default(),
-        verdict: run.and_then(|run| run.check.as_ref()).map(|check| format!("{:?}", check.verdict)).unwrap_or_default(),
+        step,
+        weights: weights.map(ToString::to_string).unwrap_or_default(),
+        verdict: check.map(|check| format!("{:?}", check.verdict)).unwrap_or_default(),
     }
 }
 
@@ -52,7 +57,7 @@ fn conditions(draft: &mut Draft<'_>, standing: &Standing) {
         "Applied",
         confirmed,
         standing.reason,
-        if confirmed { "every route shows what is asked" } else { "a write is not confirmed" },
+        if confirmed { "every route shows what is desired" } else { "a write is not confirmed" },
     );
     let moving = match standing.phase {
         Phase::Initializing

@@ -1,18 +1,20 @@
 //! What people ask for.
 
 use super::{
-    draft::{Draft, Standing, between, keep_newest},
+    decision::Action,
+    draft::{Draft, KEPT, keep_newest},
+    initialization,
     input::Request,
-    routes, run,
+    routes,
+    standing::Standing,
+    states,
     target::target,
+    time::between,
 };
-use crate::{
-    api::{
-        Duration, Reason, Verb,
-        request::RequestState,
-        status::{self, Answer, Stop},
-    },
-    rollout::decision::Action,
+use crate::api::{
+    Duration, Reason, Verb,
+    request::RequestState,
+    status::{self, Answer, Stop},
 };
 
 /// Promote, Resume, Retry and Adopt that are older than this come too late.
@@ -29,24 +31,24 @@ pub(super) fn adopt(draft: &mut Draft<'_>) {
 }
 
 fn adopt_live(draft: &mut Draft<'_>, request: &Request) -> Outcome {
-    let live = routes::seen_distribution(draft).map_err(|problem| problem.message)?;
+    let live = initialization::live_distribution(draft).map_err(|problem| problem.message)?;
     let Some(live) = live else { return Err("there is no live route to adopt".to_owned()) };
-    if draft.run().is_some_and(|run| run.step > 0) && routes::ownership(draft).is_none() {
+    if draft.run().is_some_and(|run| run.step() > 0) && routes::ownership(draft).is_none() {
         return Err("a run is going on; abort it first".to_owned());
     }
     let newest = draft.live_routes().filter_map(|(_, route)| route.mark.as_ref().map(|mark| mark.sequence)).max();
-    draft.hands_off = false;
     draft.status.sequence = draft.status.sequence.max(newest.unwrap_or(0));
-    run::end(draft, status::Outcome::Superseded, Reason::Adopted, "the live distribution was adopted");
+    let by = Some(request.spec.requested_by.clone());
+    states::end(draft, status::Outcome::Superseded, Reason::Adopted, "the live distribution was adopted", by);
     draft.status.routes.clear();
     draft.status.primary = Some(live);
     draft.renew_desired();
-    let message = format!("the live distribution is the primary, as {} asked", request.spec.requested_by);
-    draft.tell(false, Reason::Adopted, message.clone());
+    let message = format!("the live distribution is the primary, as {} requested", request.spec.requested_by);
+    draft.announce(false, Reason::Adopted, message.clone());
     Ok(message)
 }
 
-/// Nothing can be applied now: every request is told why, once.
+/// Nothing can be applied now: every request is answered with the reason, once.
 pub(super) fn refuse_all(draft: &mut Draft<'_>, standing: Standing) -> Standing {
     // Routes that have not been read yet, as at every start, are no answer.
     let open = if standing.reason == Reason::Initializing { Vec::new() } else { open(draft) };
@@ -56,7 +58,7 @@ pub(super) fn refuse_all(draft: &mut Draft<'_>, standing: Standing) -> Standing 
     standing
 }
 
-/// Applies what people asked for, Abort before all others.
+/// Applies what people requested, Abort before all others.
 pub(super) fn apply(draft: &mut Draft<'_>) {
     let mut requests = open(draft);
     requests.sort_by_key(|request| request.spec.verb != Verb::Abort);
@@ -94,7 +96,7 @@ fn settle(draft: &mut Draft<'_>, request: &Request, outcome: Outcome) {
     };
     let answer = Answer { uid: request.uid.clone(), state, reason, at: draft.now() };
     draft.status.answers.push(answer.clone());
-    keep_newest(&mut draft.status.answers);
+    keep_newest(&mut draft.status.answers, KEPT);
     give(draft, request, answer);
 }
 
@@ -105,7 +107,7 @@ fn is_late(draft: &Draft<'_>, request: &Request) -> bool {
 
 /// The request is meant for this rollout and this run, and still in time.
 fn meant(draft: &Draft<'_>, request: &Request) -> Result<(), String> {
-    let number = draft.status.run.as_ref().map_or(0, |run| run.number);
+    let number = draft.status.last_run();
     if request.spec.rollout.uid != draft.input.uid {
         return Err(format!("the rollout of that name is another one now (uid {})", draft.input.uid));
     }
@@ -125,33 +127,34 @@ fn apply_one(draft: &mut Draft<'_>, request: &Request) -> Outcome {
         Verb::Pause => pause(draft, request),
         Verb::Resume => resume(draft),
         Verb::Promote => promote(draft, request),
-        Verb::Retry => retry(draft),
+        Verb::Retry => retry(draft, request),
         Verb::Adopt => Err("there is nothing to adopt".to_owned()),
     }
 }
 
 fn go_back(draft: &mut Draft<'_>, request: &Request, reason: Reason) -> Outcome {
     let Some(run) = draft.run() else { return Err("no run is going on".to_owned()) };
-    if run.rollback.is_some() {
+    if run.is_rolling_back() {
         return Ok("the run is going back already".to_owned());
     }
-    if run.promoting_since.is_some() {
+    if run.is_promoted() {
         return Err("what passed is being copied to the primary; to go back declare the old Services again, with skipAnalysis: true if it must be now"
             .to_owned());
     }
     let why = request.spec.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
-    draft.roll_back(reason, format!("{} asked for {}{why}", request.spec.requested_by, request.spec.verb), true);
+    let by = request.spec.requested_by.clone();
+    draft.roll_back(reason, format!("{by} requested {}{why}", request.spec.verb), Some(by));
     Ok("going back to the primary".to_owned())
 }
 
 fn pause(draft: &mut Draft<'_>, request: &Request) -> Outcome {
     let at = draft.now();
     let message =
-        format!("{} asked for a pause; checks and rollback go on; cutover resume goes on", request.spec.requested_by);
+        format!("{} requested a pause; checks and rollback go on; cutover resume goes on", request.spec.requested_by);
     let Some(run) = draft.run_mut() else { return Err("no run is going on".to_owned()) };
     if run.pause.is_none() {
         run.pause = Some(Stop { reason: Reason::PausedByRequest, message: message.clone(), at });
-        draft.tell(false, Reason::PausedByRequest, message);
+        draft.announce(false, Reason::PausedByRequest, message);
     }
     Ok("no advance until resume; checks and rollback go on".to_owned())
 }
@@ -163,7 +166,6 @@ fn resume(draft: &mut Draft<'_>) -> Outcome {
     let Some(run) = draft.run_mut() else { return Err("no run is going on".to_owned()) };
     let Some(pause) = run.pause.take() else { return Err("the run is not paused".to_owned()) };
     if pause.is_by_foreign_edit() {
-        draft.hands_off = false;
         draft.renew_desired();
         return Ok("the step's weights are written again, with a fresh bake".to_owned());
     }
@@ -172,7 +174,7 @@ fn resume(draft: &mut Draft<'_>) -> Outcome {
 
 fn promote(draft: &mut Draft<'_>, request: &Request) -> Outcome {
     let Some(run) = draft.run_mut() else { return Err("no run is going on".to_owned()) };
-    let step = run.step;
+    let step = run.step();
     if request.spec.step.is_some_and(|meant| meant != step) {
         return Err(format!("meant for step {}, but this is step {step}", request.spec.step.unwrap_or_default()));
     }
@@ -180,35 +182,36 @@ fn promote(draft: &mut Draft<'_>, request: &Request) -> Outcome {
     if !waits {
         return Err(format!("step {step} has no wait to open"));
     }
-    if run.rollback.is_some() {
+    if run.is_rolling_back() {
         return Err("the run is going back".to_owned());
     }
-    if !run.promoted.contains(&step) {
-        run.promoted.push(step);
+    if !run.approved.contains(&step) {
+        run.approved.push(step);
     }
     Ok(format!("the wait of step {step} is open"))
 }
 
-fn retry(draft: &mut Draft<'_>) -> Outcome {
+fn retry(draft: &mut Draft<'_>, request: &Request) -> Outcome {
     let wanted = target(draft).map_err(|problem| problem.message)?.revision;
     if let Some(run) = draft.run_mut() {
-        if run.rollback.is_some() {
+        if run.is_rolling_back() {
             return Err("the run is going back; retry when it has ended".to_owned());
         }
         if run.hold.take().is_none() {
             return Err("the run is not held".to_owned());
         }
         run.deadline_used = Duration::ZERO;
-        run.forget_evidence();
         run.put_back.clear();
         for metric in run.check.iter_mut().flat_map(|check| &mut check.metrics) {
             metric.recent.clear();
         }
+        draft.forget_evidence();
         return Ok("the run goes on with a fresh bake".to_owned());
     }
     if draft.status.failed_revision.as_deref() != Some(wanted.as_str()) {
         return Err("the declared revision has not failed".to_owned());
     }
     draft.status.failed_revision = None;
+    draft.retried_by = Some(request.spec.requested_by.clone());
     Ok("the declared revision is tried again".to_owned())
 }

@@ -1,21 +1,21 @@
-//! What the live routes say: whose they are, what the primary is, and whether our writes arrived.
+//! What the live routes say: whose they are, and whether our writes arrived.
 
 use super::{
-    draft::{Draft, in_words, later},
-    input::{LiveRoute, Mark, MemberSeen, Problem, RouteKey, RouteSeen},
-    promotion,
-    revision::{declared, same},
+    draft::Draft,
+    input::{Mark, Problem, RouteKey, RouteSeen},
+    time::later,
 };
-use crate::api::{Distribution, Mode, Reason, status::RouteStatus};
+use crate::api::{
+    Distribution, Reason,
+    status::{RouteStatus, RunState},
+};
 
 /// Why nothing may be written: a route is another's, or knows more than this status does.
-pub(super) fn ownership(draft: &mut Draft<'_>) -> Option<Problem> {
-    let problem =
-        draft.live_routes().find_map(|(key, live)| live.mark.as_ref().and_then(|mark| foreign_mark(draft, key, mark)));
-    draft.hands_off = problem.is_some();
-    problem
+pub(super) fn ownership(draft: &Draft<'_>) -> Option<Problem> {
+    draft.live_routes().find_map(|(key, live)| foreign_mark(draft, key, live.mark.as_ref()?))
 }
 
+/// Why a mark cannot be one of ours; unless it was taken over by a later decision, as `adopt` does.
 fn foreign_mark(draft: &Draft<'_>, key: &RouteKey, mark: &Mark) -> Option<Problem> {
     let taken_over = draft.status.desired.as_ref().is_some_and(|desired| desired.sequence > mark.sequence);
     if mark.hub != draft.input.hub {
@@ -38,8 +38,8 @@ fn foreign_mark(draft: &Draft<'_>, key: &RouteKey, mark: &Mark) -> Option<Proble
     })
 }
 
-/// Nothing is decided by a new life of the hub, nor at rest or at the end of a rollout, before every route has been
-/// read: a route may know more than the status does, and whether one still has to be given back cannot be told.
+/// Nothing is decided by a new instance of the hub, nor at rest or at the end of a rollout, before every route has been
+/// read: a route may know more than the status does, and whether one still has to be given back is not known.
 pub(super) fn unread(draft: &Draft<'_>) -> bool {
     let unseen = draft.input.seen.routes.values().any(|seen| *seen == RouteSeen::Unseen);
     let at_rest = draft.run().is_none() && draft.status.observed_generation.is_some();
@@ -59,16 +59,24 @@ pub(super) fn forget_the_future(draft: &mut Draft<'_>) {
         desired.confirmed_at = desired.confirmed_at.map(|at| at.min(now));
     }
     let Some(run) = draft.run_mut() else { return };
-    run.baked_until = run.baked_until.map(|at| at.min(settled));
-    run.waiting_since = run.waiting_since.map(|at| at.min(now));
-    run.soaking_since = run.soaking_since.map(|at| at.min(now));
+    if let Some(bake) = run.state.bake_mut() {
+        bake.until = bake.until.map(|at| at.min(settled));
+    }
+    match &mut run.state {
+        RunState::Stepping(stepping) => {
+            stepping.waiting_since = stepping.waiting_since.map(|at| at.min(now));
+            stepping.closed_since = stepping.closed_since.map(|at| at.min(now));
+        }
+        RunState::Soaking(soaking) => soaking.since = soaking.since.min(now),
+        RunState::Preparing(_) | RunState::Promoting(_) | RunState::RollingBack(_) => {}
+    }
     if let Some(check) = &mut run.check {
         (check.at, check.since) = (check.at.min(now), check.since.min(now));
         check.passed_at = check.passed_at.map(|at| at.min(now));
     }
 }
 
-/// Another life of the hub acts now: every route of a live run gets a new mark before anything else, so that a write
+/// Another instance of the hub acts now: every route of a live run gets a new mark before anything else, so that a write
 /// that the former leader still holds back meets a route that has changed.
 pub(super) fn take_over(draft: &mut Draft<'_>) {
     if !takes_over(draft) {
@@ -80,118 +88,17 @@ pub(super) fn take_over(draft: &mut Draft<'_>) {
     if let Some(desired) = draft.status.desired.as_mut() {
         desired.sequence = sequence;
         draft.status.sequence = sequence;
-        draft.tell(false, Reason::TookOver, format!("hub process {leader} took over"));
+        draft.announce(false, Reason::TookOver, format!("hub process {leader} took over"));
     }
 }
 
-/// Learns the primary from the live routes, else from `initialWeight`. It is never guessed, and nothing is moved.
-pub(super) fn initialize(draft: &mut Draft<'_>) -> Option<Problem> {
-    if draft.status.desired.is_some() || draft.run().is_some() {
-        return None;
-    }
-    if draft.input.spec.mode() == Mode::Service {
-        return promotion::initialize(draft);
-    }
-    let known = match seen_distribution(draft) {
-        Ok(Some(distribution)) => distribution,
-        Ok(None) => match initial(draft) {
-            Ok(distribution) => distribution,
-            Err(problem) => return Some(problem),
-        },
-        Err(problem) => return Some(problem),
-    };
-    if let Some(problem) = undeclared(draft, &known).or_else(|| unusable_members(draft)) {
-        return Some(problem);
-    }
-    draft.status.primary = Some(known);
-    create_routes(draft)
-}
-
-/// The one distribution that all live routes show; `None` where no route is there yet.
-pub(super) fn seen_distribution(draft: &Draft<'_>) -> Result<Option<Distribution>, Problem> {
-    let mut found: Option<(&RouteKey, &LiveRoute)> = None;
-    for (key, seen) in &draft.input.seen.routes {
-        match seen {
-            RouteSeen::Unseen => {
-                return Err(Problem::new(Reason::Initializing, format!("{key} has not been read yet")));
-            }
-            RouteSeen::Unusable(problem) => return Err(problem.clone()),
-            RouteSeen::ToCreate => {}
-            RouteSeen::Live(live) => match found {
-                Some((first, other)) if !same(&other.weights, &live.weights) => {
-                    return Err(Problem::new(
-                        Reason::PrimaryDiffers,
-                        format!(
-                            "{first} shows {} but {key} shows {}; bring all routes of all services to one distribution",
-                            in_words(&other.weights),
-                            in_words(&live.weights)
-                        ),
-                    ));
-                }
-                Some(_) => {}
-                None => found = Some((key, live)),
-            },
-        }
-    }
-    Ok(found.map(|(_, live)| live.weights.clone()))
-}
-
-fn initial(draft: &Draft<'_>) -> Result<Distribution, Problem> {
-    let members = &draft.input.spec.members;
-    let given: Distribution =
-        members.iter().filter_map(|member| member.initial_weight.map(|weight| (member.name.clone(), weight))).collect();
-    if given.values().sum::<u32>() == draft.input.spec.weight_total {
-        return Ok(given);
-    }
-    Err(Problem::new(
-        Reason::PrimaryUnknown,
-        "no live route tells which members carry the traffic; give initialWeight to those that do",
-    ))
-}
-
-fn undeclared(draft: &Draft<'_>, live: &Distribution) -> Option<Problem> {
-    let declared = declared(draft.input.spec);
-    let (name, weight) = live.iter().find(|(name, weight)| **weight > 0 && !declared.contains_key(*name))?;
-    let message = format!(
-        "{name} carries {weight} of {} but is not in spec.members; to take it out say weight: 0",
-        draft.input.spec.weight_total
-    );
-    Some(Problem::new(Reason::MemberNotDeclared, message))
-}
-
-/// The first declared member that cannot be used.
-pub(super) fn unusable_members(draft: &Draft<'_>) -> Option<Problem> {
-    draft.input.seen.members.values().find_map(|member| match member {
-        MemberSeen::Unusable(problem) => Some(problem.clone()),
-        MemberSeen::Registered { .. } => None,
-    })
-}
-
-/// Routes that the hub shall make begin at the primary, once what they name is there.
-fn create_routes(draft: &mut Draft<'_>) -> Option<Problem> {
-    if !draft.input.seen.routes.values().any(|seen| *seen == RouteSeen::ToCreate) {
-        return None;
-    }
-    if let Some(problem) = draft.input.seen.refused.clone() {
-        return Some(problem);
-    }
-    let primary = draft.status.primary.clone().unwrap_or_default();
-    let carrying: Vec<String> =
-        primary.iter().filter(|(_, weight)| **weight > 0).map(|(name, _)| name.clone()).collect();
-    if let Some(problem) = super::health::backends_not_ready(draft, &carrying) {
-        return Some(problem);
-    }
-    draft.renew_desired();
-    None
-}
-
-/// Records which routes show what is asked, and when all of them do.
+/// Records which routes show what is desired, and when all of them do.
 pub(super) fn confirm(draft: &mut Draft<'_>) {
     let Some(desired) = draft.status.desired.clone() else { return };
     let confirmed: Vec<&RouteKey> =
         draft.live_routes().filter(|(_, live)| draft.confirmed(live, &desired)).map(|(key, _)| key).collect();
     for key in confirmed {
-        record(draft, key, &desired.weights, desired.sequence);
+        record(draft, key, &desired.split.weights, desired.sequence);
     }
     let keys = &draft.input.seen.routes;
     draft.status.routes.retain(|route| keys.keys().any(|key| key.service == route.service && key.route == route.route));
@@ -201,8 +108,8 @@ pub(super) fn confirm(draft: &mut Draft<'_>) {
             desired.confirmed_at = Some(now);
         }
         let settle = draft.input.spec.analysis.settle;
-        if let Some(run) = draft.run_mut() {
-            run.baked_until = Some(later(now, settle));
+        if let Some(bake) = draft.run_mut().and_then(|run| run.state.bake_mut()) {
+            bake.until = Some(later(now, settle));
         }
     }
 }
@@ -213,7 +120,7 @@ fn record(draft: &mut Draft<'_>, key: &RouteKey, weights: &Distribution, sequenc
     match known {
         Some(route) if route.sequence == sequence => {}
         Some(route) => {
-            if !same(&route.applied, weights) {
+            if !route.applied.same_as(weights) {
                 route.at = at;
             }
             route.applied = weights.clone();

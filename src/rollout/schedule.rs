@@ -2,17 +2,8 @@
 //!
 //! Only a step that raises a canary waits. What only lowers canaries, and what is proven where it stands, goes on.
 
-use super::{
-    dependencies,
-    draft::{Draft, Standing, above, intended},
-    input::Problem,
-    plan::bake,
-    windows,
-};
-use crate::api::{
-    Distribution, Duration, FleetRolloutStatus, Reason, Strategy,
-    status::{PlannedStep, Run},
-};
+use super::{dependencies, draft::Draft, input::Problem, plan::bake, standing::Standing, windows};
+use crate::api::{Distribution, Duration, Reason, Strategy, status::PlannedStep};
 
 /// Whether a run may begin: its first step that raises a canary could be taken now.
 pub(super) fn allows(
@@ -26,34 +17,19 @@ pub(super) fn allows(
     first.and_then(|first| forbids(draft, strategy, first)).map_or(Ok(()), Err)
 }
 
-/// The next step of the run may not be taken yet.
+/// The next step of the run raises a canary, and may not be taken yet.
 pub(super) fn closed(draft: &mut Draft<'_>) -> Option<Standing> {
-    let run = draft.run()?.clone();
-    let next = next_step(&run)?;
-    forbids(draft, &run.pinned.strategy, next).map(Standing::not_ready)
-}
-
-/// Whether nothing but the schedule stood in the way when the last pass ended.
-pub(super) fn stood_in_the_way(status: &FleetRolloutStatus) -> bool {
-    matches!(
-        status.reason,
-        Reason::WindowClosed
-            | Reason::WaitingForDependency
-            | Reason::DependencyMissing
-            | Reason::DependencyFailed
-            | Reason::DependencyCycle
-    )
-}
-
-/// The next step, if it raises a canary.
-fn next_step(run: &Run) -> Option<&PlannedStep> {
-    run.next().filter(|next| raises_a_canary(next, intended(run), &run.rollback_to))
+    let run = draft.run()?;
+    let next = run.next().filter(|next| raises_a_canary(next, run.weights(), &run.rollback_to))?;
+    let (strategy, next) = (run.pinned.strategy.clone(), next.clone());
+    forbids(draft, &strategy, &next).map(Standing::not_ready)
 }
 
 /// By weight, or by requests beside it.
 fn raises_a_canary(step: &PlannedStep, from: &Distribution, rollback_to: &Distribution) -> bool {
-    let canaries = above(&step.weights, rollback_to);
-    step.steering.is_some() || above(&step.weights, from).iter().any(|member| canaries.contains(member))
+    let canaries = step.split.weights.above(rollback_to);
+    let raised = step.split.weights.above(from);
+    step.split.steering.is_some() || raised.iter().any(|member| canaries.contains(member))
 }
 
 fn forbids(draft: &mut Draft<'_>, strategy: &Strategy, step: &PlannedStep) -> Option<Problem> {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::{
     draft::Draft,
     input::{Problem, SourceSeen},
-    ramp::split,
-    revision::{declared, fingerprint, revision, same},
+    plan::primary_and_canary,
+    revision::{declared, fingerprint, revision},
 };
 use crate::api::{Distribution, Mode, Reason, ServiceCopy, status::Run};
 
@@ -29,7 +29,7 @@ pub(super) fn target(draft: &Draft<'_>) -> Result<Target, Problem> {
         Mode::Service => {
             let services = sources(draft)?;
             let revision = fingerprint(&(&services, &spec.services));
-            Ok(Target { revision, weights: split(0, spec.weight_total), services })
+            Ok(Target { revision, weights: primary_and_canary(0, spec.weight_total), services })
         }
     }
 }
@@ -37,15 +37,15 @@ pub(super) fn target(draft: &Draft<'_>) -> Result<Target, Problem> {
 /// Nothing is left to do: what is declared is what passed last.
 pub(super) fn is_reached(draft: &Draft<'_>, target: &Target) -> bool {
     match draft.input.spec.mode() {
-        Mode::Member => draft.status.primary.as_ref().is_some_and(|primary| same(&target.weights, primary)),
+        Mode::Member => draft.status.primary.as_ref().is_some_and(|primary| target.weights.same_as(primary)),
         Mode::Service => draft.status.promoted.as_ref().is_some_and(|promoted| promoted.revision == target.revision),
     }
 }
 
-/// What is declared is what the run goes back to anyway.
+/// What is declared is what the run would go back to anyway.
 pub(super) fn is_rollback_target(draft: &Draft<'_>, run: &Run, target: &Target) -> bool {
     match draft.input.spec.mode() {
-        Mode::Member => same(&target.weights, &run.rollback_to),
+        Mode::Member => target.weights.same_as(&run.rollback_to),
         Mode::Service => is_reached(draft, target),
     }
 }

@@ -10,7 +10,7 @@ use jiff::{
     tz::{AmbiguousOffset, TimeZone},
 };
 
-use super::draft::between;
+use super::time::between;
 use crate::api::{Duration, Window};
 
 /// Days before and after an instant that are looked at: a weekly window may miss a day to its clocks, twice.

@@ -23,7 +23,7 @@ pub(super) fn condition(condition: &Value, generation: Option<i64>) -> Accepted 
 }
 
 /// What several voices say together: a refusal, else a silence, else yes.
-pub(super) fn together(one: Accepted, other: Accepted) -> Accepted {
+pub(super) fn combined(one: Accepted, other: Accepted) -> Accepted {
     match (one, other) {
         (Accepted::No(why), _) | (_, Accepted::No(why)) => Accepted::No(why),
         (Accepted::Pending, _) | (_, Accepted::Pending) => Accepted::Pending,

@@ -6,12 +6,13 @@
 use kube::ResourceExt;
 use kube::core::DynamicObject;
 
+use super::RouteError;
 use super::canary_ingress::CanaryKind;
-use super::capability::{Applied, Capability, Keeping, Leads, Mirroring, Shape, Split, Verified};
+use super::capability::{AffinitySupport, Applied, BackendSupport, Capability, Mirroring, Shape, Verified, Weighting};
 use super::order;
-use super::refusal::{alike, refuse};
-use super::{Context, RouteError, describe};
+use super::refusal::{refuse, same_for_all};
 use crate::api::service::StableIngress;
+use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
 
 const ENABLED: &str = "alb.ingress.kubernetes.io/canary";
@@ -23,26 +24,26 @@ const PARTS: u32 = 100;
 pub(super) const CAPABILITY: Capability = Capability {
     route: "aliyunALB",
     object: "Ingress of Alibaba Cloud's ALB and its canary Ingress",
-    split: Split::Weights { members: Some(2), parts: Some(PARTS) },
-    external_name: Leads::No {
+    weighting: Weighting::Weights { members: Some(2), parts: Some(PARTS) },
+    external_name: BackendSupport::No {
         why: "an ALB sends to the endpoints of a Service, and an ExternalName Service has none",
         remedy: "use backend kind EndpointSlice or clusterIP",
     },
-    cluster_ip: Leads::Yes,
-    endpoint_slice: Leads::Yes,
+    cluster_ip: BackendSupport::Yes,
+    endpoint_slice: BackendSupport::Yes,
     own_host: false,
     own_tls: false,
     matches: super::canary_ingress::MATCHING,
     mirrors: Mirroring::No,
-    keeps: Keeping::No,
+    affinity: AffinitySupport::No,
     shape: Shape::StableAndCanary,
     applied: Applied::ReadBack,
     verified: Verified::Objects,
-    note: "As nginx. `alb.ingress.kubernetes.io/order` of the canary is the nearest number before that of its Ingress that no \
-           Ingress of the cluster has said (1 to 1000; an Ingress that says none has 10), but never before a rule with a \
-           longer path of the same host that comes before the Ingress's own. It is kept while the canary is there and \
-           given back with it. Two that take one number at once see it, and one of them moves. Where none is free the \
-           rollout says so: give the Ingress a larger number.",
+    note: "Like nginx. `alb.ingress.kubernetes.io/order` of the canary is the nearest free number before that of its \
+           Ingress (1 to 1000; an Ingress without `order` has 10). It never precedes a rule with a longer path of the \
+           same host that comes before the Ingress's own. The number is freed with the canary. If two canaries take \
+           the same number at once, one of them moves. If no number is free, the rollout says so: give the Ingress a \
+           larger number.",
 };
 
 /// The annotations of the ALB.
@@ -58,7 +59,9 @@ impl CanaryKind for AliyunAlb<'_> {
     }
 
     fn problems(&self, context: &Context<'_>) -> Vec<Problem> {
-        refuse(context, |reach| alike(context, reach, "an ALB has one Host and one TLS setting for both members"))
+        refuse(context, |reach| {
+            same_for_all(context, reach, "an ALB has one Host and one TLS setting for both members")
+        })
     }
 
     fn share(&self, canary: &DynamicObject) -> Result<(u32, u32), RouteError> {
@@ -80,7 +83,7 @@ impl CanaryKind for AliyunAlb<'_> {
     }
 
     fn is_placed(&self, context: &Context<'_>, stable: &DynamicObject, canary: &DynamicObject) -> bool {
-        order::is_kept(context.neighbours, stable, canary)
+        order::has_free_order(context.neighbours, stable, canary)
     }
 
     fn place(
@@ -92,8 +95,8 @@ impl CanaryKind for AliyunAlb<'_> {
         if self.is_placed(context, stable, canary) {
             return Ok(());
         }
-        let order = order::free(context.neighbours, stable, canary).map_err(RouteError::CannotCarry)?;
-        order::put(canary, order);
+        let order = order::free_order(context.neighbours, stable, canary).map_err(RouteError::CannotCarry)?;
+        order::set_order(canary, order);
         Ok(())
     }
 }

@@ -9,16 +9,16 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
+use super::RouteError;
 use super::capability::{Capability, Extent, Matching, Values};
-use super::desired::Wanted;
-use super::ingress::{self, has_own, is_of_service, lead, paths, paths_mut, service_of, taken_over};
+use super::ingress::{self, has_own_service, is_of_service, paths, paths_mut, point_to, service_of, with_primary};
 use super::json::items;
 use super::provider::{Objects, Provider};
 use super::weights::{self, Raw};
-use super::{Context, RouteError, describe};
 use crate::api::matches::{FieldMatch, Value as Chosen};
-use crate::api::{Distribution, Matched, PRIMARY, Steering};
+use crate::api::{Distribution, Matched, PRIMARY, Split, Steering};
 use crate::backend;
+use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
 
 const STABLE: usize = 0;
@@ -110,7 +110,7 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
     }
 
     fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError> {
-        let objects = &*taken_over(context, objects);
+        let objects = &*with_primary(context, objects);
         let Some(stable) = at(objects, STABLE) else { return Ok(Distribution::new()) };
         weights::distribution(context, &describe(stable), &self.raw(context, stable, at(objects, CANARY))?)
     }
@@ -119,23 +119,23 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
-        wanted: Wanted<'_>,
+        wanted: &Split,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
-        let objects = &*taken_over(context, objects);
+        let objects = &*with_primary(context, objects);
         let Some(live) = at(objects, STABLE) else { return Ok(objects.to_vec()) };
-        let stable_member = member(context, live)?;
-        let canary_member = at(objects, CANARY).map(|canary| member(context, canary)).transpose()?;
-        let parts = Parts::of(&wanted.receiving(), stable_member, canary_member);
-        check_tried(live, &parts, wanted)?;
+        let stable_member = target_member(context, live)?;
+        let canary_member = at(objects, CANARY).map(|canary| target_member(context, canary)).transpose()?;
+        let targets = Targets::of(&wanted.reached(), stable_member, canary_member);
+        check_steering(live, &targets, wanted)?;
         let mut stable = live.clone();
-        if parts.stable != stable_member {
-            lead_all(context, &mut stable, &parts.stable);
+        if targets.stable != stable_member {
+            point_all_to(context, &mut stable, &targets.stable);
         }
-        let canary = match parts.canary {
+        let canary = match targets.canary {
             Some((member, weight)) => {
                 let mut canary = self.canary(context, &stable, at(objects, CANARY), &member);
                 self.0.put_share(&mut canary, weight, context.total);
-                put_matches(&mut canary, K::PREFIX, wanted.steering.and_then(Steering::matched));
+                put_matches(&mut canary, K::PREFIX, wanted.steering.as_ref().and_then(Steering::matched));
                 self.0.place(context, &stable, &mut canary)?;
                 Some(canary)
             }
@@ -146,7 +146,7 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
 
     /// The primary is named in a canary without share before it takes the place of the user's own Service: the data plane
     /// then knows it when the stable one leads there.
-    fn name(
+    fn add_at_zero(
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
@@ -163,15 +163,15 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
     }
 
     fn named_member(&self, context: &Context<'_>, objects: Objects<'_>) -> Option<&'static str> {
-        at(objects, STABLE).filter(|stable| has_own(context, stable)).map(|_| PRIMARY)
+        at(objects, STABLE).filter(|stable| has_own_service(context, stable)).map(|_| PRIMARY)
     }
 
-    fn held(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
-        Ok(ingress::held(context, object))
+    fn original_rules(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
+        Ok(ingress::original_paths(context, object))
     }
 
-    fn restore(&self, context: &Context<'_>, object: &mut DynamicObject, held: &Value) {
-        ingress::put_back(context, object, held);
+    fn restore(&self, context: &Context<'_>, object: &mut DynamicObject, original: &Value) {
+        ingress::restore_paths(context, object, original);
     }
 
     /// A canary that takes more goes first, for the stable one may then lead elsewhere; else it goes last.
@@ -182,13 +182,13 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
         if rises { vec![CANARY, STABLE] } else { vec![STABLE, CANARY] }
     }
 
-    fn shows(&self, _context: &Context<'_>, objects: Objects<'_>, steering: &Steering) -> bool {
-        let shows = |canary: &DynamicObject, matched| {
+    fn applies_steering(&self, _context: &Context<'_>, objects: Objects<'_>, steering: &Steering) -> bool {
+        let applies = |canary: &DynamicObject, matched| {
             let mut expected = canary.clone();
             put_matches(&mut expected, K::PREFIX, Some(matched));
             expected.metadata.annotations == canary.metadata.annotations
         };
-        at(objects, CANARY).zip(steering.matched()).is_some_and(|(canary, matched)| shows(canary, matched))
+        at(objects, CANARY).zip(steering.matched()).is_some_and(|(canary, matched)| applies(canary, matched))
     }
 
     fn is_placed(&self, context: &Context<'_>, objects: Objects<'_>) -> bool {
@@ -206,9 +206,9 @@ impl<K: CanaryKind> CanaryIngress<K> {
         stable: &DynamicObject,
         canary: Option<&DynamicObject>,
     ) -> Result<Vec<Raw>, RouteError> {
-        let kept = leads_to(context, stable)?.to_owned();
+        let kept = target_backend(context, stable)?.to_owned();
         let Some(canary) = canary else { return Ok(vec![(kept, 1)]) };
-        let taken = leads_to(context, canary)?.to_owned();
+        let taken = target_backend(context, canary)?.to_owned();
         if taken == kept {
             return Ok(vec![(kept, 1)]);
         }
@@ -233,7 +233,7 @@ impl<K: CanaryKind> CanaryIngress<K> {
         let class = stable.data.pointer("/spec/ingressClassName");
         let spec = json!({"spec": {"ingressClassName": class, "rules": rules(context, stable)}});
         json_patch::merge(&mut canary.data, &spec);
-        lead_all(context, &mut canary, member);
+        point_all_to(context, &mut canary, member);
         let is_repeated = |key: &str| key == CLASS || K::REPEATED.iter().any(|start| key.starts_with(start));
         for (key, value) in stable.annotations().iter().filter(|(key, _)| is_repeated(key)) {
             canary.annotations_mut().insert(key.clone(), value.clone());
@@ -242,13 +242,13 @@ impl<K: CanaryKind> CanaryIngress<K> {
     }
 }
 
-/// Who stands where.
-struct Parts {
+/// Which member each Ingress points to.
+struct Targets {
     stable: String,
     canary: Option<(String, u32)>,
 }
 
-impl Parts {
+impl Targets {
     /// Of two members each stays where he is, if he is anywhere.
     fn of(receiving: &Distribution, stable: &str, canary: Option<&str>) -> Self {
         let mut members = receiving.clone().into_iter();
@@ -265,14 +265,14 @@ impl Parts {
 }
 
 /// Requests can be chosen for the canary alone.
-fn check_tried(stable: &DynamicObject, parts: &Parts, wanted: Wanted<'_>) -> Result<(), RouteError> {
+fn check_steering(stable: &DynamicObject, targets: &Targets, wanted: &Split) -> Result<(), RouteError> {
     let title = describe(stable);
-    let canary = parts.canary.as_ref().map(|(member, _)| member.as_str());
-    match wanted.steering.and_then(|steering| steering.members().find(|member| Some(*member) != canary)) {
+    let canary = targets.canary.as_ref().map(|(member, _)| member.as_str());
+    match wanted.steering.as_ref().and_then(|steering| steering.members().find(|member| Some(*member) != canary)) {
         Some(member) => Err(RouteError::CannotCarry(format!(
             "{title}: requests can be chosen for the canary Ingress only, and {member} stands in the stable one: leave matches out for it"
         ))),
-        None if wanted.receiving().len() > 2 => Err(RouteError::CannotCarry(format!(
+        None if wanted.reached().len() > 2 => Err(RouteError::CannotCarry(format!(
             "{title}: it and its canary lead to two members, and three would get requests: move fewer members at once"
         ))),
         None => Ok(()),
@@ -324,20 +324,20 @@ fn own_paths<'o>(context: &Context<'o>, object: &'o DynamicObject) -> impl Itera
     paths(object).filter(move |(_, path)| is_of_service(&context, path))
 }
 
-fn lead_all(context: &Context<'_>, object: &mut DynamicObject, member: &str) {
+fn point_all_to(context: &Context<'_>, object: &mut DynamicObject, member: &str) {
     for (_, path) in paths_mut(object).filter(|(_, path)| is_of_service(context, path)) {
-        lead(path, context, member);
+        point_to(path, context, member);
     }
 }
 
-/// The member to which an Ingress leads.
-fn member<'c>(context: &Context<'c>, object: &DynamicObject) -> Result<&'c str, RouteError> {
-    let name = leads_to(context, object)?;
+/// The member that an Ingress points to.
+fn target_member<'c>(context: &Context<'c>, object: &DynamicObject) -> Result<&'c str, RouteError> {
+    let name = target_backend(context, object)?;
     backend::member(context, name).ok_or_else(|| ingress::unknown(context, object, name))
 }
 
-/// The one backend of the service to which an Ingress leads.
-fn leads_to<'o>(context: &Context<'_>, object: &'o DynamicObject) -> Result<&'o str, RouteError> {
+/// The one backend of the service that an Ingress points to.
+fn target_backend<'o>(context: &Context<'_>, object: &'o DynamicObject) -> Result<&'o str, RouteError> {
     let names: Vec<&str> = paths(object).map(|(_, path)| service_of(path)).collect();
     let mut own: Vec<&str> = names.iter().copied().filter(|name| backend::is_of_service(context, name)).collect();
     own.dedup();

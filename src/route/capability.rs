@@ -1,9 +1,8 @@
 //! What each kind of route can do, as data. Whoever refuses a combination, and the page docs/routes.md, read it here.
 
-use super::desired::Wanted;
 use crate::api::matches::{FieldMatch, Value};
 use crate::api::steering::{ALL_REQUESTS, Mirrored};
-use crate::api::{Affinity, Backend, Distribution, RequestMatch, Steering};
+use crate::api::{Affinity, Backend, Distribution, RequestMatch, Split, Steering};
 
 /// What one kind of route can do.
 #[derive(Debug)]
@@ -13,13 +12,13 @@ pub struct Capability {
     /// The objects that hold the weights.
     pub object: &'static str,
     /// How traffic is divided.
-    pub split: Split,
+    pub weighting: Weighting,
     /// Members behind ExternalName Services.
-    pub external_name: Leads,
+    pub external_name: BackendSupport,
     /// Members behind Services with addresses that exist already.
-    pub cluster_ip: Leads,
+    pub cluster_ip: BackendSupport,
     /// Members behind Services with addresses that the hub resolves.
-    pub endpoint_slice: Leads,
+    pub endpoint_slice: BackendSupport,
     /// Each member may have its own Host header.
     pub own_host: bool,
     /// Members may be reached by TLS, each with its own server name.
@@ -28,8 +27,8 @@ pub struct Capability {
     pub matches: Matching,
     /// Whether it can send copies of requests.
     pub mirrors: Mirroring,
-    /// Whether it can keep users where they were sent.
-    pub keeps: Keeping,
+    /// Whether it supports session affinity.
+    pub affinity: AffinitySupport,
     /// How many objects one split takes.
     pub shape: Shape,
     /// When a write counts as applied.
@@ -42,7 +41,7 @@ pub struct Capability {
 
 /// How traffic is divided among members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Split {
+pub enum Weighting {
     /// By weights.
     Weights {
         /// Members that may carry traffic at once, where that is bounded.
@@ -54,12 +53,12 @@ pub enum Split {
     Switch,
 }
 
-/// Whether members behind a kind of backend get their share.
+/// Whether a route can hold true weights for a kind of backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leads {
-    /// They do.
+pub enum BackendSupport {
+    /// It can.
     Yes,
-    /// They do not.
+    /// It cannot.
     No {
         /// What is wrong.
         why: &'static str,
@@ -126,7 +125,7 @@ impl Values {
     /// A regular expression; whole values and beginnings are written as one.
     pub const ANY: Self = Self { exact: true, prefix: true, regex: Regexes::Any, only: None };
 
-    fn can(self, field: &FieldMatch) -> bool {
+    fn supports(self, field: &FieldMatch) -> bool {
         match field.value() {
             Some(Value::Exact(text)) => self.exact && self.only.is_none_or(|only| only == text),
             Some(Value::Prefix(_)) => self.prefix,
@@ -148,21 +147,21 @@ impl Matching {
 
     /// The first condition that this kind cannot hold, in words.
     fn refusal(self, matches: &[RequestMatch]) -> Option<String> {
-        let fields = |sort: &'_ RequestMatch| sort.headers.len() + sort.cookies.len() + sort.query.len();
-        let conditions: usize = matches.iter().map(fields).sum();
+        let fields = |request: &RequestMatch| request.headers.len() + request.cookies.len() + request.query.len();
+        let count: usize = matches.iter().map(fields).sum();
         match self.extent {
-            Extent::OneCondition if conditions > 1 => return Some("more than one condition".to_owned()),
+            Extent::OneCondition if count > 1 => return Some("more than one condition".to_owned()),
             Extent::OneMatch if matches.len() > 1 => return Some("more than one match".to_owned()),
             Extent::Alternatives | Extent::OneMatch | Extent::OneCondition => {}
         }
-        matches.iter().find_map(|sort| {
-            let sorts = [
-                ("header", &sort.headers, self.headers),
-                ("cookie", &sort.cookies, self.cookies),
-                ("query", &sort.query, self.query),
+        matches.iter().find_map(|request| {
+            let conditions = [
+                ("header", &request.headers, self.headers),
+                ("cookie", &request.cookies, self.cookies),
+                ("query", &request.query, self.query),
             ];
-            sorts.into_iter().find_map(|(name, fields, can)| {
-                fields.iter().find(|field| !can.can(field)).map(|field| format!("{name} {field}"))
+            conditions.into_iter().find_map(|(name, fields, values)| {
+                fields.iter().find(|field| !values.supports(field)).map(|field| format!("{name} {field}"))
             })
         })
     }
@@ -203,18 +202,18 @@ impl Mirroring {
         match self {
             Self::No => format!("{route} cannot mirror; leave mirror out, or use gatewayAPI or contour"),
             Self::Yes { members: Some(most), .. } => {
-                format!("{route} mirrors to {most} at once; name the members in stages of their own")
+                format!("{route} mirrors to {most} at once; put the members into different stages")
             }
             Self::Yes { members: None, .. } => {
-                format!("{route} mirrors all requests or none; leave the percentage out")
+                format!("{route} mirrors all requests or none; leave percent out")
             }
         }
     }
 }
 
-/// Whether a kind can keep users at the member that answered them first.
+/// Session affinity: whether a kind can keep users at the member that answered them first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keeping {
+pub enum AffinitySupport {
     /// It cannot.
     No,
     /// It can.
@@ -224,18 +223,18 @@ pub enum Keeping {
     },
 }
 
-impl Keeping {
+impl AffinitySupport {
     /// What this kind cannot do of it, and what would help.
     fn refusal(self, route: &str, affinity: &Affinity) -> Option<(String, String)> {
         let count = affinity.bins.len();
         match self {
             Self::No => Some((
-                "strategy.sessionAffinity keeps users where they were sent".to_owned(),
-                format!("{route} cannot; docs/routes.md says what each route can"),
+                "strategy.sessionAffinity is declared".to_owned(),
+                format!("{route} does not support it; docs/routes.md says what each route supports"),
             )),
             Self::Yes { bins } if count > bins => Some((
-                format!("strategy.sessionAffinity would divide users into {count} parts"),
-                format!("{route} takes {bins}: take fewer steps, or move fewer members in one run"),
+                format!("strategy.sessionAffinity would divide users into {count} bins"),
+                format!("{route} supports {bins}: declare fewer steps, or move fewer members in one run"),
             )),
             Self::Yes { .. } => None,
         }
@@ -272,9 +271,9 @@ pub enum Verified {
 }
 
 impl Capability {
-    /// What this kind does with a kind of backend.
+    /// Whether this kind supports a kind of backend.
     #[must_use]
-    pub const fn leads(&self, backend: &Backend) -> Leads {
+    pub(crate) const fn supports(&self, backend: &Backend) -> BackendSupport {
         match backend {
             Backend::ExternalName(_) => self.external_name,
             Backend::ClusterIp(_) => self.cluster_ip,
@@ -284,44 +283,45 @@ impl Capability {
 
     /// Why this kind cannot hold this: what is wrong, and what would help.
     #[must_use]
-    pub fn refusal<'w>(&self, wanted: impl Into<Wanted<'w>>) -> Option<(String, String)> {
-        let wanted = wanted.into();
-        let carrying = wanted.receiving().len();
-        let keeping = wanted.affinity.and_then(|affinity| self.keeps.refusal(self.route, affinity));
-        if let Some(refusal) = keeping.or_else(|| wanted.steering.and_then(|steering| self.refuses(steering))) {
+    pub(crate) fn refusal(&self, wanted: &Split) -> Option<(String, String)> {
+        let carrying = wanted.reached().len();
+        let affinity = wanted.affinity.as_ref().and_then(|affinity| self.affinity.refusal(self.route, affinity));
+        if let Some(refusal) =
+            affinity.or_else(|| wanted.steering.as_ref().and_then(|steering| self.steering_refusal(steering)))
+        {
             return Some(refusal);
         }
-        if wanted.affinity.is_some() && wanted.matched().is_some() {
+        if wanted.affinity.as_ref().is_some() && wanted.matched().is_some() {
             return Some((
-                "strategy.sessionAffinity keeps users where they were sent, and a step with matches sends them elsewhere".to_owned(),
+                "strategy.sessionAffinity keeps users on one member, and a step with matches sends their requests to another".to_owned(),
                 "leave one of them out".to_owned(),
             ));
         }
-        match self.split {
-            Split::Switch if carrying > 1 => Some((
+        match self.weighting {
+            Weighting::Switch if carrying > 1 => Some((
                 format!("{carrying} members would carry traffic at once, but {} has no weights", self.route),
-                "give one member all the weight, and say strategy.steps: [{progress: 100%}]; or use a route with weights"
+                "give one member all the weight, and use strategy.steps: [{progress: 100%}]; or use a route with weights"
                     .to_owned(),
             )),
-            Split::Weights { members: Some(most), .. } if carrying > most => Some((
+            Weighting::Weights { members: Some(most), .. } if carrying > most => Some((
                 format!("{carrying} members would carry traffic at once"),
-                format!("{} takes {most}; move fewer members at once, or use contour or skipper", self.route),
+                format!("{} supports {most}; move fewer members at once, or use contour or skipper", self.route),
             )),
-            Split::Weights { parts: Some(parts), .. } => uneven(wanted.weights, parts).map(|(member, weight, total)| {
+            Weighting::Weights { parts: Some(parts), .. } => uneven(&wanted.weights, parts).map(|(member, weight, total)| {
                 (
-                    format!("{member} would have {weight} of {total}, which is no whole {parts}th of all traffic"),
-                    format!("{} knows only {parts}ths: choose weights and steps that need no finer ones", self.route),
+                    format!("{member} would have {weight} of {total}, which is not a whole {parts}th of all traffic"),
+                    format!("{} divides traffic into {parts} parts: choose weights and steps that fit them", self.route),
                 )
             }),
-            Split::Weights { parts: None, .. } | Split::Switch => None,
+            Weighting::Weights { parts: None, .. } | Weighting::Switch => None,
         }
     }
 
-    fn refuses(&self, steering: &Steering) -> Option<(String, String)> {
+    fn steering_refusal(&self, steering: &Steering) -> Option<(String, String)> {
         match steering {
             Steering::Matched(matched) => self.matches.refusal(&matched.matches).map(|found| {
-                let remedy = "cannot choose requests so; docs/routes.md says what each route can";
-                (format!("a step chooses requests by {found}"), format!("{} {remedy}", self.route))
+                let remedy = "cannot match these requests; docs/routes.md says what each route supports";
+                (format!("a step matches requests by {found}"), format!("{} {remedy}", self.route))
             }),
             Steering::Mirrored(mirrored) => {
                 self.mirrors.refusal(mirrored).map(|found| (found, self.mirrors.remedy(self.route)))
@@ -332,7 +332,7 @@ impl Capability {
 
 /// A weight that does not fit into so many equal parts.
 fn uneven(weights: &Distribution, parts: u32) -> Option<(&str, u32, u32)> {
-    let total: u32 = weights.values().sum();
+    let total = weights.total();
     let is_uneven = |weight: u32| !(u64::from(weight) * u64::from(parts)).is_multiple_of(u64::from(total.max(1)));
-    weights.iter().find(|(_, weight)| is_uneven(**weight)).map(|(member, weight)| (member.as_str(), *weight, total))
+    weights.iter().find(|(_, weight)| is_uneven(*weight)).map(|(member, weight)| (member, weight, total))
 }

@@ -2,11 +2,11 @@
 
 use kube::core::DynamicObject;
 
-use super::desired::Wanted;
-use super::owner::Owner;
+use super::RouteError;
 use super::provider::{Objects, Provider};
-use super::{Context, RouteError, describe, editor, weights};
-use crate::api::Distribution;
+use crate::api::{Distribution, Split};
+use crate::object::Owner;
+use crate::object::{Context, describe, field_manager};
 
 pub(super) fn present(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) -> Result<(), RouteError> {
     let is_there = |index: usize| !provider.creates(context, index) && objects.get(index).is_some_and(Option::is_some);
@@ -39,7 +39,7 @@ pub(super) fn owner(context: &Context<'_>, object: &DynamicObject) -> Result<(),
 
 pub(super) fn applier(provider: &dyn Provider, object: &DynamicObject) -> Result<(), RouteError> {
     for path in provider.fields() {
-        if let Some(manager) = editor::applier(object, path) {
+        if let Some(manager) = field_manager::applier(object, path) {
             return Err(RouteError::ManagedByOther { object: describe(object), field: path.join("."), manager });
         }
     }
@@ -47,27 +47,26 @@ pub(super) fn applier(provider: &dyn Provider, object: &DynamicObject) -> Result
 }
 
 /// The kind can hold this at all.
-pub(super) fn able(provider: &dyn Provider, wanted: Wanted<'_>) -> Result<(), RouteError> {
+pub(super) fn supported(provider: &dyn Provider, wanted: &Split) -> Result<(), RouteError> {
     match provider.capability().refusal(wanted) {
         Some((found, remedy)) => Err(RouteError::CannotCarry(format!("{found}: {remedy}"))),
         None => Ok(()),
     }
 }
 
-/// What is about to be written reads back as what was asked for.
-pub(super) fn shown(
+/// What is about to be written reads back as what was desired.
+pub(super) fn reads_back(
     context: &Context<'_>,
     provider: &dyn Provider,
     after: Objects<'_>,
-    asked: &Distribution,
+    desired: &Distribution,
 ) -> Result<(), RouteError> {
     let shown = provider.read(context, after)?;
-    if weights::nonzero(&shown) == weights::nonzero(asked) {
+    if shown.same_as(desired) {
         return Ok(());
     }
     let (kind, names) = (provider.resource().kind, provider.names(context).join(", "));
-    let (shown, asked) = (weights::words(&shown), weights::words(asked));
     Err(RouteError::CannotCarry(format!(
-        "{kind} {names} would show {shown} instead of {asked}: declare every member, and let the weights sum to weightTotal"
+        "{kind} {names} would show {shown} instead of {desired}: declare every member, and let the weights sum to weightTotal"
     )))
 }

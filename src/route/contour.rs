@@ -3,10 +3,10 @@
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::Context;
 use super::accepted::{MAX_WORDS, condition};
 use super::capability::{
-    Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Split, Values, Verified,
+    AffinitySupport, Applied, BackendSupport, Capability, Extent, Matching, Mirroring, Shape, Values, Verified,
+    Weighting,
 };
 use super::json::{items, put};
 use super::listed::ListKind;
@@ -18,6 +18,7 @@ use crate::api::member::HostHeader;
 use crate::api::service::ContourRoute;
 use crate::api::{Backend, RequestMatch};
 use crate::backend;
+use crate::object::Context;
 use crate::rollout::input::{Accepted, Problem};
 
 impl ListKind for ContourRoute {
@@ -27,7 +28,7 @@ impl ListKind for ContourRoute {
         services: "services",
         max: 128,
         unset: 0,
-        tried,
+        narrowed,
         conditions,
         mirrors: Mirrors { list: "services", entry: mirror, service: mirrored, single: true },
         cookies: None,
@@ -37,10 +38,10 @@ impl ListKind for ContourRoute {
     const CAPABILITY: &'static Capability = &Capability {
         route: "contour",
         object: "HTTPProxy of Contour",
-        split: Split::Weights { members: None, parts: None },
-        external_name: Leads::Yes,
-        cluster_ip: Leads::Yes,
-        endpoint_slice: Leads::Yes,
+        weighting: Weighting::Weights { members: None, parts: None },
+        external_name: BackendSupport::Yes,
+        cluster_ip: BackendSupport::Yes,
+        endpoint_slice: BackendSupport::Yes,
         own_host: true,
         own_tls: true,
         matches: Matching {
@@ -50,12 +51,13 @@ impl ListKind for ContourRoute {
             extent: Extent::Alternatives,
         },
         mirrors: Mirroring::Yes { members: Some(1), parts: true },
-        keeps: Keeping::No,
+        affinity: AffinitySupport::No,
         shape: Shape::OneObject,
         applied: Applied::Accepted,
         verified: Verified::Traffic,
-        note: "Contour takes ExternalName Services with `enableExternalNameService: true`. A copy's Host is the one that \
-               clients call with `-shadow` after it, whatever the member's own: its gateway must take that.",
+        note: "Contour supports ExternalName Services with `enableExternalNameService: true`. The Host of a copy is \
+               the one that clients use with `-shadow` appended, whatever the member's own Host: the member's gateway \
+               must accept it.",
     };
 
     fn resource(&self) -> ApiResource {
@@ -119,15 +121,15 @@ fn mirrored(service: &Value) -> Option<&Value> {
 
 /// A route for each sort, with the route's own conditions and those of the sort. Envoy tries routes with more conditions
 /// on headers and parameters first, wherever they stand.
-fn tried(route: &Value, sorts: &[RequestMatch]) -> Vec<Value> {
+fn narrowed(route: &Value, sorts: &[RequestMatch]) -> Vec<Value> {
     let narrow = |sort: &RequestMatch| {
         let headers = sort.headers.iter().map(|field| condition_on("header", field));
         let query = sort.query.iter().map(|field| condition_on("queryParameter", field));
         let conditions: Vec<Value> =
             items(route.get("conditions")).iter().cloned().chain(headers).chain(query).collect();
-        let mut tried = route.clone();
-        put(&mut tried, "conditions", conditions);
-        tried
+        let mut narrowed = route.clone();
+        put(&mut narrowed, "conditions", conditions);
+        narrowed
     };
     sorts.iter().map(narrow).collect()
 }

@@ -1,5 +1,5 @@
-//! What a route shall show beside its weights. What was asked of an object is kept on it for each rollout: what the data plane
-//! reads is the provider's, and this says what to look for.
+//! What a route must show besides its weights. What is desired of an object is kept on it for each rollout: what the
+//! data plane reads is the provider's, and this says what to look for.
 
 use std::collections::BTreeMap;
 
@@ -7,58 +7,19 @@ use kube::ResourceExt;
 use kube::core::DynamicObject;
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::api::status::PlannedStep;
-use crate::api::{AFFINITY_ANNOTATION, Affinity, Distribution, Matched, Steering, TRIAL_ANNOTATION};
+use crate::api::{AFFINITY_ANNOTATION, Affinity, STEERING_ANNOTATION, Steering};
 
-/// What a route shall show.
-#[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
-    /// The weights.
-    pub weights: &'a Distribution,
-    /// The requests that reach canaries beside them.
-    pub steering: Option<&'a Steering>,
-    /// Where users are kept; its weights are the weights.
-    pub affinity: Option<&'a Affinity>,
-}
-
-impl<'a> From<&'a Distribution> for Wanted<'a> {
-    fn from(weights: &'a Distribution) -> Self {
-        Self { weights, steering: None, affinity: None }
-    }
-}
-
-impl<'a> Wanted<'a> {
-    /// What a route shall show at a step, wherever users are kept.
-    #[must_use]
-    pub fn of(step: &'a PlannedStep) -> Self {
-        Self { steering: step.steering.as_ref(), ..Self::from(&step.weights) }
-    }
-
-    /// The requests that are chosen, where some are.
-    pub(super) fn matched(&self) -> Option<&'a Matched> {
-        self.steering.and_then(Steering::matched)
-    }
-
-    /// Every member to which requests go, with its weight.
-    pub(super) fn receiving(&self) -> Distribution {
-        let tried = self.steering.into_iter().flat_map(Steering::members);
-        let mut receiving: Distribution = tried.map(|member| (member.to_owned(), 0)).collect();
-        receiving.extend(super::weights::nonzero(self.weights));
-        receiving
-    }
-}
-
-/// What is kept on objects, in an annotation of its own.
-pub(super) trait Kept: Clone + Serialize + DeserializeOwned {
+/// What is stored on objects, in an annotation of its own.
+pub(super) trait Stored: Clone + Serialize + DeserializeOwned {
     const ANNOTATION: &'static str;
 
-    /// What this rollout asked last.
-    fn kept(object: &DynamicObject, uid: &str) -> Option<Self> {
+    /// What this rollout stored last.
+    fn stored(object: &DynamicObject, uid: &str) -> Option<Self> {
         all(object).remove(uid)
     }
 
-    /// Keeps what this rollout asks now.
-    fn keep(object: &mut DynamicObject, uid: &str, desired: Option<&Self>) {
+    /// Stores what this rollout desires now.
+    fn store(object: &mut DynamicObject, uid: &str, desired: Option<&Self>) {
         let mut all = all(object);
         match desired {
             Some(desired) => all.insert(uid.to_owned(), desired.clone()),
@@ -73,16 +34,16 @@ pub(super) trait Kept: Clone + Serialize + DeserializeOwned {
     }
 }
 
-impl Kept for Steering {
-    const ANNOTATION: &'static str = TRIAL_ANNOTATION;
+impl Stored for Steering {
+    const ANNOTATION: &'static str = STEERING_ANNOTATION;
 }
 
-impl Kept for Affinity {
+impl Stored for Affinity {
     const ANNOTATION: &'static str = AFFINITY_ANNOTATION;
 }
 
 /// What cannot be read was not written by cutover, and says nothing.
-fn all<K: Kept>(object: &DynamicObject) -> BTreeMap<String, K> {
+fn all<K: Stored>(object: &DynamicObject) -> BTreeMap<String, K> {
     let text = object.annotations().get(K::ANNOTATION);
     text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }

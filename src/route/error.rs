@@ -39,7 +39,7 @@ pub enum RouteError {
     #[error(
         "{object}: backend {backend} carries traffic but is neither primary nor canary: lead it to {primary}, which the hub has made"
     )]
-    NotLed {
+    NotPrimaryOrCanary {
         /// The route.
         object: String,
         /// The backend.
@@ -81,7 +81,7 @@ pub enum RouteError {
         /// The other applier.
         manager: String,
     },
-    /// The route cannot hold what is asked.
+    /// The route cannot express what is desired.
     #[error("{0}")]
     CannotCarry(String),
 }
@@ -93,7 +93,7 @@ impl RouteError {
         match self {
             Self::NotFound(_) => Reason::RouteNotFound,
             Self::Unreadable(_) | Self::Uneven { .. } | Self::Uncovered(_) => Reason::RouteUnreadable,
-            Self::NeedsMapping { .. } | Self::NotLed { .. } => Reason::AdoptionNeedsMapping,
+            Self::NeedsMapping { .. } | Self::NotPrimaryOrCanary { .. } => Reason::AdoptionNeedsMapping,
             Self::NotDeclared { .. } => Reason::MemberNotDeclared,
             Self::Differs(_) => Reason::PrimaryDiffers,
             Self::Conflict { .. } => Reason::Conflict,

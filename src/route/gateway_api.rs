@@ -4,10 +4,10 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::Context;
-use super::accepted::{condition, together};
+use super::accepted::{combined, condition};
 use super::capability::{
-    Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Split, Values, Verified,
+    AffinitySupport, Applied, BackendSupport, Capability, Extent, Matching, Mirroring, Shape, Values, Verified,
+    Weighting,
 };
 use super::json::{items, put};
 use super::listed::ListKind;
@@ -18,6 +18,7 @@ use crate::api::matches::{FieldMatch, Value as Chosen};
 use crate::api::service::GatewayApiRoute;
 use crate::api::{Backend, RequestMatch};
 use crate::backend;
+use crate::object::Context;
 use crate::rollout::input::{Accepted, Problem};
 
 mod cookies;
@@ -32,8 +33,8 @@ impl ListKind for GatewayApiRoute {
         services: "backendRefs",
         max: 16,
         unset: 1,
-        tried,
-        conditions: chosen_by,
+        narrowed,
+        conditions: rule_conditions,
         mirrors: Mirrors { list: "filters", entry: request_mirror, service: mirrored, single: false },
         cookies: Some(cookies::COOKIES),
         fields,
@@ -42,10 +43,10 @@ impl ListKind for GatewayApiRoute {
     const CAPABILITY: &'static Capability = &Capability {
         route: "gatewayAPI",
         object: "HTTPRoute of Gateway API",
-        split: Split::Weights { members: Some(Self::LISTS.max), parts: None },
-        external_name: Leads::Yes,
-        cluster_ip: Leads::Yes,
-        endpoint_slice: Leads::Yes,
+        weighting: Weighting::Weights { members: Some(Self::LISTS.max), parts: None },
+        external_name: BackendSupport::Yes,
+        cluster_ip: BackendSupport::Yes,
+        endpoint_slice: BackendSupport::Yes,
         own_host: false,
         own_tls: false,
         matches: Matching {
@@ -55,13 +56,13 @@ impl ListKind for GatewayApiRoute {
             extent: Extent::Alternatives,
         },
         mirrors: Mirroring::Yes { members: None, parts: false },
-        keeps: Keeping::Yes { bins: Self::LISTS.max },
+        affinity: AffinitySupport::Yes { bins: Self::LISTS.max },
         shape: Shape::OneObject,
         applied: Applied::Accepted,
         verified: Verified::Traffic,
-        note: "A Gateway must support RequestMirror; under Contour a copy's Host ends in `-shadow`. \
-               The specification advises Gateways against ExternalName Services: Contour takes them where it is told to, \
-               Envoy Gateway does not (use backend kind EndpointSlice there).",
+        note: "The Gateway must support RequestMirror; under Contour the Host of a copy ends in `-shadow`. The \
+               specification discourages ExternalName Services: Contour supports them if configured to, Envoy Gateway \
+               does not (use backend kind EndpointSlice there).",
     };
 
     fn resource(&self) -> ApiResource {
@@ -101,7 +102,7 @@ impl ListKind for GatewayApiRoute {
             Some(status) => conditions(status, object.metadata.generation),
             None => Accepted::Pending,
         };
-        items(object.data.pointer("/spec/parentRefs")).iter().map(says).reduce(together).unwrap_or(Accepted::Pending)
+        items(object.data.pointer("/spec/parentRefs")).iter().map(says).reduce(combined).unwrap_or(Accepted::Pending)
     }
 }
 
@@ -123,14 +124,14 @@ fn mirrored(filter: &Value) -> Option<&Value> {
 
 /// One rule for all sorts: each of the rule's own matches, with each sort's conditions. The more headers a match names
 /// the earlier it is tried, wherever it stands.
-fn tried(rule: &Value, sorts: &[RequestMatch]) -> Vec<Value> {
+fn narrowed(rule: &Value, sorts: &[RequestMatch]) -> Vec<Value> {
     let any = [json!({})];
     let own = Some(items(rule.get("matches"))).filter(|own| !own.is_empty()).unwrap_or(&any);
-    let narrowed = own.iter().flat_map(|own| sorts.iter().map(move |sort| narrow(own, sort))).collect::<Vec<_>>();
-    let mut tried = rule.clone();
-    put(&mut tried, "matches", narrowed);
-    tried.as_object_mut().into_iter().for_each(|fields| drop(fields.remove("name")));
-    vec![tried]
+    let matches = own.iter().flat_map(|own| sorts.iter().map(move |sort| narrow(own, sort))).collect::<Vec<_>>();
+    let mut narrowed = rule.clone();
+    put(&mut narrowed, "matches", matches);
+    narrowed.as_object_mut().into_iter().for_each(|fields| drop(fields.remove("name")));
+    vec![narrowed]
 }
 
 fn narrow(own: &Value, sort: &RequestMatch) -> Value {
@@ -153,7 +154,7 @@ fn field(field: &FieldMatch) -> Value {
     json!({"type": kind, "name": field.name, "value": value})
 }
 
-fn chosen_by(rule: &Value) -> Vec<Vec<Value>> {
+fn rule_conditions(rule: &Value) -> Vec<Vec<Value>> {
     let all = |of: &Value| {
         ["headers", "queryParams"]
             .into_iter()
@@ -176,5 +177,5 @@ fn conditions(status: &Value, generation: Option<i64>) -> Accepted {
     let found =
         |kind| items(status.get("conditions")).iter().find(|one| one.get("type").and_then(Value::as_str) == Some(kind));
     let says = |kind| found(kind).map_or(Accepted::Pending, |one| condition(one, generation));
-    together(says("Accepted"), says("ResolvedRefs"))
+    combined(says("Accepted"), says("ResolvedRefs"))
 }

@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 
 use super::json::{items, put};
 use super::provider::{Objects, resource};
-use super::{Context, RouteError, describe, weights};
+use super::{RouteError, weights};
 use crate::api::PRIMARY;
 use crate::backend;
+use crate::object::{Context, describe};
 
 /// The kind.
 pub(super) fn ingress() -> ApiResource {
@@ -25,7 +26,7 @@ pub(super) fn service_of(path: &Value) -> &str {
 }
 
 /// Service mode: the path leads to the user's own Service, by the port that is declared or by a name.
-pub(super) fn is_own(context: &Context<'_>, path: &Value) -> bool {
+pub(super) fn is_own_service(context: &Context<'_>, path: &Value) -> bool {
     let port = path.pointer("/backend/service/port/number");
     let is_declared = |port: &Value| *port == backend::port(context, PRIMARY);
     !context.copies.is_empty() && service_of(path) == context.service.name && port.is_none_or(is_declared)
@@ -45,7 +46,7 @@ pub(super) fn unknown(context: &Context<'_>, object: &DynamicObject, backend: &s
 
 /// The path leads to a member of the service, or to what stands for one.
 pub(super) fn is_of_service(context: &Context<'_>, path: &Value) -> bool {
-    is_own(context, path) || backend::is_of_service(context, service_of(path))
+    is_own_service(context, path) || backend::is_of_service(context, service_of(path))
 }
 
 /// All paths, each with the index of its rule.
@@ -62,59 +63,60 @@ pub(super) fn paths_mut(object: &mut DynamicObject) -> impl Iterator<Item = (usi
 }
 
 /// An Ingress still sends requests to the user's own Service.
-pub(super) fn has_own(context: &Context<'_>, object: &DynamicObject) -> bool {
-    paths(object).any(|(_, path)| is_own(context, path))
+pub(super) fn has_own_service(context: &Context<'_>, object: &DynamicObject) -> bool {
+    paths(object).any(|(_, path)| is_own_service(context, path))
 }
 
 /// The Ingresses with the primary in the place of the user's own Service.
-pub(super) fn taken_over<'o>(context: &Context<'_>, objects: Objects<'o>) -> Cow<'o, [Option<DynamicObject>]> {
-    if !objects.iter().flatten().any(|object| has_own(context, object)) {
+pub(super) fn with_primary<'o>(context: &Context<'_>, objects: Objects<'o>) -> Cow<'o, [Option<DynamicObject>]> {
+    if !objects.iter().flatten().any(|object| has_own_service(context, object)) {
         return Cow::Borrowed(objects);
     }
     let mut objects = objects.to_vec();
-    for (_, path) in objects.iter_mut().flatten().flat_map(paths_mut).filter(|(_, path)| is_own(context, path)) {
-        lead(path, context, PRIMARY);
+    for (_, path) in objects.iter_mut().flatten().flat_map(paths_mut).filter(|(_, path)| is_own_service(context, path))
+    {
+        point_to(path, context, PRIMARY);
     }
     Cow::Owned(objects)
 }
 
-/// The paths of the service, for [`put_back`].
-pub(super) fn held(context: &Context<'_>, object: &DynamicObject) -> Value {
+/// The paths of the service, for [`restore_paths`].
+pub(super) fn original_paths(context: &Context<'_>, object: &DynamicObject) -> Value {
     let own = paths(object).filter(|(_, path)| is_of_service(context, path));
     own.map(|(index, path)| json!({"rule": index, "path": path})).collect()
 }
 
 /// Puts back what paths that are still there were.
-pub(super) fn put_back(context: &Context<'_>, object: &mut DynamicObject, held: &Value) {
+pub(super) fn restore_paths(context: &Context<'_>, object: &mut DynamicObject, original: &Value) {
     let place = |path: &Value| (path.get("path").cloned(), path.get("pathType").cloned());
     for (rule, path) in paths_mut(object).filter(|(_, path)| is_of_service(context, path)) {
-        let was = |held: &&Value| held["rule"] == rule && place(&held["path"]) == place(path);
-        if let Some(held) = items(Some(held)).iter().find(was) {
-            *path = held["path"].clone();
+        let was = |original: &&Value| original["rule"] == rule && place(&original["path"]) == place(path);
+        if let Some(original) = items(Some(original)).iter().find(was) {
+            *path = original["path"].clone();
         }
     }
 }
 
-/// Leads a path to a member's backend.
-pub(super) fn lead(path: &mut Value, context: &Context<'_>, member: &str) {
+/// Points a path to a member's backend.
+pub(super) fn point_to(path: &mut Value, context: &Context<'_>, member: &str) {
     let service =
         json!({"name": backend::name(context.service, member), "port": {"number": backend::port(context, member)}});
     put(path, "backend", json!({"service": service}));
 }
 
-/// Copies of a path that lead to these members.
-pub(super) fn leading(context: &Context<'_>, path: &Value, members: &[&String]) -> Vec<Value> {
-    let lead = |member: &&String| {
+/// Copies of a path, one pointing to each of these members.
+pub(super) fn pointing_to(context: &Context<'_>, path: &Value, members: &[&str]) -> Vec<Value> {
+    let copy = |member: &&str| {
         let mut path = path.clone();
-        lead(&mut path, context, member);
+        point_to(&mut path, context, member);
         path
     };
-    members.iter().map(lead).collect()
+    members.iter().map(copy).collect()
 }
 
 /// A new Ingress whose only path leads to these members.
-pub(super) fn draft(name: &str, context: &Context<'_>, hosts: &[String], members: &[&String]) -> DynamicObject {
-    let paths = leading(context, &json!({"path": "/", "pathType": "Prefix"}), members);
+pub(super) fn draft(name: &str, context: &Context<'_>, hosts: &[String], members: &[&str]) -> DynamicObject {
+    let paths = pointing_to(context, &json!({"path": "/", "pathType": "Prefix"}), members);
     let rules: Vec<Value> = hosts.iter().map(|host| json!({"host": host, "http": {"paths": paths}})).collect();
     DynamicObject::new(name, &ingress()).within(context.namespace).data(json!({"spec": {"rules": rules}}))
 }

@@ -7,41 +7,43 @@ use k8s_openapi::api::core::v1::Service;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::capability::{Applied, Capability, Keeping, Leads, Matching, Mirroring, Shape, Split, Verified};
-use super::desired::Wanted;
+use super::RouteError;
+use super::capability::{
+    AffinitySupport, Applied, BackendSupport, Capability, Matching, Mirroring, Shape, Verified, Weighting,
+};
 use super::json::put;
 use super::provider::{Objects, Provider, only};
 use super::refusal::{no_host, no_tls, refuse};
-use super::{Context, RouteError, describe, weights};
-use crate::api::Distribution;
 use crate::api::service::KubernetesRoute;
-use crate::backend::Reach;
+use crate::api::{Distribution, Split};
+use crate::object::Reach;
+use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
 
 const WHY: &str = "clients of an ExternalName Service speak to the member themselves";
-const ADDRESSES: Leads = Leads::No {
+const ADDRESSES: BackendSupport = BackendSupport::No {
     why: "only a Service of type ExternalName can be switched from one member to another",
-    remedy: "say backend: {externalName: {}}, or use a route with weights",
+    remedy: "use backend: {externalName: {}}, or a route with weights",
 };
 
 /// What this kind can do.
 pub(super) const CAPABILITY: Capability = Capability {
     route: "kubernetes",
     object: "Service of type ExternalName",
-    split: Split::Switch,
-    external_name: Leads::Yes,
+    weighting: Weighting::Switch,
+    external_name: BackendSupport::Yes,
     cluster_ip: ADDRESSES,
     endpoint_slice: ADDRESSES,
     own_host: false,
     own_tls: false,
     matches: Matching::NONE,
     mirrors: Mirroring::No,
-    keeps: Keeping::No,
+    affinity: AffinitySupport::No,
     shape: Shape::OneObject,
     applied: Applied::ReadBack,
     verified: Verified::Traffic,
-    note: "Blue/green: `steps: [{progress: 100%}]`, and back at once. Only `externalName` changes. Clients follow when their \
-           resolver forgets the old name, and open connections stay where they are.",
+    note: "Blue/green: `steps: [{progress: 100%}]`; a rollback is a switch as well. Only `externalName` changes. \
+           Clients follow when their DNS cache expires; open connections stay where they are.",
 };
 
 /// The Service that is switched.
@@ -100,11 +102,9 @@ impl Provider for SwitchedService<'_> {
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
-        wanted: Wanted<'_>,
+        wanted: &Split,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
-        let weights = wanted.weights;
-        let carrying = weights::nonzero(weights);
-        let reach = carrying.keys().next().and_then(|member| context.endpoints.get(member));
+        let reach = wanted.weights.carrying().next().and_then(|(member, _)| context.endpoints.get(member));
         let mut service = only(objects).cloned().or_else(|| self.0.create.is_some().then(|| self.draft(context)));
         if let (Some(reach), Some(spec)) = (reach, service.as_mut().and_then(|service| service.data.get_mut("spec"))) {
             put(spec, "externalName", reach.host.as_str());
@@ -112,12 +112,12 @@ impl Provider for SwitchedService<'_> {
         Ok(vec![service])
     }
 
-    fn held(&self, _context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
+    fn original_rules(&self, _context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
         Ok(json!(object.data.pointer("/spec/externalName")))
     }
 
-    fn restore(&self, _context: &Context<'_>, object: &mut DynamicObject, held: &Value) {
-        if let (Some(spec), Some(host)) = (object.data.get_mut("spec"), held.as_str()) {
+    fn restore(&self, _context: &Context<'_>, object: &mut DynamicObject, original: &Value) {
+        if let (Some(spec), Some(host)) = (object.data.get_mut("spec"), original.as_str()) {
             put(spec, "externalName", host);
         }
     }

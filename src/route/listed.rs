@@ -3,12 +3,13 @@
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
+use super::RouteError;
 use super::capability::Capability;
-use super::desired::{Kept, Wanted};
+use super::desired::Stored;
 use super::lists::Lists;
 use super::provider::{Objects, Provider, only};
-use super::{Context, RouteError};
-use crate::api::{Affinity, Distribution, PRIMARY, Steering};
+use crate::api::{Affinity, Distribution, PRIMARY, Split, Steering};
+use crate::object::Context;
 use crate::rollout::input::{Accepted, Problem};
 
 /// What one such kind must say of itself.
@@ -41,12 +42,12 @@ pub(super) trait ListKind {
 pub(super) struct Listed<'r, K>(pub &'r K);
 
 impl<K: ListKind> Listed<'_, K> {
-    /// The object as it is but for what was asked beside its weights.
-    fn plain(&self, context: &Context<'_>, object: &DynamicObject) -> DynamicObject {
-        K::LISTS.plain(context, object, self.0.rules())
+    /// The object without what was desired besides its weights.
+    fn weights_only(&self, context: &Context<'_>, object: &DynamicObject) -> DynamicObject {
+        K::LISTS.weights_only(context, object, self.0.rules())
     }
 
-    /// What is asked beside the weights, for an object that has nothing of it.
+    /// What is desired besides the weights, for an object that has nothing of it.
     fn apply_steering(
         &self,
         context: &Context<'_>,
@@ -55,9 +56,9 @@ impl<K: ListKind> Listed<'_, K> {
         affinity: Option<&Affinity>,
     ) -> Result<(), RouteError> {
         if let Some(steering) = steering {
-            K::LISTS.add(context, object, self.0.rules(), steering)?;
+            K::LISTS.apply_steering(context, object, self.0.rules(), steering)?;
         }
-        affinity.map_or(Ok(()), |affinity| K::LISTS.keep_users(context, object, self.0.rules(), affinity))
+        affinity.map_or(Ok(()), |affinity| K::LISTS.apply_affinity(context, object, self.0.rules(), affinity))
     }
 }
 
@@ -95,14 +96,14 @@ impl<K: ListKind> Provider for Listed<'_, K> {
     fn claims(&self, context: &Context<'_>, objects: Objects<'_>, _index: usize) -> Result<Vec<String>, RouteError> {
         only(objects).map_or_else(
             || Ok(vec!["#0".to_owned()]),
-            |object| K::LISTS.claims(&self.plain(context, object), self.0.rules()),
+            |object| K::LISTS.claims(&self.weights_only(context, object), self.0.rules()),
         )
     }
 
     fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError> {
         only(objects).map_or_else(
             || Ok(Distribution::new()),
-            |object| K::LISTS.read(context, &self.plain(context, object), self.0.rules()),
+            |object| K::LISTS.read(context, &self.weights_only(context, object), self.0.rules()),
         )
     }
 
@@ -110,62 +111,64 @@ impl<K: ListKind> Provider for Listed<'_, K> {
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
-        wanted: Wanted<'_>,
+        wanted: &Split,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
         let new = |spec| {
             DynamicObject::new(&context.service.name, &self.resource())
                 .within(context.namespace)
                 .data(json!({"spec": spec}))
         };
-        let live = only(objects).map(|object| self.plain(context, object));
+        let live = only(objects).map(|object| self.weights_only(context, object));
         let mut object = live.or_else(|| self.0.draft().map(new));
         if let Some(object) = &mut object {
-            K::LISTS.set(context, object, self.0.rules(), wanted.weights)?;
-            self.apply_steering(context, object, wanted.steering, wanted.affinity)?;
+            K::LISTS.set(context, object, self.0.rules(), &wanted.weights)?;
+            self.apply_steering(context, object, wanted.steering.as_ref(), wanted.affinity.as_ref())?;
         }
         Ok(vec![object])
     }
 
-    fn name(
+    fn add_at_zero(
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
         members: &[String],
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
         let Some(live) = only(objects) else { return Ok(vec![None]) };
-        let plain = self.plain(context, live);
-        let mut object = plain.clone();
-        K::LISTS.name(context, &mut object, self.0.rules(), members)?;
+        let weights_only = self.weights_only(context, live);
+        let mut object = weights_only.clone();
+        K::LISTS.add_at_zero(context, &mut object, self.0.rules(), members)?;
         // Rules that are made anew lack what an API server added to those that are there, and never stop to differ.
-        if object == plain {
+        if object == weights_only {
             return Ok(objects.to_vec());
         }
-        let steering = Steering::kept(live, context.uid).filter(|steering| self.shows(context, objects, steering));
-        let affinity = Affinity::kept(live, context.uid).filter(|affinity| self.keeps(context, objects, affinity));
+        let steering =
+            Steering::stored(live, context.uid).filter(|steering| self.applies_steering(context, objects, steering));
+        let affinity =
+            Affinity::stored(live, context.uid).filter(|affinity| self.applies_affinity(context, objects, affinity));
         self.apply_steering(context, &mut object, steering.as_ref(), affinity.as_ref())?;
         Ok(vec![Some(object)])
     }
 
     fn named_member(&self, context: &Context<'_>, objects: Objects<'_>) -> Option<&'static str> {
-        let live = self.plain(context, only(objects)?);
-        K::LISTS.has_apex(context, &live, self.0.rules()).then_some(PRIMARY)
+        let live = self.weights_only(context, only(objects)?);
+        K::LISTS.sends_to_own_service(context, &live, self.0.rules()).then_some(PRIMARY)
     }
 
-    fn shows(&self, context: &Context<'_>, objects: Objects<'_>, steering: &Steering) -> bool {
-        only(objects).is_some_and(|object| K::LISTS.shows(context, object, self.0.rules(), steering))
+    fn applies_steering(&self, context: &Context<'_>, objects: Objects<'_>, steering: &Steering) -> bool {
+        only(objects).is_some_and(|object| K::LISTS.applies_steering(context, object, self.0.rules(), steering))
     }
 
-    fn keeps(&self, context: &Context<'_>, objects: Objects<'_>, affinity: &Affinity) -> bool {
-        only(objects).is_some_and(|object| K::LISTS.keeps_users(context, object, self.0.rules(), affinity))
+    fn applies_affinity(&self, context: &Context<'_>, objects: Objects<'_>, affinity: &Affinity) -> bool {
+        only(objects).is_some_and(|object| K::LISTS.applies_affinity(context, object, self.0.rules(), affinity))
     }
 
-    fn held(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
-        K::LISTS.held(&self.plain(context, object), self.0.rules())
+    fn original_rules(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
+        K::LISTS.original_rules(&self.weights_only(context, object), self.0.rules())
     }
 
-    fn restore(&self, context: &Context<'_>, object: &mut DynamicObject, held: &Value) {
-        *object = self.plain(context, object);
-        K::LISTS.restore(object, held);
+    fn restore(&self, context: &Context<'_>, object: &mut DynamicObject, original: &Value) {
+        *object = self.weights_only(context, object);
+        K::LISTS.restore(object, original);
     }
 
     fn accepted(&self, object: &DynamicObject) -> Accepted {

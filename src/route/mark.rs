@@ -6,8 +6,9 @@
 use kube::ResourceExt;
 use kube::core::DynamicObject;
 
-use super::{RouteError, describe};
+use super::RouteError;
 use crate::api::WRITE_ANNOTATION;
+use crate::object::describe;
 use crate::rollout::input::Mark;
 
 /// More than this is not the hub's work; an object's annotations together may hold 256 KiB.
@@ -16,7 +17,7 @@ const MAX_ENTRIES: usize = 64;
 
 /// One rollout's mark and the rules it claims.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub(super) struct Entry {
     /// Who wrote last.
     pub mark: Mark,
     /// The rules whose backends it writes.
@@ -54,7 +55,7 @@ impl std::fmt::Display for Entry {
 }
 
 /// All entries on an object. One that cannot be read refuses the whole: to drop it would drop a claim.
-pub fn entries(object: &DynamicObject) -> Result<Vec<Entry>, RouteError> {
+pub(super) fn entries(object: &DynamicObject) -> Result<Vec<Entry>, RouteError> {
     let Some(text) = object.annotations().get(WRITE_ANNOTATION) else { return Ok(Vec::new()) };
     let entries: Option<Vec<Entry>> = if text.len() > MAX_LENGTH {
         None
@@ -71,18 +72,18 @@ pub fn entries(object: &DynamicObject) -> Result<Vec<Entry>, RouteError> {
 
 /// Who wrote these rules last: another rollout's claim on any of them, before our own.
 #[must_use]
-pub fn claimant<'e>(entries: &'e [Entry], uid: &str, rules: &[String]) -> Option<&'e Entry> {
+pub(super) fn claimant<'e>(entries: &'e [Entry], uid: &str, rules: &[String]) -> Option<&'e Entry> {
     claim_conflict(entries, uid, rules).or_else(|| entries.iter().find(|entry| entry.mark.rollout == uid))
 }
 
 /// The entry of another rollout that names one of these rules.
 #[must_use]
-pub fn claim_conflict<'e>(entries: &'e [Entry], uid: &str, rules: &[String]) -> Option<&'e Entry> {
+pub(super) fn claim_conflict<'e>(entries: &'e [Entry], uid: &str, rules: &[String]) -> Option<&'e Entry> {
     entries.iter().find(|entry| entry.mark.rollout != uid && entry.names_any(rules))
 }
 
 /// Leaves this mark. Whoever asks for the write has judged older claims on the same rules, so they go.
-pub fn set(object: &mut DynamicObject, mark: &Mark, rules: &[String]) -> Result<(), RouteError> {
+pub(super) fn set(object: &mut DynamicObject, mark: &Mark, rules: &[String]) -> Result<(), RouteError> {
     let mut kept = entries(object)?;
     kept.retain(|entry| entry.mark.rollout != mark.rollout && !entry.names_any(rules));
     kept.push(Entry { mark: mark.clone(), rules: rules.to_vec() });
@@ -91,7 +92,7 @@ pub fn set(object: &mut DynamicObject, mark: &Mark, rules: &[String]) -> Result<
 }
 
 /// Takes a rollout's mark off.
-pub fn remove(object: &mut DynamicObject, uid: &str) -> Result<(), RouteError> {
+pub(super) fn remove(object: &mut DynamicObject, uid: &str) -> Result<(), RouteError> {
     let mut kept = entries(object)?;
     kept.retain(|entry| entry.mark.rollout != uid);
     write(object, &kept);

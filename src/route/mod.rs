@@ -10,10 +10,8 @@ pub mod capability;
 mod check;
 #[cfg(test)]
 mod conformance;
-mod context;
 mod contour;
 mod desired;
-pub mod editor;
 mod error;
 mod gateway_api;
 mod ingress;
@@ -21,11 +19,10 @@ mod json;
 mod kubernetes;
 mod listed;
 mod lists;
-pub mod mark;
+mod mark;
 mod nginx;
 mod order;
 mod original;
-pub(crate) mod owner;
 mod provider;
 mod read;
 mod refusal;
@@ -36,9 +33,8 @@ mod weights;
 
 use aliyun_alb::AliyunAlb;
 use canary_ingress::CanaryIngress;
-use capability::{Capability, Leads};
-use kube::ResourceExt;
-use kube::core::{ApiResource, DynamicObject};
+use capability::{BackendSupport, Capability};
+use kube::core::ApiResource;
 use kubernetes::SwitchedService;
 use listed::{ListKind, Listed};
 use nginx::Nginx;
@@ -49,15 +45,14 @@ use skipper::weighted::WeightedIngress;
 
 use crate::api::service::{ContourRoute, GatewayApiRoute, SkipperForm};
 use crate::api::{Reason, Route, ServiceSpec};
+use crate::object::{Context, Target};
 use crate::rollout::RouteKey;
 use crate::rollout::input::Problem;
 
-pub use context::{Context, NO_COPIES, Target, Write};
-pub use desired::Wanted;
-pub use error::RouteError;
-pub use read::{names, read};
-pub use release::release;
-pub use render::{Entry, entry, render};
+pub(crate) use error::RouteError;
+pub(crate) use read::{names, read};
+pub(crate) use release::release;
+pub(crate) use render::{Entry, entry, render};
 
 fn provider(route: &Route) -> Box<dyn Provider + '_> {
     match route {
@@ -91,13 +86,13 @@ pub const fn capabilities() -> [&'static Capability; 8] {
 
 /// What a kind of route can do.
 #[must_use]
-pub fn capability(route: &Route) -> &'static Capability {
+pub(crate) fn capability(route: &Route) -> &'static Capability {
     provider(route).capability()
 }
 
 /// The route's name for people, and its key in status: `HTTPRoute/public#main`.
 #[must_use]
-pub fn key(service: &ServiceSpec, route: &Route) -> RouteKey {
+pub(crate) fn key(service: &ServiceSpec, route: &Route) -> RouteKey {
     let provider = provider(route);
     let route = format!("{}/{}", provider.resource().kind, provider.title(&service.name));
     RouteKey { service: service.name.clone(), route }
@@ -105,7 +100,7 @@ pub fn key(service: &ServiceSpec, route: &Route) -> RouteKey {
 
 /// The objects to fetch. Their order is that of the objects which the other functions take.
 #[must_use]
-pub fn targets(context: &Context<'_>, route: &Route) -> Vec<Target> {
+pub(crate) fn targets(context: &Context<'_>, route: &Route) -> Vec<Target> {
     let provider = provider(route);
     let target = |name| Target { resource: provider.resource(), namespace: context.namespace.to_owned(), name };
     provider.names(context).into_iter().map(target).collect()
@@ -113,7 +108,7 @@ pub fn targets(context: &Context<'_>, route: &Route) -> Vec<Target> {
 
 /// The kind of which every object in the cluster counts, because they share one row of numbers.
 #[must_use]
-pub fn neighbours(route: &Route) -> Option<ApiResource> {
+pub(crate) fn neighbours(route: &Route) -> Option<ApiResource> {
     match route {
         Route::AliyunAlb(_) => Some(provider(route).resource()),
         Route::GatewayApi(_) | Route::Contour(_) | Route::Skipper(_) | Route::Nginx(_) | Route::Kubernetes(_) => None,
@@ -122,21 +117,15 @@ pub fn neighbours(route: &Route) -> Option<ApiResource> {
 
 /// Combinations of route, backend and endpoint that would lie about weights or could not reach a member.
 #[must_use]
-pub fn problems(context: &Context<'_>, route: &Route) -> Vec<Problem> {
+pub(crate) fn problems(context: &Context<'_>, route: &Route) -> Vec<Problem> {
     let provider = provider(route);
     let mut problems = crate::backend::problems(context);
-    match provider.capability().leads(&context.service.backend) {
-        Leads::Yes => problems.extend(provider.problems(context)),
-        Leads::No { why, remedy } => {
+    match provider.capability().supports(&context.service.backend) {
+        BackendSupport::Yes => problems.extend(provider.problems(context)),
+        BackendSupport::No { why, remedy } => {
             let message = format!("service {}: {why}: {remedy}", context.service.name);
             problems.push(Problem::new(Reason::CannotCarryWeights, message));
         }
     }
     problems
-}
-
-/// Kind and name, for messages.
-fn describe(object: &DynamicObject) -> String {
-    let kind = object.types.as_ref().map_or("object", |types| types.kind.as_str());
-    format!("{kind} {}", object.name_any())
 }

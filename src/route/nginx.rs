@@ -6,11 +6,12 @@
 use kube::ResourceExt;
 use kube::core::DynamicObject;
 
+use super::RouteError;
 use super::canary_ingress::CanaryKind;
-use super::capability::{Applied, Capability, Keeping, Leads, Mirroring, Shape, Split, Verified};
-use super::refusal::{alike, refuse};
-use super::{Context, RouteError, describe};
+use super::capability::{AffinitySupport, Applied, BackendSupport, Capability, Mirroring, Shape, Verified, Weighting};
+use super::refusal::{refuse, same_for_all};
 use crate::api::service::StableIngress;
+use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
 
 const ENABLED: &str = "nginx.ingress.kubernetes.io/canary";
@@ -22,23 +23,23 @@ const DEFAULT_TOTAL: u32 = 100;
 pub(super) const CAPABILITY: Capability = Capability {
     route: "nginx",
     object: "Ingress of ingress-nginx and its canary Ingress",
-    split: Split::Weights { members: Some(2), parts: None },
-    external_name: Leads::Yes,
-    cluster_ip: Leads::Yes,
-    endpoint_slice: Leads::Yes,
+    weighting: Weighting::Weights { members: Some(2), parts: None },
+    external_name: BackendSupport::Yes,
+    cluster_ip: BackendSupport::Yes,
+    endpoint_slice: BackendSupport::Yes,
     own_host: false,
     own_tls: false,
     matches: super::canary_ingress::MATCHING,
     mirrors: Mirroring::No,
-    keeps: Keeping::No,
+    affinity: AffinitySupport::No,
     shape: Shape::StableAndCanary,
     applied: Applied::ReadBack,
     verified: Verified::Objects,
-    note: "The Ingress is adopted, and the hub makes `<ingress>-canary`, which takes the weight of one of two members. A \
-           member that has everything stands in the adopted Ingress, and the canary is removed. Host and TLS settings \
-           are the Ingress's own, the same for both. The rollout must be the only writer of the Ingress's rules. In service \
-           mode an Ingress that names the user's own Service is led to the primary once a canary without share has made \
-           that known to the controller.",
+    note: "The Ingress is adopted, and the hub creates `<ingress>-canary`, which holds the weight of one of two \
+           members. When one member has all traffic, the adopted Ingress points to it and the canary is removed. Host \
+           and TLS settings are those of the Ingress, the same for both members. The rollout must be the only writer \
+           of the Ingress's rules. In service mode, an Ingress that names the user's own Service is pointed to the \
+           primary after a canary without weight has introduced the primary to the controller.",
 };
 
 /// The annotations of ingress-nginx.
@@ -60,7 +61,7 @@ impl CanaryKind for Nginx<'_> {
 
     fn problems(&self, context: &Context<'_>) -> Vec<Problem> {
         refuse(context, |reach| {
-            alike(context, reach, "ingress-nginx has one Host and one TLS setting for both members")
+            same_for_all(context, reach, "ingress-nginx has one Host and one TLS setting for both members")
         })
     }
 

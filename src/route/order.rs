@@ -11,9 +11,9 @@ use std::sync::Arc;
 use kube::ResourceExt;
 use kube::core::DynamicObject;
 
-use super::describe;
 use super::json::items;
-use super::owner::is_made_by_cutover;
+use crate::object::describe;
+use crate::object::owner::is_made_by_cutover;
 
 const ORDER: &str = "alb.ingress.kubernetes.io/order";
 /// What an Ingress has that says none.
@@ -22,26 +22,33 @@ const MOST: u32 = 1000;
 const CLASS: &str = "kubernetes.io/ingress.class";
 
 /// The canary has a number of its own before that of its stable Ingress.
-pub(super) fn is_kept(neighbours: &[Arc<DynamicObject>], stable: &DynamicObject, canary: &DynamicObject) -> bool {
-    let Some(order) = said(canary).filter(|order| (1..of(stable)).contains(order)) else { return false };
+pub(super) fn has_free_order(
+    neighbours: &[Arc<DynamicObject>],
+    stable: &DynamicObject,
+    canary: &DynamicObject,
+) -> bool {
+    let Some(order) = declared_order(canary).filter(|order| (1..order_of(stable)).contains(order)) else {
+        return false;
+    };
     let yields = |other: &DynamicObject| !is_made_by_cutover(other) || other.uid() < canary.uid();
-    order != DEFAULT && !others(neighbours, canary).any(|other| said(other) == Some(order) && yields(other))
+    order != DEFAULT && !others(neighbours, canary).any(|other| declared_order(other) == Some(order) && yields(other))
 }
 
 /// The number to take; in words, why there is none.
-pub(super) fn free(
+pub(super) fn free_order(
     neighbours: &[Arc<DynamicObject>],
     stable: &DynamicObject,
     canary: &DynamicObject,
 ) -> Result<u32, String> {
-    let last = of(stable);
+    let last = order_of(stable);
     let hidden = others(neighbours, canary)
         .filter(|other| !is_same(other, stable) && class(other) == class(stable) && hides(canary, other))
-        .map(of)
+        .map(order_of)
         .filter(|order| *order <= last)
         .max()
         .unwrap_or(0);
-    let is_taken = |order: u32| order == DEFAULT || others(neighbours, canary).any(|other| said(other) == Some(order));
+    let is_taken =
+        |order: u32| order == DEFAULT || others(neighbours, canary).any(|other| declared_order(other) == Some(order));
     (hidden + 1..last).rev().find(|order| !is_taken(*order)).ok_or_else(|| {
         let title = describe(stable);
         let below = if hidden == 0 { String::new() } else { format!(" and after the more special rules at {hidden}") };
@@ -50,7 +57,7 @@ pub(super) fn free(
 }
 
 /// Gives an Ingress a number.
-pub(super) fn put(object: &mut DynamicObject, order: u32) {
+pub(super) fn set_order(object: &mut DynamicObject, order: u32) {
     object.annotations_mut().insert(ORDER.to_owned(), order.to_string());
 }
 
@@ -65,12 +72,12 @@ fn is_same(one: &DynamicObject, other: &DynamicObject) -> bool {
     (one.namespace(), one.name_any()) == (other.namespace(), other.name_any())
 }
 
-fn said(object: &DynamicObject) -> Option<u32> {
+fn declared_order(object: &DynamicObject) -> Option<u32> {
     object.annotations().get(ORDER)?.parse().ok().filter(|order| (1..=MOST).contains(order))
 }
 
-fn of(object: &DynamicObject) -> u32 {
-    said(object).unwrap_or(DEFAULT)
+fn order_of(object: &DynamicObject) -> u32 {
+    declared_order(object).unwrap_or(DEFAULT)
 }
 
 fn class(object: &DynamicObject) -> Option<&str> {

@@ -6,31 +6,32 @@ use kube::ResourceExt;
 use kube::core::DynamicObject;
 use serde_json::Value;
 
-use super::{RouteError, describe};
+use super::RouteError;
 use crate::api::ORIGINAL_ANNOTATION;
+use crate::object::describe;
 
 /// An object's annotations together may hold 256 KiB; this leaves room for everybody else's.
 const MAX_LENGTH: usize = 64 * 1024;
 
 type Originals = BTreeMap<String, Value>;
 
-/// What this rollout found, if it kept it.
-pub fn kept(object: &DynamicObject, uid: &str) -> Result<Option<Value>, RouteError> {
+/// The original rules that this rollout stored.
+pub(super) fn stored(object: &DynamicObject, uid: &str) -> Result<Option<Value>, RouteError> {
     Ok(all(object)?.remove(uid))
 }
 
-/// Keeps what this rollout found. The first answer stays: later ones would be our own doing.
-pub fn keep(object: &mut DynamicObject, uid: &str, held: Value) -> Result<(), RouteError> {
+/// Stores the original rules, once: what is found later was written by this rollout.
+pub(super) fn store(object: &mut DynamicObject, uid: &str, original: Value) -> Result<(), RouteError> {
     let mut originals = all(object)?;
     if originals.contains_key(uid) {
         return Ok(());
     }
-    originals.insert(uid.to_owned(), held);
+    originals.insert(uid.to_owned(), original);
     write(object, &originals)
 }
 
-/// Forgets what this rollout found.
-pub fn forget(object: &mut DynamicObject, uid: &str) -> Result<(), RouteError> {
+/// Removes what this rollout stored.
+pub(super) fn remove(object: &mut DynamicObject, uid: &str) -> Result<(), RouteError> {
     let mut originals = all(object)?;
     match originals.remove(uid) {
         Some(_) => write(object, &originals),

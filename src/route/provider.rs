@@ -3,10 +3,10 @@
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::Value;
 
+use super::RouteError;
 use super::capability::Capability;
-use super::desired::Wanted;
-use super::{Context, RouteError};
-use crate::api::{Affinity, Distribution, Steering};
+use crate::api::{Affinity, Distribution, Split, Steering};
+use crate::object::Context;
 use crate::rollout::input::{Accepted, Problem};
 
 /// Objects in the order of [`Provider::names`]; `None` where there is none.
@@ -48,21 +48,21 @@ pub(super) trait Provider {
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
-        wanted: Wanted<'_>,
+        wanted: &Split,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError>;
 
-    /// The objects send these requests where they shall go.
-    fn shows(&self, _context: &Context<'_>, _objects: Objects<'_>, _trial: &Steering) -> bool {
+    /// The objects apply this steering already.
+    fn applies_steering(&self, _context: &Context<'_>, _objects: Objects<'_>, _steering: &Steering) -> bool {
         false
     }
 
-    /// The objects keep users where they shall stay.
-    fn keeps(&self, _context: &Context<'_>, _objects: Objects<'_>, _affinity: &Affinity) -> bool {
+    /// The objects apply this session affinity already.
+    fn applies_affinity(&self, _context: &Context<'_>, _objects: Objects<'_>, _affinity: &Affinity) -> bool {
         false
     }
 
-    /// The objects as they are, but with these members named at weight 0, where the kind can name one without weight.
-    fn name(
+    /// The objects with these members added at weight 0, where the kind can name a backend without weight.
+    fn add_at_zero(
         &self,
         _context: &Context<'_>,
         objects: Objects<'_>,
@@ -76,11 +76,11 @@ pub(super) trait Provider {
         None
     }
 
-    /// What the claimed rules of an object hold, for [`Provider::restore`].
-    fn held(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError>;
+    /// The claimed rules of an object before the first write, for [`Provider::restore`].
+    fn original_rules(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError>;
 
-    /// Puts back what was held.
-    fn restore(&self, context: &Context<'_>, object: &mut DynamicObject, held: &Value);
+    /// Restores the original rules.
+    fn restore(&self, context: &Context<'_>, object: &mut DynamicObject, original: &Value);
 
     /// The order in which objects are brought from `before` to `after`, so that no traffic is ever uncovered.
     fn order(&self, _context: &Context<'_>, before: Objects<'_>, _after: Objects<'_>) -> Vec<usize> {

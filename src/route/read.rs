@@ -4,21 +4,22 @@ use kube::core::DynamicObject;
 use serde_json::Value;
 
 use super::check;
-use super::desired::Kept;
+use super::desired::Stored;
 use super::provider::{Objects, Provider};
-use super::{Context, RouteError, accepted, editor, mark, provider};
-use crate::api::{Affinity, Route, Steering};
+use super::{RouteError, accepted, mark, provider};
+use crate::api::{Affinity, Route, Split, Steering};
+use crate::object::{Context, field_manager};
 use crate::rollout::input::{Accepted, LiveRoute, Mark, RouteSeen};
 
 /// What live objects show.
 #[must_use]
-pub fn read(context: &Context<'_>, route: &Route, objects: &[Option<DynamicObject>]) -> RouteSeen {
+pub(crate) fn read(context: &Context<'_>, route: &Route, objects: &[Option<DynamicObject>]) -> RouteSeen {
     live(context, provider(route).as_ref(), objects).unwrap_or_else(|error| RouteSeen::Unusable(error.into()))
 }
 
 /// True if any of the objects still names this backend, in whatever place.
 #[must_use]
-pub fn names(objects: &[Option<DynamicObject>], backend: &str) -> bool {
+pub(crate) fn names(objects: &[Option<DynamicObject>], backend: &str) -> bool {
     fn within(value: &Value, name: &str) -> bool {
         match value {
             Value::String(text) => text == name,
@@ -52,13 +53,13 @@ fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) ->
         Err(RouteError::Uneven { nearly, .. }) if is_ours(mark.as_ref(), context) => (nearly, true),
         weights => (weights?, false),
     };
-    let accepted = present.iter().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::together);
-    let steering = present.iter().find_map(|object| Steering::kept(object, context.uid));
-    let steering = steering.filter(|steering| provider.shows(context, objects, steering));
-    let affinity = present.iter().find_map(|object| Affinity::kept(object, context.uid));
-    let affinity = affinity.filter(|affinity| provider.keeps(context, objects, affinity));
-    let editor = editor::last(&present);
-    let live = LiveRoute { weights, uneven, steering, affinity, mark, accepted, editor, failed: None };
+    let accepted = present.iter().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::combined);
+    let steering = present.iter().find_map(|object| Steering::stored(object, context.uid));
+    let steering = steering.filter(|steering| provider.applies_steering(context, objects, steering));
+    let affinity = present.iter().find_map(|object| Affinity::stored(object, context.uid));
+    let affinity = affinity.filter(|affinity| provider.applies_affinity(context, objects, affinity));
+    let editor = field_manager::last(&present);
+    let live = LiveRoute { split: Split { weights, steering, affinity }, uneven, mark, accepted, editor, failed: None };
     Ok(RouteSeen::Live(Box::new(live)))
 }
 

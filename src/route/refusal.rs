@@ -1,9 +1,9 @@
 //! Endpoints that a kind of route cannot reach as they are declared, in one wording for all kinds.
 
-use super::Context;
 use crate::api::member::HostHeader;
 use crate::api::{Backend, Reason};
-use crate::backend::Reach;
+use crate::object::Context;
+use crate::object::Reach;
 use crate::rollout::input::Problem;
 
 /// Refuses every member for which `why` has an answer: the field of its endpoint, and what is wrong and would help.
@@ -40,7 +40,7 @@ pub(super) fn other_sni(reach: &Reach) -> Option<String> {
 
 /// What only one member's endpoint asks for, where a kind treats all backends alike. Services that are there already
 /// are the user's own affair, but for the Host that the hub's probes would send.
-pub(super) fn alike(context: &Context<'_>, reach: &Reach, why: &str) -> Option<String> {
+pub(super) fn same_for_all(context: &Context<'_>, reach: &Reach, why: &str) -> Option<String> {
     match context.service.backend {
         Backend::ClusterIp(_) => no_host(reach, why),
         Backend::ExternalName(_) | Backend::EndpointSlice(_) => no_tls(reach, why).or_else(|| no_host(reach, why)),

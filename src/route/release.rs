@@ -2,16 +2,17 @@
 
 use kube::core::DynamicObject;
 
-use super::desired::Kept;
-use super::owner::Owner;
+use super::desired::Stored;
 use super::provider::Provider;
 use super::render::writes;
-use super::{Context, RouteError, Write, mark, original, owner, provider};
+use super::{RouteError, mark, original, provider};
 use crate::api::{Affinity, DeletionPolicy, Route, Steering};
+use crate::object::Owner;
+use crate::object::{Context, Write, owner};
 
 /// Gives the route back. `Retain` leaves the weights; `Revert` puts adopted rules back and removes what the hub made.
 /// An object whose rules another hub or rollout wrote last is left alone.
-pub fn release(
+pub(crate) fn release(
     context: &Context<'_>,
     route: &Route,
     objects: &[Option<DynamicObject>],
@@ -39,15 +40,15 @@ fn released(
     match policy {
         DeletionPolicy::Revert if Owner::of(&object, context) == Owner::This => return Ok(None),
         DeletionPolicy::Revert => {
-            if let Some(held) = original::kept(&object, context.uid)? {
-                provider.restore(context, &mut object, &held);
+            if let Some(original) = original::stored(&object, context.uid)? {
+                provider.restore(context, &mut object, &original);
             }
         }
-        DeletionPolicy::Retain => owner::give_back(&mut object),
+        DeletionPolicy::Retain => owner::release(&mut object),
     }
-    original::forget(&mut object, context.uid)?;
-    Steering::keep(&mut object, context.uid, None);
-    Affinity::keep(&mut object, context.uid, None);
+    original::remove(&mut object, context.uid)?;
+    Steering::store(&mut object, context.uid, None);
+    Affinity::store(&mut object, context.uid, None);
     mark::remove(&mut object, context.uid)?;
     Ok(Some(object))
 }

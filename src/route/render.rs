@@ -3,37 +3,38 @@
 use kube::core::DynamicObject;
 
 use super::check;
-use super::desired::{Kept, Wanted};
+use super::desired::Stored;
 use super::provider::{Objects, Provider};
-use super::{Context, RouteError, Write, accepted, mark, original, owner, provider, targets};
-use crate::api::{Affinity, Route, Steering};
+use super::{RouteError, accepted, mark, original, provider, targets};
+use crate::api::{Affinity, Route, Split, Steering};
+use crate::object::{Context, Write, owner};
 use crate::rollout::input::{Accepted, Mark};
 
 /// The writes that bring the route to these weights and leave the mark, in an order that never uncovers traffic.
 /// Nothing where it is so already.
-pub fn render<'w>(
+pub(crate) fn render(
     context: &Context<'_>,
     route: &Route,
     objects: &[Option<DynamicObject>],
-    wanted: impl Into<Wanted<'w>>,
+    wanted: &Split,
     mark: &Mark,
 ) -> Result<Vec<Write>, RouteError> {
-    let (provider, wanted) = (provider(route), wanted.into());
+    let provider = provider(route);
     check::present(context, provider.as_ref(), objects)?;
-    check::able(provider.as_ref(), wanted)?;
+    check::supported(provider.as_ref(), wanted)?;
     let mut after = provider.set(context, objects, wanted)?;
     for object in after.iter_mut().flatten() {
-        Steering::keep(object, context.uid, wanted.steering);
-        Affinity::keep(object, context.uid, wanted.affinity);
+        Steering::store(object, context.uid, wanted.steering.as_ref());
+        Affinity::store(object, context.uid, wanted.affinity.as_ref());
     }
     sign(context, provider.as_ref(), objects, &mut after, mark)?;
-    check::shown(context, provider.as_ref(), &after, wanted.weights)?;
+    check::reads_back(context, provider.as_ref(), &after, &wanted.weights)?;
     Ok(writes(context, route, objects, after))
 }
 
 /// What must be done before members that have no weight yet get one.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Entry {
+pub(crate) enum Entry {
     /// Nothing: the data plane knows them all.
     Done,
     /// It has not accepted the route that names them yet.
@@ -44,14 +45,14 @@ pub enum Entry {
 
 /// A data plane may learn of a route's new backend later than of the route, and refuse requests until then. So a
 /// backend is named at weight 0 first, and that must be accepted, where the kind can name one without weight.
-pub fn entry<'w>(
+pub(crate) fn entry(
     context: &Context<'_>,
     route: &Route,
     objects: &[Option<DynamicObject>],
-    wanted: impl Into<Wanted<'w>>,
+    wanted: &Split,
     mark: &Mark,
 ) -> Result<Entry, RouteError> {
-    let (provider, wanted) = (provider(route), wanted.into());
+    let provider = provider(route);
     if objects.iter().all(Option::is_none) {
         return Ok(Entry::Done);
     }
@@ -60,9 +61,9 @@ pub fn entry<'w>(
         shown => shown?,
     };
     let named_member = provider.named_member(context, objects);
-    let has = |member: &String| shown.get(member).is_some_and(|weight| *weight > 0) && named_member != Some(member);
-    let entering: Vec<String> = wanted.receiving().into_keys().filter(|member| !has(member)).collect();
-    let mut after = provider.name(context, objects, &entering)?;
+    let has = |member: &str| shown.weight(member) > 0 && named_member != Some(member);
+    let entering: Vec<String> = wanted.reached().members().filter(|member| !has(member)).map(str::to_owned).collect();
+    let mut after = provider.add_at_zero(context, objects, &entering)?;
     if after != objects {
         // The weights are those of before, so the mark is as well.
         let mark = Mark { sequence: mark.sequence.saturating_sub(1), ..mark.clone() };
@@ -70,7 +71,7 @@ pub fn entry<'w>(
         return Ok(Entry::Missing(writes(context, route, objects, after)));
     }
     let accepted =
-        objects.iter().flatten().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::together);
+        objects.iter().flatten().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::combined);
     Ok(if !entering.is_empty() && accepted == Accepted::Pending { Entry::Pending } else { Entry::Done })
 }
 
@@ -88,11 +89,11 @@ fn sign(
         match objects.get(index).and_then(Option::as_ref) {
             Some(before) if provider.creates(context, index) => {
                 check::owner(context, before)?;
-                owner::take(object, context);
+                owner::set(object, context);
             }
             Some(before) if mark::entries(before)?.iter().any(|entry| entry.mark.rollout == context.uid) => {}
-            Some(before) => original::keep(object, context.uid, provider.held(context, before)?)?,
-            None => owner::take(object, context),
+            Some(before) => original::store(object, context.uid, provider.original_rules(context, before)?)?,
+            None => owner::set(object, context),
         }
         mark::set(object, mark, &rules)?;
     }

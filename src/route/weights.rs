@@ -2,45 +2,34 @@
 
 use std::collections::BTreeMap;
 
-use super::{Context, RouteError};
+use super::RouteError;
+use crate::api::distribution::greatest_common_divisor;
 use crate::api::{Distribution, PRIMARY};
 use crate::backend;
-use crate::rollout::distribution::apportion;
+use crate::object::Context;
 
 /// Larger raw weights than any data plane takes are refused, so that no sum overflows.
 const MAX_RAW: u64 = 1_000_000;
 
 /// One backend and its raw weight, in whatever the route counts.
-pub type Raw = (String, u64);
+pub(super) type Raw = (String, u64);
 
 /// Brings a route's raw weights to members and to the rollout's total, exactly.
-pub fn distribution(context: &Context<'_>, object: &str, raw: &[Raw]) -> Result<Distribution, RouteError> {
+pub(super) fn distribution(context: &Context<'_>, object: &str, raw: &[Raw]) -> Result<Distribution, RouteError> {
     scale(object, &members(context, object, raw)?, context.total)
 }
 
 /// The one distribution that all rules of a route show.
-pub fn agreed(object: &str, rules: impl IntoIterator<Item = Distribution>) -> Result<Distribution, RouteError> {
+pub(super) fn agreed(object: &str, rules: impl IntoIterator<Item = Distribution>) -> Result<Distribution, RouteError> {
     let mut rules = rules.into_iter();
     let first =
         rules.next().ok_or_else(|| RouteError::Unreadable(format!("{object}: no rule to read weights from")))?;
-    match rules.find(|other| nonzero(other) != nonzero(&first)) {
+    match rules.find(|other| !other.same_as(&first)) {
         Some(other) => Err(RouteError::Differs(format!(
-            "{object}: its rules show {} and {}: bring them to one distribution, or give each its own rollout",
-            words(&first),
-            words(&other)
+            "{object}: its rules show {first} and {other}: bring them to one distribution, or give each its own rollout"
         ))),
         None => Ok(first),
     }
-}
-
-/// Weights without the zeros: leaving a member out and giving it nothing are the same.
-pub fn nonzero(weights: &Distribution) -> Distribution {
-    weights.iter().filter(|(_, weight)| **weight > 0).map(|(member, weight)| (member.clone(), *weight)).collect()
-}
-
-/// The weights as a person reads them.
-pub fn words(weights: &Distribution) -> String {
-    weights.iter().map(|(member, weight)| format!("{member} {weight}")).collect::<Vec<_>>().join(" / ")
 }
 
 fn members(context: &Context<'_>, object: &str, raw: &[Raw]) -> Result<BTreeMap<String, u64>, RouteError> {
@@ -67,11 +56,11 @@ fn members(context: &Context<'_>, object: &str, raw: &[Raw]) -> Result<BTreeMap<
 }
 
 /// The error for a backend with traffic that is no declared member's.
-pub fn unknown(context: &Context<'_>, object: &str, backend: &str) -> RouteError {
+pub(super) fn unknown(context: &Context<'_>, object: &str, backend: &str) -> RouteError {
     let object = object.to_owned();
     if !context.copies.is_empty() {
         let primary = backend::name(context.service, PRIMARY);
-        return RouteError::NotLed { object, backend: backend.to_owned(), primary };
+        return RouteError::NotPrimaryOrCanary { object, backend: backend.to_owned(), primary };
     }
     match backend.strip_prefix(&context.service.name).and_then(|rest| rest.strip_prefix('-')) {
         Some(member) if !member.is_empty() => RouteError::NotDeclared { object, member: member.to_owned() },
@@ -86,12 +75,12 @@ fn scale(object: &str, raw: &BTreeMap<String, u64>, total: u32) -> Result<Distri
         let remedy = "all weights are 0: give its backends the weights that hold today";
         return Err(RouteError::Unreadable(format!("{object}: {remedy}")));
     }
-    let units = sum / raw.values().fold(sum, |divisor, weight| gcd(divisor, *weight));
+    let units = sum / raw.values().fold(sum, |divisor, weight| greatest_common_divisor(divisor, *weight));
     if !u64::from(total).is_multiple_of(units) {
         let remedy = remedy(units);
         let message = format!("{object}: its weights do not fit into weightTotal: {total} without rounding: {remedy}");
         let whole = raw.iter().filter_map(|(member, weight)| Some((member.clone(), u32::try_from(*weight).ok()?)));
-        return Err(RouteError::Uneven { message, nearly: apportion(total, &whole.collect()) });
+        return Err(RouteError::Uneven { message, nearly: whole.collect::<Distribution>().apportion(total) });
     }
     let scaled = raw
         .iter()
@@ -106,8 +95,4 @@ fn remedy(units: u64) -> String {
     } else {
         "bring them to a sum of 100, 1000 or 10000".to_owned()
     }
-}
-
-const fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }

@@ -41,7 +41,7 @@ pub(super) fn analysis(spec: &FleetRolloutSpec) -> Vec<Problem> {
     }
     let counts = |metric: &Metric| !matches!(metric.kind(), MetricKind::Query(_));
     if analysis.share.is_some() && !analysis.metrics.iter().any(counts) {
-        let found = "no metric counts requests, so the received share is never known";
+        let found = "no metric counts requests, so the observed share is never known";
         problems.push(Problem::error(
             "spec.analysis.share",
             found,
@@ -72,7 +72,11 @@ pub(super) fn bakes(spec: &FleetRolloutSpec) -> Vec<Problem> {
         .filter(|(_, bake)| *bake < window)
         .map(|(path, bake)| {
             let found = format!("{bake} is shorter than the {window} window of metric {}", quoted(&metric.name));
-            Problem::warning(path, found, format!("old traffic would be judged, so each bake takes {window}; say so"))
+            Problem::warning(
+                path,
+                found,
+                format!("each bake lasts {window} anyway, so that older samples do not count; write {window}"),
+            )
         })
         .collect();
     problems.extend(deadline(spec, window));
@@ -85,8 +89,8 @@ fn deadline(spec: &FleetRolloutSpec, window: Duration) -> Option<Problem> {
         time.saturating_add(spec.analysis.settle).saturating_add(step.bake.unwrap_or(strategy.bake).max(window))
     });
     let deadline = strategy.progress_deadline.filter(|deadline| *deadline < least)?;
-    let found = format!("{deadline} is less than the {least} that settle and bake of the steps take");
-    Some(Problem::error("spec.strategy.progressDeadline", found, format!("give it more than {least}, or leave it out")))
+    let found = format!("{deadline} is less than {least}, the time that settle and bake of all steps take");
+    Some(Problem::error("spec.strategy.progressDeadline", found, format!("write more than {least}, or leave it out")))
 }
 
 /// Queries that do not tell one service from another.
@@ -96,7 +100,7 @@ pub(super) fn same_for_all_services(spec: &FleetRolloutSpec) -> Vec<Problem> {
         .flat_map(|(i, metric)| queries(&format!("spec.analysis.metrics[{i}]"), metric.kind()))
         .filter(|(_, query)| !query.replace(' ', "").contains("{{service}}"))
         .map(|(path, _)| {
-            let found = "gives every service the same answer";
+            let found = "returns the same value for every service";
             Problem::warning(path, found, "select by {{ service }}, so that each service is judged by its own requests")
         })
         .collect()
@@ -174,7 +178,7 @@ pub(super) fn queries<'a>(path: &str, kind: MetricKind<'a>) -> Vec<(String, &'a 
 /// What a metric may say beside where it is measured.
 fn beside(path: &str, metric: &Metric) -> Vec<Problem> {
     let variables = (metric.template_ref.is_none() && !metric.variables.is_empty()).then(|| {
-        let found = "are given, but no template is referred to";
+        let found = "are given, but there is no templateRef";
         Problem::error(format!("{path}.variables"), found, "give templateRef, or leave them out")
     });
     let share = metric.builtin.filter(|builtin| builtin.type_ == BuiltinType::RequestSuccessRate);
@@ -231,8 +235,8 @@ fn bounds(path: &str, min: Option<f64>, max: Option<f64>, percent: bool) -> Vec<
         } else if percent && !(0.0..=100.0).contains(&bound) {
             problems.push(Problem::error(
                 format!("{path}.{name}"),
-                format!("{bound} is no share"),
-                "a ratio is judged in percent, from 0 to 100",
+                format!("{bound} is not a percentage"),
+                "a ratio is in percent, from 0 to 100",
             ));
         }
     }
@@ -252,13 +256,13 @@ fn strict_guard(path: &str, metric: &Metric) -> Option<Problem> {
     Some(Problem::warning(
         format!("{path}.guard.{name}"),
         found,
-        "one check beyond a guard rolls back; make it the worse limit",
+        "one check beyond a guard rolls back; make the guard the wider limit",
     ))
 }
 
 fn fixed_range(query: &Query, path: &str, text: &str) -> Option<Problem> {
     (query.ranges && !text.replace(' ', "").contains("{{window}}")).then(|| {
-        let found = "covers a fixed time, so samples of earlier weights may be judged";
+        let found = "covers a fixed time, so samples of earlier weights may be included";
         Problem::warning(path, found, USE_WINDOW)
     })
 }
@@ -267,7 +271,7 @@ fn other_series(numerator: &Query, denominator: &Query, path: &str) -> Option<Pr
     let names = |query: &Query| query.series.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
     (numerator.series != denominator.series).then(|| {
         let found = format!("counts {}, but the denominator counts {}", names(numerator), names(denominator));
-        Problem::warning(path, found, "a share is meant to be of the same series")
+        Problem::warning(path, found, "numerator and denominator should select the same series")
     })
 }
 

@@ -62,7 +62,7 @@ pub fn file_among(text: &str, known: &Known) -> Report {
 
 fn unreadable(error: &YamlError) -> Found {
     let (line, remedy) = match error {
-        YamlError::Duplicate { line, key } => (*line, format!("{} may be there once", quoted(key))),
+        YamlError::Duplicate { line, key } => (*line, format!("{} may occur once", quoted(key))),
         YamlError::TooComplex { line } => (*line, "write it out, or split it into several files".to_owned()),
         YamlError::Unreadable { line } => (*line, "correct it at or just before this line".to_owned()),
         YamlError::TooLarge(_) | YamlError::Unwritable => (1, "split it into several files".to_owned()),
@@ -189,11 +189,7 @@ fn shape(document: &Document, definition: &Value) -> Vec<Problem> {
     let nulls = document.nulls.iter().filter(declared);
     let mut problems: Vec<Problem> = nulls
         .map(|path| {
-            Problem::error(
-                path,
-                "has no value (null), which an API server drops without a word",
-                "give it one, or leave it out",
-            )
+            Problem::error(path, "is null, which an API server drops silently", "give it a value, or leave it out")
         })
         .collect();
     problems.extend(
@@ -212,7 +208,7 @@ fn shape(document: &Document, definition: &Value) -> Vec<Problem> {
     }
     match &document.value["spec"] {
         Value::Null if document.nulls.iter().any(|path| path == "spec") => {}
-        Value::Null => problems.push(Problem::error("spec", "missing", "declare what is wanted")),
+        Value::Null => problems.push(Problem::error("spec", "missing", "declare the spec")),
         spec => problems.extend(schema::shape(&root["properties"]["spec"], spec, "spec")),
     }
     problems

@@ -15,7 +15,7 @@ use crate::{
 /// Longest name of a backend: a DNS label, less the dash between service and member.
 const LONGEST_NAMES: usize = 62;
 
-/// Sums of the weights. (Added up as they are listed: a name that is there twice is another mistake.)
+/// Sums of the weights. (Added up as they are listed: a name that occurs twice is another mistake.)
 pub(super) fn weights(spec: &FleetRolloutSpec) -> Vec<Problem> {
     let total = spec.weight_total;
     if spec.mode() == Mode::Service {
@@ -106,7 +106,7 @@ fn endpoints_for_one_service(endpoints: &[Endpoint]) -> Vec<Problem> {
             Problem::error(
                 format!("spec.endpoints[{i}]"),
                 format!("is the second one {whom}"),
-                format!("spec.endpoints[{first}] is the first; leave one of them"),
+                format!("spec.endpoints[{first}] is the first; keep one of them"),
             )
         })
         .collect()
@@ -144,12 +144,12 @@ fn namespaces(allowed: &AllowedNamespaces) -> Option<Problem> {
     let path = "spec.allowedNamespaces.names";
     match allowed.from {
         NamespacesFrom::All if !allowed.names.is_empty() => {
-            Some(Problem::error(path, "has no effect with from: All", "say from: Names, or leave names out"))
+            Some(Problem::error(path, "has no effect with from: All", "write from: Names, or leave names out"))
         }
         NamespacesFrom::Names if allowed.names.is_empty() => Some(Problem::error(
             path,
-            "is empty, so nobody may use this member",
-            "name the namespaces, or say from: All",
+            "is empty, so no rollout may use this member",
+            "name the namespaces, or write from: All",
         )),
         NamespacesFrom::All | NamespacesFrom::Names => None,
     }

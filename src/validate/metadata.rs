@@ -46,10 +46,9 @@ pub(super) fn metadata(kind: &str, metadata: &Value) -> Vec<Problem> {
         Some(name) => name_problem(kind, name),
     });
     let scoped = fields.get("namespace").filter(|_| kind == "MemberCluster");
-    problems
-        .extend(scoped.map(|_| {
-            Problem::error("metadata.namespace", "a MemberCluster is in no namespace", "leave namespace out")
-        }));
+    problems.extend(
+        scoped.map(|_| Problem::error("metadata.namespace", "a MemberCluster has no namespace", "leave namespace out")),
+    );
     problems
 }
 
@@ -70,6 +69,6 @@ fn name_problem(kind: &str, name: &Value) -> Option<Problem> {
         && name.bytes().last().is_some_and(label);
     (!fits).then(|| {
         let allowed = format!("write lower-case letters, digits and \"-\", at most {longest} characters");
-        Problem::error("metadata.name", format!("{} is not a name that is allowed", quoted(name)), allowed)
+        Problem::error("metadata.name", format!("{} is not an allowed name", quoted(name)), allowed)
     })
 }

@@ -26,7 +26,7 @@ pub use references::Known;
 pub use request::request;
 pub use template::template;
 
-use crate::api::{Distribution, FleetRolloutSpec};
+use crate::api::FleetRolloutSpec;
 
 pub use members::member;
 
@@ -34,18 +34,4 @@ pub use members::member;
 #[must_use]
 pub fn rollout(spec: &FleetRolloutSpec) -> Vec<Problem> {
     section::rules(spec, &[])
-}
-
-/// The declared distribution.
-#[must_use]
-pub fn target(spec: &FleetRolloutSpec) -> Distribution {
-    spec.members.iter().map(|member| (member.name.clone(), member.weight)).collect()
-}
-
-/// The distribution before the first run, where the spec tells it.
-#[must_use]
-pub fn declared_start(spec: &FleetRolloutSpec) -> Option<Distribution> {
-    let declared = spec.members.iter().any(|member| member.initial_weight.is_some());
-    let initial = |member: &crate::api::MemberWeight| (member.name.clone(), member.initial_weight.unwrap_or(0));
-    declared.then(|| spec.members.iter().map(initial).collect())
 }

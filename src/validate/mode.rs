@@ -3,7 +3,7 @@
 use super::problem::{Problem, quoted};
 use crate::{
     api::{Backend, CANARY, FleetRolloutSpec, Mode, Route, ServiceSpec, strategy::Ramp},
-    rollout::ramp::ramp,
+    rollout::plan::{Ends, plan_run},
 };
 
 /// Longest name of a Service that has a copy named `<service>-primary`.
@@ -21,7 +21,7 @@ pub(super) fn mode(spec: &FleetRolloutSpec) -> Vec<Problem> {
 }
 
 fn member_mode(spec: &FleetRolloutSpec) -> Vec<Problem> {
-    let belongs = "belongs to a rollout without members, which proves a changed Service";
+    let belongs = "belongs to service mode, a rollout without members";
     let refuse = |path: &str| Problem::error(path, belongs, "leave it out, or leave spec.members out");
     let ramp = spec.strategy.ramp.as_ref().map(|_| refuse("spec.strategy.ramp"));
     ramp.into_iter().chain(spec.skip_analysis.then(|| refuse("spec.skipAnalysis"))).collect()
@@ -29,16 +29,22 @@ fn member_mode(spec: &FleetRolloutSpec) -> Vec<Problem> {
 
 fn service_mode(spec: &FleetRolloutSpec) -> Vec<Problem> {
     let refuse = |given: bool, path: &str, why: &str| given.then(|| Problem::error(path, why, NO_MEMBERS));
-    let stages =
-        refuse(!spec.strategy.stages.is_empty(), "spec.strategy.stages", "stages order members, and there are none");
+    let stages = refuse(
+        !spec.strategy.stages.is_empty(),
+        "spec.strategy.stages",
+        "stages order members, but spec.members is empty",
+    );
     let keeps = spec.strategy.keep_previous.is_some();
-    let kept =
-        refuse(keeps, "spec.strategy.keepPrevious", "the primary becomes what passed, so no rollback stays possible");
+    let kept = refuse(
+        keeps,
+        "spec.strategy.keepPrevious",
+        "the primary is replaced at the end, so no rollback is possible after it",
+    );
     let mut problems: Vec<Problem> = stages.into_iter().chain(kept).collect();
     problems.extend(spec.services.iter().enumerate().flat_map(|(place, service)| of_service(place, service)));
     problems.extend(spec.strategy.ramp.iter().flat_map(shape));
     if problems.is_empty()
-        && let Err(problem) = ramp(spec)
+        && let Err(problem) = plan_run(spec, Ends::of_services(), "")
     {
         let field = if spec.strategy.ramp.is_some() { "spec.strategy.ramp" } else { "spec.strategy.steps" };
         problems.push(Problem::error(
@@ -54,11 +60,11 @@ fn of_service(place: usize, service: &ServiceSpec) -> Vec<Problem> {
     let at = |field: &str| format!("spec.services[{place}].{field}");
     let mut problems = Vec::new();
     if !service.backend.named().existing.is_empty() {
-        let found = "names what is there for members, and there are none";
+        let found = "names the Services of members, but spec.members is empty";
         problems.push(Problem::error(at("backend.existing"), found, NO_MEMBERS));
     }
     if matches!(service.backend, Backend::EndpointSlice(_)) {
-        let remedy = "the copies are what the Service is; say externalName or clusterIP";
+        let remedy = "the copies have the type of the Service; write externalName or clusterIP";
         problems.push(Problem::error(at("backend"), "is endpointSlice, in service mode", remedy));
     }
     if service.name.len() > LONGEST_SERVICE {
@@ -67,7 +73,7 @@ fn of_service(place: usize, service: &ServiceSpec) -> Vec<Problem> {
         problems.push(Problem::error(at("name"), found, remedy));
     }
     if service.routes.iter().any(|route| matches!(route, Route::Kubernetes(_))) {
-        let found = "a kubernetes route switches the very Service that says what shall be";
+        let found = "a kubernetes route would change the very Service that declares the target";
         problems.push(Problem::error(at("routes"), found, "use another kind of route, or declare spec.members"));
     }
     problems
@@ -89,7 +95,8 @@ fn shape(ramp: &Ramp) -> Vec<Problem> {
     let most = ramp.max_weight.filter(|_| ramp.step_weight.is_none());
     let most = most.and_then(|_| error("maxWeight belongs to stepWeight", "leave it out"));
     let part = ramp.mirror_weight.filter(|_| !ramp.mirror);
-    let part = part.and_then(|_| error("mirrorWeight belongs to mirror: true", "say that, or leave it out"));
+    let part =
+        part.and_then(|_| error("mirrorWeight belongs to mirror: true", "set mirror: true, or leave mirrorWeight out"));
     let falls = ramp.step_weights.windows(2).any(|pair| pair.first() >= pair.last());
     let falls = if falls { error("stepWeights do not rise", "each must be more than the one before it") } else { None };
     forms.into_iter().chain(most).chain(part).chain(falls).collect()

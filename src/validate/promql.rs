@@ -73,8 +73,8 @@ pub(super) fn read(path: &str, text: &str) -> Result<Query, Problem> {
     if let Some(gives) = gives {
         return Err(Problem::error(
             path,
-            format!("the query gives {gives}"),
-            "make it give one number for each series, as sum(increase(…)) does",
+            format!("the query returns {gives}"),
+            "make it return one number per series, such as sum(increase(…))",
         ));
     }
     let mut selected = Selected::default();
@@ -92,11 +92,13 @@ pub(super) fn filled(path: &str, text: &str, known: &[(&str, &str)]) -> Result<S
         let all = names().map(|name| format!("{{{{ {name} }}}}")).collect::<Vec<_>>().join(", ");
         match unfilled {
             Unfilled::Open => {
-                Problem::error(path, "{{ is never closed", format!("close it with }}}}; known are {all}"))
+                Problem::error(path, "{{ is not closed", format!("close it with }}}}; known variables: {all}"))
             }
             Unfilled::Unknown(name) => {
-                let remedy = nearest(name, names())
-                    .map_or_else(|| format!("known are {all}"), |near| format!("did you mean {{{{ {near} }}}}?"));
+                let remedy = nearest(name, names()).map_or_else(
+                    || format!("known variables: {all}"),
+                    |near| format!("did you mean {{{{ {near} }}}}?"),
+                );
                 Problem::error(path, format!("variable {} is not known", quoted(name)), remedy)
             }
         }
@@ -152,13 +154,13 @@ mod tests {
             ("up{s=\"{{ services }}\"}", r#"q: variable "services" is not known; did you mean {{ service }}?"#),
             (
                 "up{{ foo",
-                "q: {{ is never closed; close it with }}; known are {{ service }}, {{ namespace }}, {{ member }}, {{ window }}, {{ service.word }}, {{ namespace.word }}",
+                "q: {{ is not closed; close it with }}; known variables: {{ service }}, {{ namespace }}, {{ member }}, {{ window }}, {{ service.word }}, {{ namespace.word }}",
             ),
             (
                 "up[5m]",
-                "q: the query gives a range of samples; make it give one number for each series, as sum(increase(…)) does",
+                "q: the query returns a range of samples; make it return one number per series, such as sum(increase(…))",
             ),
-            ("\"up\"", "q: the query gives a text; make it give one number for each series, as sum(increase(…)) does"),
+            ("\"up\"", "q: the query returns a text; make it return one number per series, such as sum(increase(…))"),
         ] {
             assert_eq!(problem(query), said);
         }

@@ -85,8 +85,8 @@ impl Known {
         spec.depends_on.iter().enumerate().find_map(|(i, first)| {
             let way = cycle(name, &first.name, &of)?;
             let way: Vec<String> = way.iter().map(|name| quoted(name)).collect();
-            let found = format!("each waits for the next one: {}", way.join(" -> "));
-            Some(Problem::error(format!("spec.dependsOn[{i}].name"), found, "take one out"))
+            let found = format!("each depends on the next one: {}", way.join(" -> "));
+            Some(Problem::error(format!("spec.dependsOn[{i}].name"), found, "remove one of them"))
         })
     }
 }
@@ -160,7 +160,7 @@ spec:
             (
                 "query: 'sum(up{a=\"{{ variables.cod }}\"}) * {{ variables.factor }}'",
                 &[
-                    "warning: spec.variables[0].name: \"code\" is used in no query; leave it out, or use {{ variables.NAME }}",
+                    "warning: spec.variables[0].name: \"code\" is not used in any query; leave it out, or use {{ variables.NAME }}",
                     "spec.query: variable \"cod\" is not declared in spec.variables; did you mean code?",
                 ][..],
             ),
@@ -183,7 +183,7 @@ spec:
         for (metric, problem) in [
             (
                 "{name: success, builtin: {type: RequestSuccessRate, ingress: Contour}, min: 990}",
-                "spec.analysis.metrics[0].min: 990 is no share; a ratio is judged in percent, from 0 to 100",
+                "spec.analysis.metrics[0].min: 990 is not a percentage; a ratio is in percent, from 0 to 100",
             ),
             (
                 "{name: success, builtin: {type: RequestSuccessRate, ingress: Contour, quantile: 0.5}, min: 99}",
@@ -219,13 +219,13 @@ spec:
         assert_eq!(
             said(&(one("a", "{name: b}") + &one("b", "{name: a}"))),
             [
-                "spec.dependsOn[0].name: each waits for the next one: \"a\" -> \"b\" -> \"a\"; take one out",
-                "spec.dependsOn[0].name: each waits for the next one: \"b\" -> \"a\" -> \"b\"; take one out",
+                "spec.dependsOn[0].name: each depends on the next one: \"a\" -> \"b\" -> \"a\"; remove one of them",
+                "spec.dependsOn[0].name: each depends on the next one: \"b\" -> \"a\" -> \"b\"; remove one of them",
             ]
         );
         assert_eq!(
             said(&one("a", "{name: a}")),
-            ["spec.dependsOn[0].name: each waits for the next one: \"a\" -> \"a\"; take one out"]
+            ["spec.dependsOn[0].name: each depends on the next one: \"a\" -> \"a\"; remove one of them"]
         );
     }
 }

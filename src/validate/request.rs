@@ -8,10 +8,10 @@ use crate::api::{RolloutRequestSpec, Verb};
 pub fn request(spec: &RolloutRequestSpec) -> Vec<Problem> {
     match (spec.verb, spec.step) {
         (Verb::Promote, None) => {
-            vec![Problem::error("spec.step", "missing", "say which step's wait Promote shall open")]
+            vec![Problem::error("spec.step", "missing", "give the number of the step that Promote approves")]
         }
         (Verb::Abort | Verb::Rollback | Verb::Pause | Verb::Resume | Verb::Retry | Verb::Adopt, Some(_)) => {
-            vec![Problem::error("spec.step", format!("{} is not about a step", spec.verb), "leave step out")]
+            vec![Problem::error("spec.step", format!("{} does not refer to a step", spec.verb), "leave step out")]
         }
         _ => Vec::new(),
     }

@@ -3,26 +3,22 @@
 use std::collections::BTreeMap;
 
 use super::{
-    declared_start,
     problem::{Problem, quoted},
     suggestion::did_you_mean,
-    target,
 };
 use crate::{
     api::{
-        Affinity, Backend, Distribution, FleetRolloutSpec, Mode, Route, ServiceSpec, Steering,
+        Backend, Distribution, FleetRolloutSpec, Mode, Route, ServiceSpec, Split,
         service::{Named, SkipperForm},
-        status::PlannedStep,
-        strategy::{Ramp, Step},
+        strategy::Ramp,
     },
     rollout::{
-        affinity,
-        plan::{plan, steering},
-        ramp::ramp,
+        declared, initial,
+        plan::{Ends, affinity::without_bins, plan_run, primary_and_canary, steering},
     },
     route::{
-        self, Wanted,
-        capability::{Leads, Split},
+        self,
+        capability::{BackendSupport, Weighting},
     },
 };
 
@@ -57,9 +53,9 @@ fn each(spec: &FleetRolloutSpec) -> impl Iterator<Item = (String, &ServiceSpec, 
 
 /// A data plane that cannot divide traffic among this kind of backend would send everything to one member, or nothing.
 fn weights_ignored(path: &str, service: &ServiceSpec, route: &Route) -> Option<Problem> {
-    match route::capability(route).leads(&service.backend) {
-        Leads::Yes => None,
-        Leads::No { why, remedy } => Some(Problem::error(path, why, remedy)),
+    match route::capability(route).supports(&service.backend) {
+        BackendSupport::Yes => None,
+        BackendSupport::No { why, remedy } => Some(Problem::error(path, why, remedy)),
     }
 }
 
@@ -77,7 +73,7 @@ fn name_or_create(path: &str, route: &Route) -> Option<Problem> {
         (true, true) => "name and create are both given",
         (false, false) => "neither name nor create is given",
     };
-    Some(Problem::error(format!("{path}.{kind}"), found, "name an object to adopt, or say create"))
+    Some(Problem::error(format!("{path}.{kind}"), found, "name an object to adopt, or use create"))
 }
 
 fn rules_of_nothing(path: &str, route: &Route) -> Option<Problem> {
@@ -89,61 +85,62 @@ fn rules_of_nothing(path: &str, route: &Route) -> Option<Problem> {
     (creates && !rules.is_empty()).then(|| {
         Problem::error(
             format!("{path}.{kind}.rules"),
-            "chooses among the rules of an adopted route, but this one is created",
+            "selects rules of an adopted route, but this one is created",
             "leave rules out, or adopt a route by name",
         )
     })
 }
 
-/// A plan that needs more than its route can do. Where the way begins is not always declared, but its end is.
+/// A plan that needs more than its route can do.
 pub(super) fn beyond(spec: &FleetRolloutSpec) -> Vec<Problem> {
-    let (start, end) = (declared_start(spec), target(spec));
-    let steps = start.as_ref().and_then(|start| plan(start, &end, &spec.strategy, spec.weight_total).ok());
-    let steps = steps.unwrap_or_default();
-    let ramp: Vec<Step> = spec.strategy.ramp.iter().flat_map(Ramp::steps).collect();
-    let steered = spec.strategy.steps.iter().chain(&ramp).filter(|step| step.progress.is_none());
-    let steering: Vec<Steering> = steered.map(|step| steering(step, &Distribution::new(), spec.weight_total)).collect();
-    let kept = kept(spec, &steps);
-    let wanted: Vec<Wanted<'_>> = steps
-        .iter()
-        .map(Wanted::of)
-        .chain(start.as_ref().map(Wanted::from))
-        .chain([Wanted::from(&end)])
-        .chain(steering.iter().map(|steering| Wanted { steering: Some(steering), ..Wanted::from(&end) }))
-        .chain(kept.iter().map(|affinity| Wanted { affinity: Some(affinity), ..Wanted::from(&end) }))
-        .collect();
-    each(spec).filter_map(|(path, _, route)| refused(&path, route, spec, &wanted)).collect()
+    let splits = splits(spec);
+    each(spec).filter_map(|(path, _, route)| refused(&path, route, spec, &splits)).collect()
 }
 
-/// Where users are kept at each step, as far as the steps are declared.
-fn kept(spec: &FleetRolloutSpec, steps: &[PlannedStep]) -> Vec<Affinity> {
-    let Some(session) = &spec.strategy.session_affinity else { return Vec::new() };
-    let steps = match spec.mode() {
-        Mode::Member => steps.to_vec(),
-        Mode::Service => ramp(spec).unwrap_or_default(),
-    };
-    let at = |place| affinity::at(session, "", &steps, place);
-    [affinity::without_bins(session)].into_iter().chain((0..steps.len()).filter_map(at)).collect()
+/// All that routes will show: every step of the plan. Where a run begins is not always declared; then its end and what its
+/// steps steer are known.
+fn splits(spec: &FleetRolloutSpec) -> Vec<Split> {
+    let (start, target, total) = (start(spec), declared(spec), spec.weight_total);
+    let ends = start.as_ref().map(|start| Ends { start, rollback_to: start, target: &target });
+    let steps = ends.and_then(|ends| plan_run(spec, ends, "").ok());
+    let planned = steps.into_iter().flatten().map(|step| step.split);
+    let steps = spec.strategy.steps.iter().cloned().chain(spec.strategy.ramp.iter().flat_map(Ramp::steps));
+    let steered = steps
+        .filter(|step| step.progress.is_none())
+        .map(|step| Split { steering: Some(steering(&step, &Distribution::new(), total)), ..Split::from(&target) });
+    let session = spec.strategy.session_affinity.as_ref();
+    let kept = session.map(|session| Split { affinity: Some(without_bins(session)), ..Split::from(&target) });
+    planned.chain(start.map(Split::from)).chain([Split::from(&target)]).chain(steered).chain(kept).collect()
 }
 
-fn refused(path: &str, route: &Route, spec: &FleetRolloutSpec, wanted: &[Wanted<'_>]) -> Option<Problem> {
+/// Where a run begins, as far as that is declared.
+fn start(spec: &FleetRolloutSpec) -> Option<Distribution> {
+    match spec.mode() {
+        Mode::Member => initial(spec),
+        Mode::Service => Some(primary_and_canary(0, spec.weight_total)),
+    }
+}
+
+fn refused(path: &str, route: &Route, spec: &FleetRolloutSpec, splits: &[Split]) -> Option<Problem> {
     let capability = route::capability(route);
-    if let Some((found, remedy)) = wanted.iter().find_map(|wanted| capability.refusal(*wanted)) {
+    if let Some((found, remedy)) = splits.iter().find_map(|split| capability.refusal(split)) {
         return Some(Problem::error(path, found, remedy));
     }
-    match capability.split {
-        Split::Switch if spec.strategy.steps.len() > 1 => Some(Problem::error(
+    match capability.weighting {
+        Weighting::Switch if spec.strategy.steps.len() > 1 => Some(Problem::error(
             path,
             format!("{} steps, but {} has no weights", spec.strategy.steps.len(), capability.route),
-            "say strategy.steps: [{progress: 100%}], or use a route with weights",
+            "use strategy.steps: [{progress: 100%}], or a route with weights",
         )),
         // Two members are a pair of one that leaves and one that comes; many more are members that wait for their turn.
-        Split::Weights { members: Some(most), .. } if most > 2 && spec.members.len() > most => Some(Problem::warning(
-            path,
-            format!("{} members may carry traffic at once", spec.members.len()),
-            format!("{} takes {most}; move fewer members at once, or use contour or skipper", capability.route),
-        )),
-        Split::Switch | Split::Weights { .. } => None,
+        Weighting::Weights { members: Some(most), .. } if most > 2 && spec.members.len() > most => {
+            Some(Problem::warning(
+                path,
+                format!("{} members may carry traffic at once", spec.members.len()),
+                format!("{} supports {most}; move fewer members at once, or use contour or skipper", capability.route),
+            ))
+        }
+        Weighting::Switch | Weighting::Weights { .. } => None,
     }
 }
 
@@ -169,8 +166,11 @@ fn existing(path: &str, backend: &Backend, spec: &FleetRolloutSpec) -> Vec<Probl
                 ));
             }
             owners.insert(service, member).map(|other| {
-                let found =
-                    format!("{} already leads to {}; weights would have no effect", quoted(service), quoted(other));
+                let found = format!(
+                    "{} is already the Service of {}; weights would have no effect",
+                    quoted(service),
+                    quoted(other)
+                );
                 Problem::error(path, found, "give each member a Service of its own")
             })
         })

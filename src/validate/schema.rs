@@ -129,7 +129,7 @@ fn repeated(schema: &Value, items: &[Value], path: &str) -> Vec<Problem> {
         .map(|(i, identity)| {
             let place = format!("{path}[{i}]");
             let place = key.map_or_else(|| place.clone(), |key| below(&place, key));
-            Problem::error(place, format!("{} is there twice", quoted(identity)), "each may be there once")
+            Problem::error(place, format!("{} occurs twice", quoted(identity)), "each may occur once")
         })
         .collect()
 }

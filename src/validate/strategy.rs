@@ -3,17 +3,18 @@
 use std::collections::BTreeSet;
 
 use super::{
-    declared_start,
     problem::{Problem, quoted},
     suggestion::did_you_mean,
-    target,
 };
 use crate::{
     api::{
         Duration, FleetRolloutSpec, Mode, Progress, Strategy,
         strategy::{Stage, Step},
     },
-    rollout::plan::{PlanProblem, plan, too_small},
+    rollout::{
+        declared, initial,
+        plan::{Ends, PlanProblem, plan_run, too_small},
+    },
 };
 
 /// Steps rise, and the last one is all of the way.
@@ -29,13 +30,13 @@ pub(super) fn steps(spec: &FleetRolloutSpec) -> Vec<Problem> {
             Problem::error(
                 format!("spec.strategy.steps[{i}].progress"),
                 format!("{} is not more than the step before it ({})", number(*progress), number(*before)),
-                "steps rise",
+                "steps must rise",
             )
         })
         .collect();
     problems.extend(strategy.steps.last().filter(|step| step.progress != Some(Progress::ALL)).map(|step| {
         let found = match step.progress {
-            Some(progress) => format!("the last step goes only {progress} of the way"),
+            Some(progress) => format!("the last step has only progress {progress}"),
             None => "the last step moves no weight".to_owned(),
         };
         Problem::error(
@@ -62,7 +63,7 @@ fn session_affinity(strategy: &Strategy) -> Vec<Problem> {
     let chosen = chosen.then(|| {
         Problem::error(
             path,
-            "keeps users where they were sent, but a step with matches sends them elsewhere",
+            "keeps users on one member, but a step with matches sends their requests to another",
             "leave one of them out",
         )
     });
@@ -97,7 +98,7 @@ fn choices(i: usize, step: &Step) -> Vec<Problem> {
             if field.value().is_none() {
                 let path = format!("{path}.{name}[{k}]");
                 let remedy = "give exactly one of exact, prefix and regex";
-                problems.push(Problem::error(path, "does not say in one way which values it is about", remedy));
+                problems.push(Problem::error(path, "has none or several of exact, prefix and regex", remedy));
             }
         }
     }
@@ -122,7 +123,7 @@ pub(super) fn stages(spec: &FleetRolloutSpec) -> Vec<Problem> {
             )),
             Some(known) if known.weight == 0 => Some(Problem::warning(
                 path,
-                format!("{} ends at weight 0, so it never gains", quoted(member)),
+                format!("{} has weight 0 at the end, so it never gains", quoted(member)),
                 "leave it out of the stages",
             )),
             Some(_) => None,
@@ -141,18 +142,19 @@ fn named(stages: &[Stage]) -> impl Iterator<Item = (String, &str)> {
 
 /// What stands against a plan from the declared start. Sums and repeated names have rules of their own.
 fn planned(spec: &FleetRolloutSpec) -> Option<Problem> {
-    match plan(&declared_start(spec)?, &target(spec), &spec.strategy, spec.weight_total).err()? {
+    let start = initial(spec)?;
+    match plan_run(spec, Ends { start: &start, rollback_to: &start, target: &declared(spec) }, "").err()? {
         PlanProblem::Sum { .. } | PlanProblem::InTwoStages { .. } => None,
         PlanProblem::MissingFromStages { member } => Some(Problem::error(
             "spec.strategy.stages",
-            format!("{} gains weight but is in no stage", quoted(&member)),
-            "add it to one",
+            format!("{} gains weight, but is in no stage", quoted(&member)),
+            "add it to a stage",
         )),
         PlanProblem::TooSmall { progress, member, total, needed } => {
             let step = spec.strategy.steps.iter().position(|step| step.progress == Some(progress)).unwrap_or_default();
             Some(Problem::error(
                 format!("spec.strategy.steps[{step}].progress"),
-                format!("{progress} of the way leaves {} at 0 of {total}", quoted(&member)),
+                format!("progress {progress} leaves {} at 0 of {total}", quoted(&member)),
                 too_small(needed),
             ))
         }

@@ -19,7 +19,7 @@ pub(super) fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str
 pub(super) fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
     match nearest(written, known.clone()) {
         Some(word) => format!("did you mean {word}?"),
-        None => format!("known here: {}", known.into_iter().collect::<Vec<_>>().join(", ")),
+        None => format!("known are: {}", known.into_iter().collect::<Vec<_>>().join(", ")),
     }
 }
 
@@ -32,6 +32,6 @@ mod tests {
         let known = ["analysis", "members", "stepWeight"];
         assert_eq!(did_you_mean("anlysis", known), "did you mean analysis?");
         assert_eq!(did_you_mean("stepWieght", known), "did you mean stepWeight?");
-        assert_eq!(did_you_mean("xyz", known), "known here: analysis, members, stepWeight");
+        assert_eq!(did_you_mean("xyz", known), "known are: analysis, members, stepWeight");
     }
 }

@@ -78,7 +78,7 @@ fn names(spec: &MetricTemplateSpec) -> Vec<Problem> {
         .collect();
     let unused = |name: &str| !texts.iter().any(|(_, text)| used(text).contains(&name));
     problems.extend(known().enumerate().filter(|(_, name)| unused(name)).map(|(i, name)| {
-        let found = format!("{} is used in no query", quoted(name));
+        let found = format!("{} is not used in any query", quoted(name));
         Problem::warning(format!("spec.variables[{i}].name"), found, "leave it out, or use {{ variables.NAME }}")
     }));
     problems

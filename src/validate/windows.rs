@@ -24,12 +24,16 @@ fn window(path: &str, window: &Window) -> Vec<Problem> {
             || "write a name of the IANA database, such as Europe/Berlin".to_owned(),
             |near| format!("did you mean {near}?"),
         );
-        let found = format!("{} is no time zone", quoted(&window.time_zone));
+        let found = format!("{} is not a time zone", quoted(&window.time_zone));
         Problem::error(format!("{path}.timeZone"), found, remedy)
     });
     let empty = (window.from == window.to).then(|| {
-        let found = format!("{} is when it opens as well", window.to);
-        Problem::error(format!("{path}.to"), found, "close it at another time; leave windows out to be open always")
+        let found = format!("{} is also the opening time", window.to);
+        Problem::error(
+            format!("{path}.to"),
+            found,
+            "choose another closing time; without windows, steps may begin at any time",
+        )
     });
     unknown.into_iter().chain(empty).collect()
 }
@@ -49,7 +53,7 @@ pub(super) fn too_short(spec: &FleetRolloutSpec) -> Vec<Problem> {
         .filter(|(_, time)| *time > room)
         .map(|(path, time)| {
             let found = format!("a step takes {time} (settle and bake), and no window is open that long");
-            let remedy = format!("shorten the bake, or give spec.strategy.windows more than {room} at a time");
+            let remedy = format!("shorten the bake, or make a window of spec.strategy.windows longer than {room}");
             Problem::error(format!("spec.strategy.{path}"), found, remedy)
         })
         .collect()

@@ -12,7 +12,7 @@ use crate::api::Reason;
 
 /// The counters of this process; cheap to clone.
 #[derive(Clone)]
-pub struct Metrics(Arc<Counters>);
+pub(crate) struct Metrics(Arc<Counters>);
 
 struct Counters {
     registry: Registry,
@@ -66,43 +66,43 @@ impl Default for Metrics {
 
 impl Metrics {
     /// A look at a rollout ended.
-    pub fn passed(&self, outcome: &'static str) {
+    pub(crate) fn count_pass(&self, outcome: &'static str) {
         self.0.passes.get_or_create(&Outcome { outcome }).inc();
     }
 
     /// An action ended.
-    pub fn acted(&self, kind: &'static str, outcome: &'static str) {
+    pub(crate) fn count_action(&self, kind: &'static str, outcome: &'static str) {
         self.0.actions.get_or_create(&Action { kind, outcome }).inc();
     }
 
     /// So many samples were read, or are missing.
-    pub fn measured(&self, outcome: &'static str, samples: usize) {
+    pub(crate) fn count_samples(&self, outcome: &'static str, samples: usize) {
         self.0.measurements.get_or_create(&Outcome { outcome }).inc_by(samples as u64);
     }
 
     /// Something happened to a rollout.
-    pub fn transited(&self, reason: Reason) {
+    pub(crate) fn count_transition(&self, reason: Reason) {
         self.0.transitions.get_or_create(&Transition { reason: reason.as_str() }).inc();
     }
 
     /// A status write met a newer object.
-    pub fn conflicted(&self) {
+    pub(crate) fn count_status_conflict(&self) {
         self.0.status_conflicts.inc();
     }
 
     /// A panic was caught.
-    pub fn panicked(&self) {
+    pub(crate) fn count_panic(&self) {
         self.0.panics.inc();
     }
 
     /// Whether this process acts.
-    pub fn lead(&self, leads: bool) {
+    pub(crate) fn set_leader(&self, leads: bool) {
         self.0.leader.set(i64::from(leads));
     }
 
     /// All of it in the `OpenMetrics` text format.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a String does not fail.
         let _ = encode(&mut text, &self.0.registry);
@@ -117,10 +117,10 @@ mod tests {
     #[test]
     fn what_is_counted_can_be_read() {
         let metrics = Metrics::default();
-        metrics.acted("WriteRoute", "done");
-        metrics.clone().acted("WriteRoute", "done");
-        metrics.transited(Reason::GuardBreached);
-        metrics.lead(true);
+        metrics.count_action("WriteRoute", "done");
+        metrics.clone().count_action("WriteRoute", "done");
+        metrics.count_transition(Reason::GuardBreached);
+        metrics.set_leader(true);
         let text = metrics.text();
         for line in [
             "cutover_actions_total{kind=\"WriteRoute\",outcome=\"done\"} 2",

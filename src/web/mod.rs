@@ -1,4 +1,4 @@
-//! What this process tells about itself: `/healthz`, `/readyz` and `/metrics`.
+//! What this process serves about itself: `/healthz`, `/readyz` and `/metrics`.
 
 mod metrics;
 
@@ -12,16 +12,16 @@ use axum::{
 };
 use tokio::net::TcpListener;
 
-pub use metrics::Metrics;
+pub(crate) use metrics::Metrics;
 
-/// Asked at each `/readyz`: `Err` says what is still missing.
-pub type Readiness = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
+/// Called at each `/readyz`: `Err` says what is still missing.
+pub(crate) type Readiness = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
 
 /// Listens, so that a wrong address is an error at the start.
 ///
 /// # Errors
 /// When the address cannot be bound.
-pub async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+pub(crate) async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     TcpListener::bind(address).await
 }
 
@@ -29,7 +29,7 @@ pub async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
 ///
 /// # Errors
 /// When the listener fails.
-pub async fn serve(listener: TcpListener, metrics: Metrics, ready: Readiness) -> std::io::Result<()> {
+pub(crate) async fn serve(listener: TcpListener, metrics: Metrics, ready: Readiness) -> std::io::Result<()> {
     axum::serve(listener, pages(metrics, ready)).await
 }
 

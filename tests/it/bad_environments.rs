@@ -181,7 +181,7 @@ fn all_rights_that_are_missing_are_named_at_once() {
         let (status, _, said) = printed(&in_time(bare(words).env("KUBECONFIG", &file)));
         let expected = format!(
             "cutover: fleetrollouts.cutover.dev is forbidden: User \"me\" cannot\n\
-             you lack, in namespace shop: {lacking} (group cutover.dev)\n\
+             missing rights in namespace shop: {lacking} (group cutover.dev)\n\
              ask for the ClusterRole cutover-viewer or cutover-operator\n"
         );
         assert_eq!((status, said), (Some(1), expected), "{words:?}");
@@ -195,7 +195,7 @@ fn kinds_that_are_not_installed_are_told_with_the_command_that_installs_them() {
     let (_folder, file) = kubeconfig(&format!("http://{address}"));
     for words in [&["get"][..], &["get", "shop"], &["promote", "shop"]] {
         let (status, _, said) = printed(&in_time(bare(words).env("KUBECONFIG", &file)));
-        let expected = "cutover: the kinds of cutover are not installed in this cluster\n\
+        let expected = "cutover: the CRDs of cutover are not installed in this cluster\n\
                         install them: cutover crd | kubectl apply --server-side -f -\n";
         assert_eq!((status, said.as_str()), (Some(1), expected), "{words:?}");
     }

@@ -2,7 +2,7 @@
 
 use cutover::validate::file;
 
-use crate::bad_rollouts::{CASES, RIGHT};
+use crate::bad_rollouts::{RIGHT, cases};
 
 pub(crate) fn problems(text: &str) -> Vec<String> {
     file(text).problems.iter().map(|found| format!("{}: {}", found.line, found.problem)).collect()
@@ -21,8 +21,7 @@ fn the_declaration_that_the_cases_change_is_right() {
 
 #[test]
 fn every_mistake_is_named_with_line_field_value_and_remedy() {
-    let wrong: Vec<String> = CASES
-        .iter()
+    let wrong: Vec<String> = cases()
         .map(|(from, to, expected)| (changed(from, to), *expected, to))
         .filter(|(found, expected, _)| found != expected)
         .map(|(found, expected, to)| format!("{to}\n  found    {found:#?}\n  expected {expected:#?}"))
@@ -47,11 +46,11 @@ fn a_ramp_has_one_form_and_mirrors_where_its_route_can() {
         ("{stepWeight: 10, iterations: 5}", "12: spec.strategy.ramp: has stepWeight and iterations; keep one of them"),
         (
             "{stepWeight: 10, mirrorWeight: 20}",
-            "12: spec.strategy.ramp: mirrorWeight belongs to mirror: true; say that, or leave it out",
+            "12: spec.strategy.ramp: mirrorWeight belongs to mirror: true; set mirror: true, or leave mirrorWeight out",
         ),
         (
             "{stepWeight: 10, mirror: true, mirrorWeight: 20}",
-            "10: spec.services[0].routes[0]: a step mirrors 20% of all requests; gatewayAPI mirrors all requests or none; leave the percentage out",
+            "10: spec.services[0].routes[0]: a step mirrors 20% of all requests; gatewayAPI mirrors all requests or none; leave percent out",
         ),
     ] {
         assert_eq!(told(ramp), [expected], "{ramp}");
@@ -85,14 +84,14 @@ fn users_are_kept_where_the_route_can_and_nothing_sends_them_elsewhere() {
     assert_eq!(
         with("{cookieName: shop}", chosen),
         [
-            "15: spec.strategy.sessionAffinity: keeps users where they were sent, but a step with matches sends them elsewhere; leave one of them out"
+            "15: spec.strategy.sessionAffinity: keeps users on one member, but a step with matches sends their requests to another; leave one of them out"
         ]
     );
     let many: Vec<String> = (1..=20).map(|step| format!("      - {{progress: {}%}}\n", step * 5)).collect();
     assert_eq!(
         with("{cookieName: shop}", &format!("    steps:\n{}", many.concat())),
         [
-            "10: spec.services[0].routes[0]: strategy.sessionAffinity would divide users into 20 parts; gatewayAPI takes 16: take fewer steps, or move fewer members in one run"
+            "10: spec.services[0].routes[0]: strategy.sessionAffinity would divide users into 20 bins; gatewayAPI supports 16: declare fewer steps, or move fewer members in one run"
         ]
     );
     let proxy = RIGHT.replacen("gatewayAPI", "contour", 1);
@@ -100,7 +99,7 @@ fn users_are_kept_where_the_route_can_and_nothing_sends_them_elsewhere() {
     assert_eq!(
         problems(&proxy),
         [
-            "10: spec.services[0].routes[0]: strategy.sessionAffinity keeps users where they were sent; contour cannot; docs/routes.md says what each route can"
+            "10: spec.services[0].routes[0]: strategy.sessionAffinity is declared; contour does not support it; docs/routes.md says what each route supports"
         ]
     );
 }
@@ -109,13 +108,8 @@ fn users_are_kept_where_the_route_can_and_nothing_sends_them_elsewhere() {
 fn nothing_declared_is_said_and_does_not_crash() {
     let head = "apiVersion: cutover.dev/v1alpha1\nkind: FleetRollout\nmetadata: {name: shop}\n";
     for (spec, expected) in [
-        ("", vec!["1: spec: missing; declare what is wanted"]),
-        (
-            "spec:\n",
-            vec![
-                "4: spec: has no value (null), which an API server drops without a word; give it one, or leave it out",
-            ],
-        ),
+        ("", vec!["1: spec: missing; declare the spec"]),
+        ("spec:\n", vec!["4: spec: is null, which an API server drops silently; give it a value, or leave it out"]),
         (
             "spec: []\n",
             vec![
@@ -200,7 +194,7 @@ fn what_is_not_yaml_is_said_with_its_line() {
     );
     assert_eq!(
         changed("  members:\n", "  weightTotal: 100\n  weightTotal: 10\n  members:\n"),
-        ["12: file: a key is given twice; \"weightTotal\" may be there once"]
+        ["12: file: a key is given twice; \"weightTotal\" may occur once"]
     );
     let deep = format!("a: {}", "[".repeat(200));
     assert_eq!(problems(&deep).len(), 1);

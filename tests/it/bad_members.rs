@@ -41,12 +41,12 @@ fn members_that_cannot_be_reached_or_measured_are_refused() {
         (
             "host: eu-3.example.com",
             "host: '{{ svc }}.example.com'",
-            "7: spec.endpoints[0].host: variable \"svc\" is not known; known are {{ service }}, {{ namespace }}",
+            "7: spec.endpoints[0].host: variable \"svc\" is not known; known variables: {{ service }}, {{ namespace }}",
         ),
         (
             "  prometheus:\n",
             "    - {host: other.example.com, port: 80}\n  prometheus:\n",
-            "8: spec.endpoints[1]: is the second one without a service, the default; spec.endpoints[0] is the first; leave one of them",
+            "8: spec.endpoints[1]: is the second one without a service, the default; spec.endpoints[0] is the first; keep one of them",
         ),
         (
             "https://prometheus",
@@ -66,12 +66,12 @@ fn members_that_cannot_be_reached_or_measured_are_refused() {
         (
             "{name: eu-3}",
             "{name: EU.3}",
-            "3: metadata.name: \"EU.3\" is not a name that is allowed; write lower-case letters, digits and \"-\", at most 61 characters",
+            "3: metadata.name: \"EU.3\" is not an allowed name; write lower-case letters, digits and \"-\", at most 61 characters",
         ),
         (
             "{name: eu-3}",
             "{name: eu-3, namespace: shop}",
-            "3: metadata.namespace: a MemberCluster is in no namespace; leave namespace out",
+            "3: metadata.namespace: a MemberCluster has no namespace; leave namespace out",
         ),
     ] {
         assert!(MEMBER.contains(from), "{from}");
@@ -104,8 +104,8 @@ fn requests_name_a_step_with_promote_and_only_then() {
         ))
     };
     assert_eq!(request("Promote", "  step: 1\n"), Vec::<String>::new());
-    assert_eq!(request("Promote", ""), ["4: spec.step: missing; say which step's wait Promote shall open"]);
-    assert_eq!(request("Abort", "  step: 1\n"), ["9: spec.step: Abort is not about a step; leave step out"]);
+    assert_eq!(request("Promote", ""), ["4: spec.step: missing; give the number of the step that Promote approves"]);
+    assert_eq!(request("Abort", "  step: 1\n"), ["9: spec.step: Abort does not refer to a step; leave step out"]);
     assert_eq!(
         request("Stop", ""),
         ["6: spec.verb: \"Stop\" is not allowed; write one of Abort, Rollback, Pause, Resume, Promote, Retry, Adopt"]

@@ -113,7 +113,7 @@ shop.yaml:9: spec.services[0].routes[0]: skipper Ingress weights are ignored for
     members (all traffic would go to one of them); use the RouteGroup form or backend kind
     EndpointSlice
 shop.yaml:12: spec.strategy.steps[1].progress: 5 is not more than the step before it (10); steps
-    rise
+    must rise
 shop.yaml:13: spec.anlysis: unknown field; did you mean analysis?
 "
     );

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use cutover::{
     api::Mode,
     rollout::{
-        plan::plan,
-        ramp::{ramp, split},
+        declared, initial,
+        plan::{Ends, plan_run, primary_and_canary},
     },
-    validate::{declared_start, file, target},
+    validate::file,
 };
 
 use crate::command::{cutover, printed, root};
@@ -37,14 +37,14 @@ fn every_example_is_valid_and_has_a_plan_that_ends_at_the_target() {
         );
         assert!(!rollouts.rollouts.is_empty());
         for (name, spec) in &rollouts.rollouts {
-            let (total, strategy) = (spec.weight_total, &spec.strategy);
-            let (steps, end) = match spec.mode() {
-                Mode::Member => {
-                    (plan(&declared_start(spec).unwrap(), &target(spec), strategy, total).unwrap(), target(spec))
-                }
-                Mode::Service => (ramp(spec).unwrap(), split(0, total)),
+            let primary = primary_and_canary(0, spec.weight_total);
+            let (start, target) = match spec.mode() {
+                Mode::Member => (initial(spec).unwrap(), declared(spec)),
+                Mode::Service => (primary.clone(), primary),
             };
-            assert_eq!(steps.last().unwrap().weights, end, "{name}");
+            let ends = Ends { start: &start, rollback_to: &start, target: &target };
+            let steps = plan_run(spec, ends, "").unwrap();
+            assert!(steps.last().unwrap().split.weights.same_as(&target), "{name}");
         }
     }
 }
@@ -105,7 +105,7 @@ fn a_plan_without_a_declared_start_asks_for_it_and_takes_it() {
     assert_eq!(status, Some(1));
     assert_eq!(
         said,
-        "cutover: storefront: where the way begins is not declared; say --from eu-1=100, or give spec.members an initialWeight\n"
+        "cutover: storefront: the start is not declared; add --from eu-1=100, or set initialWeight in spec.members\n"
     );
     assert_eq!(taken, Some(0));
     assert!(table.contains("\n2           25%    60    40  "), "{table}");

@@ -20,3 +20,4 @@ mod routes_page;
 mod rules;
 mod scenarios_page;
 mod tidy;
+mod words;

@@ -52,7 +52,7 @@ async fn hub_cluster() -> Client {
         leader_election: false,
         listener: None,
     };
-    tokio::spawn(hub::live(instance, std::future::pending()));
+    tokio::spawn(hub::run_instance(instance, std::future::pending()));
     client
 }
 

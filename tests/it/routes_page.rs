@@ -5,7 +5,8 @@ use std::fmt::Write;
 use cutover::route::{
     capabilities,
     capability::{
-        Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Regexes, Shape, Split, Values, Verified,
+        AffinitySupport, Applied, BackendSupport, Capability, Extent, Matching, Mirroring, Regexes, Shape, Values,
+        Verified, Weighting,
     },
 };
 
@@ -16,26 +17,28 @@ const HEAD: &str = "\
 
 <!-- Made by `UPDATE=1 cargo test --test it routes_page`; what it says is declared in src/route/, one file a kind. -->
 
-A route is where weights live. `cutover validate` and the hub refuse a plan that needs more than its route can do, and say
-why. A backend that a route would ignore, or treat like any other, is refused as well: a weight is true or it is not written.
+A route holds the weights. `cutover validate` and the hub refuse a plan that needs more than its route supports, and say why.
+They also refuse a backend whose weight a route would ignore: a weight is true, or it is not written.
 
 ";
 
 const FOOT: &str = "\
-- **members**: how many may carry traffic at once. **switch**: no weights, one member has everything.
-- **own Host, own TLS**: each member may be given the Host header and the TLS server name that its MemberCluster declares.
-- **chooses requests by**: what a step's `matches` may say. The conditions of one match must all hold; matches are alternatives,
-  where a route can hold more than one. A regex is the data plane's own; one for Skipper must also be readable here, since
-  Skipper would leave it out without a word.
-- **mirrors**: what a step's `mirror` may say. Users never wait for the answer to a copy. Each member gets a copy of its own.
-- **applied**: a write counts when the data plane has accepted it, or, where it says nothing, when it is read back.
-- **verified: traffic**: requests through the real data plane were counted at the members (`make lab-tests`).
-  **objects**: the very objects were written to a real API server, object by object; what the data plane does with them is
-  taken from its documentation and source.
-- In service mode an adopted route may name the user's own Service by its declared port: that counts as the primary, and
-  the first write leads it to `<service>-primary`. In a RouteGroup that is a backend of type `service`.
-- **keeps users**: whether `strategy.sessionAffinity` can be said, and into how many bins users can be divided at most
+- **members**: the number of members that can carry traffic at once. **switch**: no weights, one member has all traffic.
+- **own Host, own TLS**: each member can get the Host header and the TLS server name that its MemberCluster declares.
+- **matches**: what a step's `matches` can contain. All conditions of one match must hold; several matches are alternatives,
+  where a route supports more than one. A regex has the syntax of the data plane. One for Skipper must also be valid here,
+  because Skipper would silently ignore the route otherwise.
+- **mirrors**: what a step's `mirror` can contain. Users never wait for the answer to a copy. Each member gets its own copy.
+- **session affinity**: whether `strategy.sessionAffinity` is supported, and the maximum number of bins
   ([example](../examples/session-affinity)).
+- **objects**: the objects that hold the weights.
+- **applied**: a write counts as applied once the data plane has accepted it or, if that cannot be observed, once it is read
+  back.
+- **verified: traffic**: requests through the real data plane were counted at the members (`make lab-tests`).
+  **objects**: the objects were written to a real API server; the behaviour of the data plane is taken from its
+  documentation and source.
+- In service mode an adopted route may name the user's own Service by its declared port. It then counts as the primary, and
+  the first write points it to `<service>-primary`. In a RouteGroup that is a backend of type `service`.
 ";
 
 #[test]
@@ -60,9 +63,9 @@ fn page() -> String {
         "EndpointSlice",
         "own Host",
         "own TLS",
-        "chooses requests by",
+        "matches",
         "mirrors",
-        "keeps users",
+        "session affinity",
         "objects",
         "applied",
         "verified",
@@ -80,18 +83,18 @@ fn page() -> String {
 
 fn row(route: &Capability) -> [String; 14] {
     let yes = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
-    let leads = |leads: Leads| yes(leads == Leads::Yes);
-    let (weights, members) = match route.split {
-        Split::Weights { members, parts } => (
+    let supported = |support: BackendSupport| yes(support == BackendSupport::Yes);
+    let (weights, members) = match route.weighting {
+        Weighting::Weights { members, parts } => (
             parts.map_or_else(|| "whole units".to_owned(), |parts| format!("whole {parts}ths")),
             members.map_or_else(|| "any".to_owned(), |most| most.to_string()),
         ),
-        Split::Switch => ("switch".to_owned(), "1".to_owned()),
+        Weighting::Switch => ("switch".to_owned(), "1".to_owned()),
     };
     let shape = match route.shape {
         Shape::OneObject => "one",
         Shape::StableAndCanary => "a stable one and a canary",
-        Shape::ObjectPerMember => "one a member",
+        Shape::ObjectPerMember => "one per member",
     };
     let applied = match route.applied {
         Applied::Accepted => "accepted",
@@ -105,14 +108,14 @@ fn row(route: &Capability) -> [String; 14] {
         format!("`{}`", route.route),
         weights,
         members,
-        leads(route.external_name),
-        leads(route.cluster_ip),
-        leads(route.endpoint_slice),
+        supported(route.external_name),
+        supported(route.cluster_ip),
+        supported(route.endpoint_slice),
         yes(route.own_host),
         yes(route.own_tls),
         chooses(route.matches),
         mirrors(route.mirrors),
-        keeps(route.keeps),
+        affinity(route.affinity),
         shape.to_owned(),
         applied.to_owned(),
         verified.to_owned(),
@@ -147,10 +150,10 @@ fn mirrors(can: Mirroring) -> String {
     format!("{part}, to {members}")
 }
 
-fn keeps(can: Keeping) -> String {
+fn affinity(can: AffinitySupport) -> String {
     match can {
-        Keeping::No => "no".to_owned(),
-        Keeping::Yes { bins } => format!("{bins} bins"),
+        AffinitySupport::No => "no".to_owned(),
+        AffinitySupport::Yes { bins } => format!("{bins} bins"),
     }
 }
 
@@ -161,8 +164,8 @@ fn refusals(route: &Capability) -> String {
         ("EndpointSlice", route.endpoint_slice),
     ];
     let refusal = |(backend, leads)| match leads {
-        Leads::Yes => None,
-        Leads::No { why, remedy } => Some(format!("\n\nRefused with {backend}: {why}; {remedy}.")),
+        BackendSupport::Yes => None,
+        BackendSupport::No { why, remedy } => Some(format!("\n\nRefused with {backend}: {why}; {remedy}.")),
     };
     backends.into_iter().filter_map(refusal).collect()
 }

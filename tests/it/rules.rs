@@ -63,11 +63,11 @@ fn each_rule_of_a_rollout_refuses_what_it_is_about() {
         ),
         (
             with("/strategy", json!({"steps": steps(&["10%", "5%", "100%"])})),
-            "spec.strategy.steps: steps rise; each progress must be more than the one before it",
+            "spec.strategy.steps: steps must rise; each progress must be more than the one before it",
         ),
         (
             with("/strategy", json!({"steps": steps(&["9%", "9%", "100%"])})),
-            "spec.strategy.steps: steps rise; each progress must be more than the one before it",
+            "spec.strategy.steps: steps must rise; each progress must be more than the one before it",
         ),
         (with("/strategy", json!({"steps": steps(&["9%", "50%"])})), "spec.strategy.steps: the last step must be 100%"),
         (with("/analysis/interval", json!("2h")), "spec.analysis.interval: from 1s to 1h"),
@@ -77,7 +77,7 @@ fn each_rule_of_a_rollout_refuses_what_it_is_about() {
             metric(json!({"query": "up"})),
             "a metric has exactly one of ratio, histogram, query, templateRef and builtin",
         ),
-        (metric(json!({"variables": {"a": "b"}})), "variables are those of a template; give templateRef"),
+        (metric(json!({"variables": {"a": "b"}})), "variables belong to a template; give templateRef"),
         (
             with(
                 "/analysis/metrics/0",
@@ -104,15 +104,15 @@ fn each_rule_of_a_rollout_refuses_what_it_is_about() {
         ),
         (
             with("/services/0/routes/0/gatewayAPI", json!({})),
-            "name an HTTPRoute to adopt, or say create; one of the two",
+            "name an HTTPRoute to adopt, or use create; one of the two",
         ),
         (
             with("/services/0/routes/0", json!({"contour": {}})),
-            "name an HTTPProxy to adopt, or say create; one of the two",
+            "name an HTTPProxy to adopt, or use create; one of the two",
         ),
         (
             with("/services/0/routes/0", json!({"skipper": {}})),
-            "name an object to adopt, or say create; one of the two",
+            "name an object to adopt, or use create; one of the two",
         ),
     ] {
         assert!(said(0, &spec, None).contains(&message.to_owned()), "{message}: {:?} {spec}", said(0, &spec, None));
@@ -137,7 +137,10 @@ fn each_rule_of_a_member_refuses_what_it_is_about() {
         member(json!([one, one]), url.clone(), json!({})),
         ["spec.endpoints: at most one endpoint without service, the default"]
     );
-    assert_eq!(member(json!([one]), url, json!({"from": "Names"})), ["names is given with from: Names, and only then"]);
+    assert_eq!(
+        member(json!([one]), url, json!({"from": "Names"})),
+        ["names is required with from: Names, and only then"]
+    );
     let both = json!({"url": {"address": "https://p", "bearerTokenSecretRef": named, "basicAuthSecretRef": named}});
     assert_eq!(member(json!([one]), both, json!({})), ["bearerTokenSecretRef or basicAuthSecretRef, not both"]);
 }
@@ -155,5 +158,5 @@ fn a_request_cannot_be_changed() {
     let request =
         |run: u32| json!({"rollout": {"name": "shop", "uid": "u"}, "verb": "Abort", "run": run, "requestedBy": "me"});
     assert_eq!(said(3, &request(1), Some(&request(1))), Vec::<String>::new());
-    assert_eq!(said(3, &request(2), Some(&request(1))), ["spec: a request cannot be changed; make a new one"]);
+    assert_eq!(said(3, &request(2), Some(&request(1))), ["spec: a request cannot be changed; create a new one"]);
 }

@@ -119,7 +119,7 @@ impl Demo<'_> {
         weight: u32,
     ) -> Result<()> {
         let status = rollout.applied(step).await?;
-        let desired = status.desired.context("nothing is desired")?.weights.get(new).copied().unwrap_or_default();
+        let desired = status.desired.context("nothing is desired")?.split.weights.weight(new);
         let route =
             self.lab.hub.api("gateway.networking.k8s.io/v1", "HTTPRoute", self.namespace).await?.get("public").await?;
         let applied = shown(&route, self.service).get(new).copied().unwrap_or_default();

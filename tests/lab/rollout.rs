@@ -149,7 +149,7 @@ impl<'l> Rollout<'l> {
         self.until(&format!("step {step} applied"), |status| {
             let confirmed = status.desired.as_ref().and_then(|desired| desired.confirmed_at);
             let settled = confirmed.is_some_and(|at| at + jiff::SignedDuration::from_secs(1) <= jiff::Timestamp::now());
-            settled && status.run.as_ref().is_some_and(|run| run.step == step)
+            settled && status.run.as_ref().is_some_and(|run| run.step() == step)
         })
         .await
     }
@@ -159,7 +159,7 @@ impl<'l> Rollout<'l> {
         let settled = [Phase::WaitingPromotion, Phase::Progressing, Phase::Held, Phase::Paused];
         self.until(&format!("step {step} confirmed"), |status| {
             let confirmed = status.desired.as_ref().is_some_and(|desired| desired.confirmed_at.is_some());
-            let reached = status.run.as_ref().is_some_and(|run| run.step == step);
+            let reached = status.run.as_ref().is_some_and(|run| run.step() == step);
             reached && confirmed && settled.contains(&status.phase) && status.reason != Reason::Settling
         })
         .await
@@ -168,15 +168,15 @@ impl<'l> Rollout<'l> {
     /// Asks for a verb as a person with the operator's role, and waits until it is applied.
     pub async fn ask(&self, verb: Verb) -> Result<()> {
         let rollout = self.get().await?;
-        let run = rollout.status.as_ref().and_then(|status| status.run.as_ref());
+        let status = rollout.status.unwrap_or_default();
         let mut spec = json!({
             "rollout": {"name": self.name, "uid": rollout.metadata.uid},
             "verb": verb,
-            "run": run.map_or(0, |run| run.number),
+            "run": status.last_run(),
             "requestedBy": OPERATOR,
         });
         if verb == Verb::Promote {
-            spec["step"] = json!(run.map_or(0, |run| run.step));
+            spec["step"] = json!(status.run.map_or(0, |run| run.step()));
         }
         let request = json!({"apiVersion": "cutover.dev/v1alpha1", "kind": "RolloutRequest", "metadata": {"generateName": "lab-"}, "spec": spec});
         let requests = Api::<RolloutRequest>::namespaced(self.lab.hub.client_as(OPERATOR).await?, &self.namespace);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     drive::{self, Outcome},
-    plan::{Bad, Dice, PATTERNS, Plan, Run, variants},
+    plan::{Bad, Dice, Fault, Plan, Run},
     wish,
 };
 
@@ -32,15 +32,7 @@ impl References {
     }
 
     fn most(&self, plan: &Plan) -> usize {
-        let Some(reference) = self.get(plan.run, plan.seed) else { return 1 };
-        match plan.pattern {
-            12 => reference.calls,
-            4 if plan.variant() != "hide-write" => reference.events,
-            14 => reference.events,
-            24 => 1,
-            19 if plan.variant().ends_with("before") => 1,
-            _ => reference.writes,
-        }
+        self.get(plan.run, plan.seed).map_or(1, |reference| reference.most(plan.fault))
     }
 }
 
@@ -53,7 +45,7 @@ pub fn is_ordinary() -> bool {
 pub fn plans(references: &References) -> Vec<Plan> {
     if let Some(only) = wish("ONLY") {
         let only: Vec<u8> = only.split(',').filter_map(|number| number.parse().ok()).collect();
-        return ordinary(references).into_iter().filter(|plan| only.contains(&plan.pattern)).collect();
+        return ordinary(references).into_iter().filter(|plan| only.contains(&plan.fault.number())).collect();
     }
     if let Some(seeds) = wish("SEEDS") {
         let (from, to) = seeds.split_once("..").unwrap_or(("0", seeds.as_str()));
@@ -69,17 +61,23 @@ pub fn plans(references: &References) -> Vec<Plan> {
 /// Plans of a pattern on a run of which not every index is tried.
 const LEAST: usize = 20;
 
+/// Each pattern with each run that it suits.
+fn patterns_on_runs() -> impl Iterator<Item = (Vec<Fault>, Run)> {
+    Fault::patterns().into_iter().flat_map(|pattern| {
+        let runs = Run::ALL.into_iter().filter(|run| run.suits(pattern[0])).collect::<Vec<_>>();
+        runs.into_iter().map(move |run| (pattern.clone(), run))
+    })
+}
+
 /// Every index of P1, P2 and P12 (once) on three runs, and at least twenty of each other pattern on each run.
 pub fn ordinary(references: &References) -> Vec<Plan> {
     let mut plans = Vec::new();
-    for (pattern, variants) in PATTERNS {
-        for run in Run::ALL.into_iter().filter(|run| run.suits(pattern)) {
-            let whole = matches!(pattern, 1 | 2) || pattern == 12;
-            if whole && matches!(run, Run::Promotion | Run::Rollback | Run::Service) {
-                plans.extend(enumerated(references, Plan { pattern, ..Plan::clean(run, 0) }));
-            } else {
-                plans.extend(sampled(references, pattern, run, variants.len().max(LEAST), 1));
-            }
+    for (pattern, run) in patterns_on_runs() {
+        let whole = matches!(pattern[0], Fault::CrashAfter | Fault::CrashBefore | Fault::BadCalls(_));
+        if whole && matches!(run, Run::Promotion | Run::Rollback | Run::Service) {
+            plans.extend(enumerated(references, Plan { fault: pattern[0], ..Plan::clean(run, 0) }));
+        } else {
+            plans.extend(sampled(references, &pattern, run, pattern.len().max(LEAST), 1));
         }
     }
     plans
@@ -88,20 +86,20 @@ pub fn ordinary(references: &References) -> Vec<Plan> {
 fn enumerated(references: &References, plan: Plan) -> Vec<Plan> {
     let most = references.most(&plan);
     let every = || (1..=most).flat_map(|k| Bad::ALL.map(|bad| Plan { k, bad, ..plan }));
-    match (plan.pattern, plan.run) {
+    match (plan.fault, plan.run) {
         // The calls of service mode are the newest: each of them goes wrong in every way.
-        (12, Run::Service) => every().collect(),
-        (12, _) => (1..=most).map(|k| Plan { k, bad: Bad::ALL[k % Bad::ALL.len()], ..plan }).collect(),
+        (Fault::BadCalls(_), Run::Service) => every().collect(),
+        (Fault::BadCalls(_), _) => (1..=most).map(|k| Plan { k, bad: Bad::ALL[k % Bad::ALL.len()], ..plan }).collect(),
         _ => (1..=most).map(|k| Plan { k, ..plan }).collect(),
     }
 }
 
-/// So many, spread over variants and indices.
-fn sampled(references: &References, pattern: u8, run: Run, count: usize, seed: u64) -> Vec<Plan> {
-    let mut dice = Dice(seed << 32 | u64::from(pattern) << 8 | run as u64);
+/// So many, spread over the faults of a pattern and indices.
+fn sampled(references: &References, pattern: &[Fault], run: Run, count: usize, seed: u64) -> Vec<Plan> {
+    let mut dice = Dice(seed << 32 | u64::from(pattern[0].number()) << 8 | run as u64);
     let one = |place: usize| {
-        let what = place % variants(pattern).len();
-        let mut plan = Plan { pattern, what, ..Plan::clean(run, 2 * seed + place as u64) };
+        let fault = pattern[place % pattern.len()];
+        let mut plan = Plan { fault, ..Plan::clean(run, 2 * seed + place as u64) };
         let most = references.most(&plan).max(1);
         plan.k = 1 + dice.below(most);
         plan.bad = Bad::ALL[dice.below(Bad::ALL.len())];
@@ -113,14 +111,12 @@ fn sampled(references: &References, pattern: u8, run: Run, count: usize, seed: u
 /// Every index of every pattern on every run.
 fn every(references: &References) -> Vec<Plan> {
     let mut plans = Vec::new();
-    for (pattern, variants) in PATTERNS {
-        for run in Run::ALL.into_iter().filter(|run| run.suits(pattern)) {
-            for what in 0..variants.len() {
-                let plan = Plan { pattern, what, ..Plan::clean(run, (what % 2) as u64) };
-                let bads: &[Bad] = if pattern == 12 { &Bad::ALL } else { &[Bad::Conflict] };
-                let indices = 1..=references.most(&plan);
-                plans.extend(indices.flat_map(|k| bads.iter().map(move |bad| Plan { k, bad: *bad, ..plan })));
-            }
+    for (pattern, run) in patterns_on_runs() {
+        for (place, fault) in pattern.into_iter().enumerate() {
+            let plan = Plan { fault, ..Plan::clean(run, (place % 2) as u64) };
+            let bads: &[Bad] = if matches!(fault, Fault::BadCalls(_)) { &Bad::ALL } else { &[Bad::Conflict] };
+            let indices = 1..=references.most(&plan);
+            plans.extend(indices.flat_map(|k| bads.iter().map(move |bad| Plan { k, bad: *bad, ..plan })));
         }
     }
     plans
@@ -128,8 +124,5 @@ fn every(references: &References) -> Vec<Plan> {
 
 /// Plans that were never made before.
 fn fresh(references: &References, seed: u64) -> Vec<Plan> {
-    let every = PATTERNS
-        .iter()
-        .flat_map(|(pattern, _)| Run::ALL.into_iter().filter(|run| run.suits(*pattern)).map(|run| (*pattern, run)));
-    every.flat_map(|(pattern, run)| sampled(references, pattern, run, 4, seed + 1000)).collect()
+    patterns_on_runs().flat_map(|(pattern, run)| sampled(references, &pattern, run, 4, seed + 1000)).collect()
 }

@@ -61,7 +61,7 @@ impl Instance {
         };
         let over = ended.clone();
         runtime.spawn(async move {
-            let _ = hub::live(instance, std::future::pending()).await;
+            let _ = hub::run_instance(instance, std::future::pending()).await;
             over.store(true, Ordering::Relaxed);
         });
         drop(inside);

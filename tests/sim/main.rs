@@ -28,6 +28,7 @@ mod page;
 mod plan;
 mod scenario;
 mod server;
+mod status;
 mod world;
 
 use std::{

@@ -22,7 +22,7 @@ pub fn figures(outcomes: &[Outcome]) -> String {
     for outcome in outcomes {
         let one = [true, outcome.struck, !outcome.broken.is_empty()].map(usize::from);
         let add = |count: &mut [usize; 3]| count.iter_mut().zip(one).for_each(|(count, one)| *count += one);
-        add(counts.entry(outcome.plan.pattern).or_default());
+        add(counts.entry(outcome.plan.fault.number()).or_default());
         if outcome.plan.run == Run::Service {
             add(&mut of_services);
         }

@@ -17,9 +17,10 @@ use super::{
     faults::Faults,
     fleet::Fleet,
     judge::Judge,
-    plan::Plan,
+    plan::{Fault, Plan, sorts::MetricsFault},
     scenario::Scenario,
     server::{Caller, Server, Time},
+    status::Status,
 };
 
 /// When the world begins, if nobody says otherwise.
@@ -159,7 +160,7 @@ impl World {
     /// A person asks something of the present run.
     pub fn ask(&self, verb: &str) {
         let Some(rollout) = self.rollout() else { return };
-        let run = rollout["status"]["run"]["number"].as_u64().unwrap_or_default();
+        let run = Status::of(&rollout).run_number();
         let spec = json!({
             "rollout": {"name": "shop", "uid": rollout["metadata"]["uid"]}, "verb": verb, "run": run,
             "requestedBy": "ann",
@@ -182,7 +183,7 @@ pub fn seconds(seconds: f64) -> SignedDuration {
 impl World {
     /// The pattern takes backends away, so a route may name one that is gone.
     pub fn judge_excuses_missing_backends(&self) -> bool {
-        self.plan.pattern == 16 || self.plan.pattern == 17
+        matches!(self.plan.fault, Fault::Delete(_) | Fault::Finalizers(_))
     }
 
     /// The hub has lived for so many seconds without a fault of its own.
@@ -192,6 +193,15 @@ impl World {
 
     /// The pattern answers queries with numbers that are not what was counted.
     pub fn spoiled_values(&self) -> bool {
-        self.plan.pattern == 9 && matches!(self.plan.variant(), "+inf" | "scalar" | "two" | "nan" | "-inf")
+        matches!(
+            self.plan.fault,
+            Fault::Metrics(
+                MetricsFault::PlusInfinity
+                    | MetricsFault::Scalar
+                    | MetricsFault::Two
+                    | MetricsFault::Nan
+                    | MetricsFault::MinusInfinity
+            )
+        )
     }
 }

@@ -1,7 +1,9 @@
 //! What the hub records of a rollout: the machine's whole state, and what people read.
 
 mod check;
+mod history;
 mod run;
+mod state;
 
 use jiff::Timestamp;
 use kube::KubeSchema;
@@ -9,76 +11,96 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use check::{Check, MemberValue, MetricCheck, Verdict};
-pub use run::{Outcome, Pinned, PlannedStep, Promoted, Rollback, Run, RunRecord, Stop};
+pub use history::{HISTORY, Outcome, RunRecord};
+pub use run::{Pinned, PlannedStep, Promoted, Run, Stop};
+pub use state::{Bake, Preparing, Promoting, RollingBack, RunState, Soaking, Stepping};
 
-use super::{Affinity, Distribution, Steering, request::RequestState};
+use std::collections::BTreeMap;
 
-/// The status of a fleet rollout.
+use super::{Distribution, ServiceCopy, Split, request::RequestState};
+
+/// The observed state of a rollout.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct FleetRolloutStatus {
-    /// The generation that this status is about.
+    /// The generation that this status refers to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// For people's eyes only.
+    /// The phase, for people; no decision reads it.
     #[serde(default)]
     pub phase: Phase,
-    /// Why.
+    /// The reason.
     #[serde(default)]
     pub reason: super::Reason,
-    /// What is waited for, in one sentence.
+    /// One sentence that says what the rollout waits for.
     #[serde(default)]
     pub message: String,
-    /// Since when phase and reason are what they are.
+    /// Time since which phase and reason are the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub since: Option<Timestamp>,
-    /// What the columns of `kubectl get` show.
+    /// The columns of `kubectl get`.
     #[serde(default)]
     pub summary: Summary,
     /// The last known good distribution; absent until initialization.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub primary: Option<Distribution>,
-    /// Service mode: the Services that passed last; absent until initialization.
+    /// Service mode: the last promoted Services; absent until initialization.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub promoted: Option<Promoted>,
-    /// The life of a hub process that acts on this rollout.
+    /// The instance of the hub that acts on this rollout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leader: Option<String>,
-    /// Sequence of the last decision that writes routes; it only rises.
+    /// Sequence number of the last decision to write routes; it only rises.
     #[serde(default)]
     pub sequence: u64,
-    /// What the routes should show; absent until the hub writes a route for the first time.
+    /// The desired weights of the routes; absent until the hub first writes a route.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub desired: Option<Desired>,
-    /// What each route was last seen to show.
+    /// The weights that each route was last observed to show.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<RouteStatus>,
-    /// The present run, or the last one.
+    /// The live run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Run>,
-    /// The revision that failed last and is not tried again by itself.
+    /// Service mode, between runs: the Services of the canary, where they are not those that passed last.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub canary: BTreeMap<String, ServiceCopy>,
+    /// The revision that failed last, which is not tried again automatically.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_revision: Option<String>,
     /// Runs that ended, newest last; at most ten.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<RunRecord>,
-    /// Answers given to requests, newest last; at most sixteen.
+    /// The answers to requests, newest last; at most sixteen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<Answer>,
-    /// What happened, newest last; at most sixteen.
+    /// Past transitions, newest last; at most sixteen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transitions: Vec<Transition>,
-    /// Number of the last transition that was announced as an event.
+    /// Number of the last transition that was published as an event.
     #[serde(default)]
     pub announced: u64,
+    /// While the rollout is being deleted: since when routes and backends are given back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub releasing_since: Option<Timestamp>,
     /// Accepted, Applied, Progressing, Stalled, Ready.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".to_owned()]))]
     pub conditions: Vec<Condition>,
 }
 
-/// Where a rollout is, for people.
+impl FleetRolloutStatus {
+    /// The number of the live run, or of the last one; 0 before any.
+    #[must_use]
+    pub fn last_run(&self) -> u64 {
+        let ended = self.history.last().map_or(0, |record| record.number);
+        self.run.as_ref().map_or(ended, |run| run.number)
+    }
+}
+
+/// The phase of a rollout, for people.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// The primary is not known yet.
@@ -86,17 +108,17 @@ pub enum Phase {
     Initializing,
     /// The primary is known; no run yet.
     Initialized,
-    /// A run moves forward.
+    /// A run advances.
     Progressing,
-    /// A step waits for a person.
+    /// A step waits for `cutover promote`.
     WaitingPromotion,
-    /// Nothing advances and no person asked for that.
+    /// Nothing advances, and no person requested that.
     Held,
-    /// Nothing advances because a person asked for that.
+    /// Nothing advances, because a person requested that.
     Paused,
-    /// All steps are done; rollback stays possible.
+    /// All steps are done; a rollback is still possible.
     Soaking,
-    /// The Services that passed are copied to the primary, and traffic goes back to it.
+    /// The Services that passed are being copied to the primary, and traffic goes back to it.
     Promoting,
     /// The declared distribution is the primary.
     Succeeded,
@@ -108,7 +130,7 @@ pub enum Phase {
     Terminating,
 }
 
-/// What the columns show.
+/// The columns of `kubectl get`.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Summary {
@@ -120,30 +142,24 @@ pub struct Summary {
     pub verdict: String,
 }
 
-/// What the routes should show, and since when.
+/// The desired weights, and since when.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Desired {
-    /// The weights, projected on the members that can serve.
-    pub weights: Distribution,
-    /// The requests that reach canaries whatever the weights.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub steering: Option<Steering>,
-    /// Where users are kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub affinity: Option<Affinity>,
-    /// The decision that asked for it.
+    /// Weights, steering and affinity, projected on the members that can serve.
+    pub split: Split,
+    /// Sequence number of the decision.
     pub sequence: u64,
-    /// When.
+    /// Time of the decision.
     #[schemars(with = "String")]
     pub at: Timestamp,
-    /// When every route confirmed it.
+    /// Time at which every route had confirmed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub confirmed_at: Option<Timestamp>,
 }
 
-/// What one route was last seen to show.
+/// The weights that one route was last observed to show.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct RouteStatus {
@@ -151,48 +167,48 @@ pub struct RouteStatus {
     pub service: String,
     /// Kind and name, such as `HTTPRoute/public`.
     pub route: String,
-    /// The weights that it was confirmed to hold.
+    /// The applied weights, which the route has confirmed.
     pub applied: Distribution,
-    /// Sequence of the confirmed write.
+    /// Sequence number of the confirmed write.
     pub sequence: u64,
-    /// When it was confirmed.
+    /// Time of the confirmation.
     #[schemars(with = "String")]
     pub at: Timestamp,
 }
 
-/// The answer to one request, recorded before it is given.
+/// The answer to one request, recorded here before it is written to the request.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Answer {
-    /// Uid of the request.
+    /// UID of the request.
     pub uid: String,
     /// The answer.
     pub state: RequestState,
-    /// Why, in one sentence.
+    /// The reason, in one sentence.
     pub reason: String,
-    /// When.
+    /// Time of the answer.
     #[schemars(with = "String")]
     pub at: Timestamp,
 }
 
-/// Something that happened, announced as an event.
+/// A transition of the rollout, published as an event.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Transition {
-    /// Counts the transitions of this rollout, from 1.
+    /// Number of the transition, from 1.
     pub number: u64,
-    /// When.
+    /// Time of the transition.
     #[schemars(with = "String")]
     pub at: Timestamp,
-    /// Somebody should look.
+    /// Whether it needs attention.
     pub warning: bool,
-    /// What.
+    /// The reason.
     pub reason: super::Reason,
-    /// In one sentence.
+    /// One sentence.
     pub message: String,
 }
 
-/// A condition as Kubernetes knows it.
+/// A condition of the Kubernetes API.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
@@ -202,14 +218,14 @@ pub struct Condition {
     pub type_: String,
     /// True, False or Unknown.
     pub status: ConditionStatus,
-    /// Why.
+    /// The reason.
     pub reason: super::Reason,
-    /// In one sentence.
+    /// One sentence.
     pub message: String,
-    /// When the status last changed.
+    /// Time of the last change of the status.
     #[schemars(with = "String")]
     pub last_transition_time: Timestamp,
-    /// The generation that it is about.
+    /// The generation that the condition refers to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 }
@@ -217,9 +233,9 @@ pub struct Condition {
 /// True, False or Unknown.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConditionStatus {
-    /// It holds.
+    /// The condition holds.
     True,
-    /// It does not.
+    /// The condition does not hold.
     False,
     /// Not known.
     Unknown,

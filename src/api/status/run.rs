@@ -1,4 +1,4 @@
-//! A run: where it came from, its plan, and how far it is.
+//! A live run: where it came from, its plan, and what it is doing.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,10 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::Check;
-use crate::api::{
-    Distribution, Duration, Progress, Reason, ServiceCopy, ServiceSpec, Steering, Strategy, strategy::Wait,
-};
+use super::{Bake, RunState, check::Check};
+use crate::api::{Distribution, Duration, Progress, Reason, ServiceCopy, ServiceSpec, Split, Strategy, strategy::Wait};
 
-/// One attempt to reach a distribution.
+/// One attempt to reach a distribution, while it lasts; a run that ended is a [`super::RunRecord`].
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Run {
@@ -24,11 +22,14 @@ pub struct Run {
     /// When it began.
     #[schemars(with = "String")]
     pub started_at: Timestamp,
-    /// Where it began.
+    /// Who began it: the field manager of the declaration, or who requested a retry; absent where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_by: Option<String>,
+    /// The distribution where it began.
     pub start: Distribution,
-    /// Where a rollback goes.
+    /// The distribution to which a rollback goes.
     pub rollback_to: Distribution,
-    /// Where it ends.
+    /// The distribution where it ends.
     pub target: Distribution,
     /// What was declared when it began.
     pub pinned: Pinned,
@@ -37,52 +38,26 @@ pub struct Run {
     /// Service mode: the Services that are being proven.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub services: BTreeMap<String, ServiceCopy>,
-    /// Service mode: since when the primary gets the Services that passed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub promoting_since: Option<Timestamp>,
     /// Which cluster and endpoint each member was when the run began.
     #[serde(default)]
     pub identities: BTreeMap<String, String>,
-    /// The present step, from 1; 0 before the first.
-    #[serde(default)]
-    pub step: u32,
-    /// Time that the present weights held with passing checks.
-    #[serde(default)]
-    pub baked: Duration,
-    /// Checks in a row that passed at the present weights, an Unknown aside.
-    #[serde(default)]
-    pub passes: u32,
-    /// Up to when `baked` is accounted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub baked_until: Option<Timestamp>,
-    /// Since when only the present step's wait, or the soak, stood in the way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub waiting_since: Option<Timestamp>,
+    /// What it is doing.
+    pub state: RunState,
     /// The steps whose wait a person opened.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub promoted: Vec<u32>,
-    /// A pause that a person asked for.
+    pub approved: Vec<u32>,
+    /// A pause that a person requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<Stop>,
     /// A hold that only retry, abort or rollback end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<Stop>,
-    /// The rollback, once it is decided.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rollback: Option<Rollback>,
-    /// All steps are done and rollback stays possible, since then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub soaking_since: Option<Timestamp>,
     /// Time in which nothing but checks stood in the way, against `progressDeadline`.
     #[serde(default)]
     pub deadline_used: Duration,
     /// Members that cannot serve: `EndpointDown`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub dead: Vec<String>,
+    pub unavailable: Vec<String>,
     /// The last check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
@@ -93,9 +68,6 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<String>")]
     pub put_back: Vec<Timestamp>,
-    /// How it ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<Outcome>,
 }
 
 impl Run {
@@ -105,21 +77,90 @@ impl Run {
         self.plan.get(usize::try_from(number).ok()?.checked_sub(1)?)
     }
 
-    /// What was proven at the present weights counts no more.
-    pub fn forget_evidence(&mut self) {
-        (self.baked, self.passes) = (Duration::ZERO, 0);
+    /// The number of the step that stands, or from which the run goes back; 0 before the first.
+    #[must_use]
+    pub const fn step(&self) -> u32 {
+        self.state.step()
     }
 
     /// The present step; none before the first.
     #[must_use]
     pub fn present(&self) -> Option<&PlannedStep> {
-        self.step_at(self.step)
+        self.step_at(self.step())
     }
 
     /// The step after the present one; none after the last.
     #[must_use]
     pub fn next(&self) -> Option<&PlannedStep> {
-        self.step_at(self.step.saturating_add(1))
+        self.step_at(self.step().saturating_add(1))
+    }
+
+    /// Whether a rollback is decided.
+    #[must_use]
+    pub const fn is_rolling_back(&self) -> bool {
+        self.state.rollback().is_some()
+    }
+
+    /// Whether what passed has become the primary.
+    #[must_use]
+    pub const fn is_promoted(&self) -> bool {
+        match &self.state {
+            RunState::Promoting(promoting) => promoting.copied_at.is_some(),
+            RunState::RollingBack(rollback) => rollback.promoted,
+            RunState::Preparing(_) | RunState::Stepping(_) | RunState::Soaking(_) => false,
+        }
+    }
+
+    /// The weights that the state means, before projection.
+    #[must_use]
+    pub fn weights(&self) -> &Distribution {
+        if self.is_rolling_back() { &self.rollback_to } else { self.weights_of_step(self.step()) }
+    }
+
+    /// The weights of a step; of the start where it is 0.
+    #[must_use]
+    pub fn weights_of_step(&self, number: u32) -> &Distribution {
+        self.step_at(number).map_or(&self.start, |step| &step.split.weights)
+    }
+
+    /// All that the state means the routes to show, before projection. A rollback steers nothing and keeps nobody.
+    #[must_use]
+    pub fn split(&self) -> Split {
+        let step = self.present().filter(|_| !self.is_rolling_back());
+        step.map_or_else(|| self.weights().clone().into(), |step| step.split.clone())
+    }
+
+    /// What is being proven at the present step, by name: every member above its weight in the rollback target, or to
+    /// which requests are steered.
+    #[must_use]
+    pub fn canaries(&self) -> Vec<String> {
+        let mut canaries = self.weights_of_step(self.step()).above(&self.rollback_to);
+        canaries.extend(self.present().into_iter().flat_map(|step| step.split.steered()).map(str::to_owned));
+        canaries.sort();
+        canaries.dedup();
+        canaries
+    }
+
+    /// Whether this member cannot serve.
+    #[must_use]
+    pub fn is_unavailable(&self, member: &str) -> bool {
+        self.unavailable.iter().any(|name| name == member)
+    }
+
+    /// Whether something is proven now: not before the first step, and not once it is promoted or goes back.
+    #[must_use]
+    pub const fn is_judged(&self) -> bool {
+        match &self.state {
+            RunState::Stepping(_) | RunState::Soaking(_) => true,
+            RunState::Promoting(promoting) => promoting.copied_at.is_none() && promoting.step > 0,
+            RunState::Preparing(_) | RunState::RollingBack(_) => false,
+        }
+    }
+
+    /// How long the present weights have held with passing checks.
+    #[must_use]
+    pub fn bake(&self) -> Bake {
+        self.state.bake().copied().unwrap_or_default()
     }
 }
 
@@ -158,11 +199,8 @@ pub struct PlannedStep {
     /// How far the stage has moved; nothing where the step leaves the weights as they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
-    /// Weight of every member.
-    pub weights: Distribution,
-    /// The requests that reach the stage's gaining members whatever the weights.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub steering: Option<Steering>,
+    /// What every route shows at this step.
+    pub split: Split,
     /// Checks that must pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iterations: Option<u32>,
@@ -195,56 +233,4 @@ impl Stop {
     pub fn is_by_foreign_edit(&self) -> bool {
         self.reason == Reason::PausedByForeignEdit
     }
-}
-
-/// A rollback that was decided.
-#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub struct Rollback {
-    /// Why.
-    pub reason: Reason,
-    /// In one sentence, with numbers or names.
-    pub message: String,
-    /// When it was decided.
-    #[schemars(with = "String")]
-    pub at: Timestamp,
-    /// A person decided it, not a verdict.
-    pub by_person: bool,
-}
-
-/// How a run ended.
-#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The target is the primary.
-    Succeeded,
-    /// Rolled back by a verdict.
-    Failed,
-    /// Rolled back by a person.
-    RolledBack,
-    /// Another run took its place.
-    Superseded,
-}
-
-/// A run that ended.
-#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub struct RunRecord {
-    /// Its number.
-    pub number: u64,
-    /// Its revision.
-    pub revision: String,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// Why.
-    pub reason: Reason,
-    /// In one sentence.
-    pub message: String,
-    /// When it began.
-    #[schemars(with = "String")]
-    pub started_at: Timestamp,
-    /// When it ended.
-    #[schemars(with = "String")]
-    pub ended_at: Timestamp,
-    /// The distribution that it left behind.
-    pub weights: Distribution,
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_named_service_that_leads_nowhere_good_is_refused() {
+fn a_named_service_with_a_bad_destination_is_refused() {
     let external = |name: &str| json!({"type": "ExternalName", "externalName": name, "ports": [{"port": 80}]});
     let ports = |ports: Value| json!({"type": "ClusterIP", "ports": ports});
     let inside = |name: &str| {

@@ -1,7 +1,5 @@
 //! What the demo declares: the rollout, as its reader would write it.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
 use super::pace::Pace;
@@ -116,7 +114,7 @@ pub(super) fn gateway(member: &str) -> String {
 }
 
 /// Weights by member, as `eu-1 50 %, eu-2 50 %`.
-pub(super) fn carrying(weights: &BTreeMap<String, u32>) -> String {
+pub(super) fn carrying(weights: &Distribution) -> String {
     crate::cli::text::shares(weights, 100)
 }
 
@@ -138,7 +136,7 @@ mod tests {
     fn the_old_members_share_everything() {
         for members in 2..=8 {
             let first = plan(members).first();
-            assert_eq!((first.values().sum::<u32>(), first[&format!("eu-{members}")]), (100, 0), "{first:?}");
+            assert_eq!((first.total(), first.weight(&format!("eu-{members}"))), (100, 0), "{first:?}");
         }
         assert_eq!(carrying(&plan(4).first()), "eu-1 34 %, eu-2 33 %, eu-3 33 %");
     }

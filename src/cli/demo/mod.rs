@@ -74,11 +74,11 @@ impl Demo {
             world = World::start(&plan) => world.map_err(CliError::said)?,
             () = &mut interrupted => return Err(stopped()),
         };
-        let (tell, mut told) = mpsc::unbounded_channel();
+        let (tell, mut events) = mpsc::unbounded_channel();
         let story = Story { world: &world, plan: &plan, tell };
         let mut teller = Teller::new(out, self.output, began, &world, &plan);
         let outcome = tokio::select! {
-            (outcome, printed) = async { tokio::join!(story.tell(self.breaks), teller.follow(&mut told)) } => printed.map(|()| outcome)?,
+            (outcome, printed) = async { tokio::join!(story.tell(self.breaks), teller.follow(&mut events)) } => printed.map(|()| outcome)?,
             () = &mut interrupted => return Err(stopped()),
         };
         teller.say(&Event::ended(&world, outcome.as_ref().err(), began.elapsed()))?;
@@ -97,7 +97,7 @@ impl Demo {
     }
 }
 
-/// Until this process is asked to end, or its terminal is closed.
+/// Returns when this process gets a signal to end, or its terminal is closed.
 async fn interrupted() {
     use tokio::signal::unix::{SignalKind, signal};
     let ended = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(|kind| {

@@ -39,12 +39,7 @@ pub(super) fn world(plan: &Plan, members: &[Member]) -> Vec<Posted> {
     objects.extend(members.iter().enumerate().flat_map(|(index, one)| [secret(one), member_cluster(one, index)]));
     let first = plan.first();
     for service in &plan.services {
-        objects.extend(
-            members
-                .iter()
-                .filter(|one| first.get(one.name()).is_some_and(|weight| *weight > 0))
-                .map(|one| backend(service, one)),
-        );
+        objects.extend(members.iter().filter(|one| first.weight(one.name()) > 0).map(|one| backend(service, one)));
         objects.push(route(service, &first, members));
     }
     objects
@@ -64,7 +59,7 @@ fn secret(member: &Member) -> Posted {
     )
 }
 
-/// The first member's Prometheus is asked directly, the others' through their API servers.
+/// The first member's Prometheus is queried directly, the others' through their API servers.
 fn member_cluster(member: &Member, index: usize) -> Posted {
     let (name, addresses) = (member.name(), member.addresses());
     let prometheus = if index == 0 {
@@ -98,7 +93,7 @@ fn backend(service: &str, member: &Member) -> Posted {
 
 fn route(service: &str, weights: &Distribution, members: &[Member]) -> Posted {
     let backend = |member: &Member| {
-        let weight = weights.get(member.name()).filter(|weight| **weight > 0)?;
+        let weight = weights.get(member.name()).filter(|weight| *weight > 0)?;
         let port = member.addresses().gateway.port();
         Some(json!({"name": format!("{service}-{}", member.name()), "port": port, "weight": weight}))
     };

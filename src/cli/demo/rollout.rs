@@ -47,7 +47,7 @@ pub(super) async fn promote(cluster: &Client, run: &Run) -> Result<(), kube::Err
         rollout: RolloutRef { name: ROLLOUT.to_owned(), uid: rollout.uid().unwrap_or_default() },
         verb: Verb::Promote,
         run: run.number,
-        step: Some(run.step),
+        step: Some(run.step()),
         reason: None,
         requested_by: "demo".to_owned(),
     };

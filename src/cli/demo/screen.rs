@@ -1,4 +1,4 @@
-//! The live picture: every member with what it is asked, what the route says, and what it received just now.
+//! The live picture: every member with its desired, applied and observed share.
 
 use std::{
     collections::VecDeque,
@@ -9,7 +9,7 @@ use super::{
     declared::Plan,
     rollout,
     shares::{Counted, MemberShare, Shares, between},
-    world::{Received, World},
+    world::{Counts, World},
 };
 use crate::{
     api::FleetRolloutStatus,
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// The received share is that of this time.
+/// The observed share is that of this time.
 const RECENT: Duration = Duration::from_millis(1500);
 /// Columns left of the bars.
 const FIXED: usize = 50;
@@ -28,7 +28,7 @@ pub(super) struct Screen<'w> {
     world: &'w World,
     plan: &'w Plan,
     colour: bool,
-    counts: VecDeque<(Instant, Received)>,
+    counts: VecDeque<(Instant, Counts)>,
 }
 
 impl<'w> Screen<'w> {
@@ -42,7 +42,7 @@ impl<'w> Screen<'w> {
         let status = rollout::status(&self.world.client).await.unwrap_or_default();
         let first = self.plan.first();
         let desired =
-            status.desired.as_ref().map(|desired| &desired.weights).or(status.primary.as_ref()).unwrap_or(&first);
+            status.desired.as_ref().map(|desired| &desired.split.weights).or(status.primary.as_ref()).unwrap_or(&first);
         let mut lines = vec![String::new(), header(width)];
         for service in &self.plan.services {
             let applied = rollout::applied(&self.world.client, service).await.unwrap_or_default();
@@ -83,7 +83,7 @@ fn rows(shares: &Shares, status: &FleetRolloutStatus, width: usize, colour: bool
     let last = shares.members.len().saturating_sub(1);
     let row = |(index, one): (usize, &MemberShare)| {
         let MemberShare { member, desired, applied, observed } = one;
-        let run = status.run.as_ref().filter(|run| run.outcome.is_none());
+        let run = status.run.as_ref();
         let part = run.map(|run| Part::of(run, member));
         let branch = if index == last { "└─" } else { "├─" };
         let name = cut(&format!("│  {branch} {member}  {}", part.map_or("", Part::word)), 22);

@@ -1,11 +1,11 @@
-//! What members received, compared with what was asked. Pure.
+//! The observed shares of members, compared with the desired ones. Pure.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::world::Received;
-use crate::{api::Distribution, cli::view::weight};
+use super::world::Counts;
+use crate::api::Distribution;
 
 /// Requests behind each share that is shown: fewer would move by a point or two by chance alone.
 pub(super) const REQUESTS: u64 = 2000;
@@ -40,8 +40,8 @@ impl Shares {
         let requests = counted.values().sum();
         let member = |(member, count): (&String, &u64)| MemberShare {
             member: member.clone(),
-            desired: weight(desired, member),
-            applied: weight(applied, member),
+            desired: desired.weight(member),
+            applied: applied.weight(member),
             observed: percent(*count, requests),
         };
         Self { service: service.to_owned(), requests, members: counted.iter().map(member).collect() }
@@ -76,7 +76,7 @@ impl Shares {
 pub(super) type Counted = BTreeMap<String, u64>;
 
 /// What arrived between two counts, by service.
-pub(super) fn between(before: &Received, after: &Received) -> BTreeMap<String, Counted> {
+pub(super) fn between(before: &Counts, after: &Counts) -> BTreeMap<String, Counted> {
     let grown = |service: &String, member: &String, count: u64| {
         count.saturating_sub(before.get(service).and_then(|counts| counts.get(member)).copied().unwrap_or(0))
     };
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn only_what_arrived_in_between_counts() {
         let at = |one, other| {
-            Received::from([("shop".to_owned(), Counted::from([("eu-1".to_owned(), one), ("eu-3".to_owned(), other)]))])
+            Counts::from([("shop".to_owned(), Counted::from([("eu-1".to_owned(), one), ("eu-3".to_owned(), other)]))])
         };
         assert_eq!(between(&at(10, 5), &at(40, 15)), at(30, 10));
     }

@@ -15,7 +15,6 @@ use super::{
 };
 use crate::{
     api::{Distribution, FleetRolloutStatus, Phase, status::Run},
-    cli::view::weight,
     sandbox::member::Behaviour,
 };
 
@@ -140,18 +139,18 @@ impl Story<'_> {
     async fn step(&self, canary: &str, step: u32, expected: u32) -> Result<Run, Wrong> {
         let in_force = |status: &FleetRolloutStatus| {
             let confirmed = status.desired.as_ref().is_some_and(|desired| desired.confirmed_at.is_some());
-            let of_canary = |run: &Run| run.step == step && weight(&run.target, canary) == 100;
+            let of_canary = |run: &Run| run.step() == step && run.target.weight(canary) == 100;
             confirmed && status.run.as_ref().is_some_and(of_canary)
         };
         let status = self.until(&format!("step {step}"), in_force).await?;
-        let desired = status.desired.map(|desired| desired.weights).unwrap_or_default();
+        let desired = status.desired.map(|desired| desired.split.weights).unwrap_or_default();
         self.shares(&format!("step {step}/{}", STEPS.len()), canary, expected, &desired).await?;
         status.run.ok_or_else(|| Wrong::Ended { what: format!("step {step}"), said: status.message })
     }
 
     async fn desired(&self) -> Result<Distribution, Wrong> {
         let status = rollout::status(&self.world.client).await?;
-        Ok(status.desired.map(|desired| desired.weights).or(status.primary).unwrap_or_default())
+        Ok(status.desired.map(|desired| desired.split.weights).or(status.primary).unwrap_or_default())
     }
 
     /// Counts requests of every service, and compares.
@@ -176,7 +175,7 @@ impl Story<'_> {
     async fn until_gone(&self, canary: &str) -> Result<(), Wrong> {
         self.wait_for("the rollback", async || {
             for service in &self.plan.services {
-                if weight(&rollout::applied(&self.world.client, service).await?, canary) > 0 {
+                if rollout::applied(&self.world.client, service).await?.weight(canary) > 0 {
                     return Ok(None);
                 }
             }

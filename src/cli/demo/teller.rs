@@ -36,12 +36,12 @@ impl<'t> Teller<'t> {
     }
 
     /// Tells events until there are no more.
-    pub(super) async fn follow(&mut self, told: &mut UnboundedReceiver<Event>) -> Result<(), CliError> {
+    pub(super) async fn follow(&mut self, events: &mut UnboundedReceiver<Event>) -> Result<(), CliError> {
         let mut frames = interval(FRAME);
         frames.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                event = told.recv() => match event {
+                event = events.recv() => match event {
                     Some(event) => self.say(&event)?,
                     None => return self.erase(),
                 },

@@ -28,7 +28,7 @@ const LOG: &str = "hub.log";
 const KUBECONFIG: &str = "kubeconfig";
 
 /// Requests counted at the members, by service and member.
-pub(super) type Received = BTreeMap<String, BTreeMap<String, u64>>;
+pub(super) type Counts = BTreeMap<String, BTreeMap<String, u64>>;
 
 /// Why the world does not turn.
 #[derive(Debug, thiserror::Error)]
@@ -99,7 +99,7 @@ impl World {
     }
 
     /// What the members counted so far.
-    pub(super) fn observed(&self) -> Received {
+    pub(super) fn observed(&self) -> Counts {
         let by_member = |service: &String| {
             let counted = self.members.iter().map(|one| (one.name().to_owned(), one.observed(service)));
             (service.clone(), counted.collect())

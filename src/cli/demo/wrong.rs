@@ -10,7 +10,7 @@ pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 /// Why the story is not as it should be.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Wrong {
-    /// A share is not the one asked for.
+    /// An observed share is not the desired one.
     #[error("{0}")]
     Share(String),
     /// Something did not happen.

@@ -1,4 +1,4 @@
-//! What comes first: which state, since when; users; what is next; rollback. Pure.
+//! The head of `cutover get NAME`: state, users, next step, rollback, run. Pure.
 
 use crate::cli::{
     sentences,

@@ -29,15 +29,15 @@ use crate::{api::FleetRollout, yaml};
 Exit status with a NAME: 0 succeeded or nothing to do, 1 error, 2 failed or rolled back,
 3 held or waiting for a person, 4 in progress.")]
 pub(super) struct Get {
-    /// The rollout; left out: all of the namespace.
+    /// The rollout; default: all of the namespace.
     name: Option<String>,
     /// All namespaces.
     #[arg(long, short = 'A', conflicts_with = "name")]
     all_namespaces: bool,
-    /// Show it anew whenever it changes, until it is interrupted.
+    /// Show every change, until interrupted.
     #[arg(long, short, requires = "name", conflicts_with = "output")]
     watch: bool,
-    /// `wide` shows every metric and needs more than 100 columns.
+    /// Output format; `wide` shows every metric and needs more than 100 columns.
     #[arg(long, short)]
     output: Option<Shape>,
     #[command(flatten)]
@@ -47,9 +47,9 @@ pub(super) struct Get {
 /// How it is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Shape {
-    /// The object, as the API server has it.
+    /// The object as stored in the API server.
     Json,
-    /// The object, as the API server has it.
+    /// The object as stored in the API server.
     Yaml,
     /// For people, with every column.
     Wide,
@@ -100,7 +100,7 @@ async fn one(
     Ok(View::new(rollout, Vec::new(), super::hub_liveness::HubLiveness::Absent, jiff::Timestamp::now()).exit())
 }
 
-/// Shows every change; on a terminal in place of what was shown before. Ends when the rollout is gone.
+/// Shows every change; a terminal is cleared before each. Ends when the rollout is deleted.
 async fn redraw(cluster: &Cluster, name: &str, out: &mut Output) -> Result<Exit, CliError> {
     let mut changes = Box::pin(watcher::watch_object(cluster.api::<FleetRollout>(), name));
     loop {
@@ -109,7 +109,7 @@ async fn redraw(cluster: &Cluster, name: &str, out: &mut Output) -> Result<Exit,
             Err(error) => return Err(cluster.watch_failed(access::READ, error).await),
         };
         let Some(rollout) = next else {
-            return Err(CliError::Said(format!("fleetrollout {name} is not there (any more)")));
+            return Err(CliError::Said(format!("fleetrollout {name} does not exist (any more)")));
         };
         let view = cluster.view(rollout).await?;
         out.clear()?;

@@ -1,4 +1,5 @@
 use super::render;
+use crate::api::{Reason, status::Outcome};
 use crate::cli::{Exit, fixtures, hub_liveness::HubLiveness, text::WIDTH, view::View};
 
 const HEAD_OF_RUN: &str =
@@ -7,12 +8,12 @@ const HEAD_OF_RUN: &str =
 ";
 
 #[test]
-fn a_run_in_progress_shows_asked_applied_observed_and_verdicts() {
+fn a_run_in_progress_shows_desired_applied_observed_and_verdicts() {
     let view =
         fixtures::view(&fixtures::status("Progressing", "Baking", "step 2: 6m of bake 10m left", &fixtures::run()));
     let expected = format!(
         "\
-Sat 2026-01-03 03:01:00 UTC, hub alive 4 s ago
+Sat 2026-01-03 03:01:00 UTC, hub active 4 s ago
 shop/shop   PROGRESSING 2h14m at step 2/4   Baking: step 2: 6m of bake 10m left
   users     endpoint of eu-3 answers; primary members at most: errors 0.07, p99 0.21
   step      25% of the way: eu-3 at 12.5 % of all traffic (end: 50.0 %)
@@ -60,12 +61,12 @@ fn a_step_of_so_many_checks_counts_them() {
     let mut run = fixtures::run();
     let more = serde_json::json!({"iterations": 3, "bake": "0s"});
     json_patch::merge(&mut run["plan"][1], &more);
-    run["passes"] = 1.into();
+    run["state"]["stepping"]["bake"]["passes"] = 1.into();
     let view = fixtures::view(&fixtures::status("Progressing", "Baking", "step 2: 1 of 3 checks passed", &run));
     lines(
         &view,
         &[
-            "  next      2 checks that pass, then promotion of step 2, then step 3/4: eu-1 25.0 %",
+            "  next      2 passing checks, then promotion of step 2, then step 3/4: eu-1 25.0 %",
             "└─ gates  checks 1/3   promotion (step 2) not reached yet\n",
         ],
     );
@@ -92,12 +93,65 @@ fn a_failed_run_shows_no_rollback_but_what_to_do() {
         &view,
         &[
             "shop/shop   FAILED, rolled back 2h14m   GuardBreached: errors 31 % (guard 20); not tried again",
-            "  next      nothing until another distribution is declared, or cutover retry\n",
+            "  next      nothing until a new target is declared, or cutover retry\n",
             "7 of rev 3f9c, failed, began",
         ],
     );
     assert!(!render(&view, false).contains("rollback"));
     assert_eq!(view.exit(), Exit::Failed);
+}
+
+#[test]
+fn after_a_failure_it_stays_known_who_began_the_run_when_it_ended_and_what_decided() {
+    let shown = unwrapped(&fixtures::failed());
+    let expected = "  run       7 of rev 3f9c, failed, began Fri 2026-01-02 23:40:00 UTC by argocd-controller; ended 2h14m \
+                    ago at 2/4; decided by errors of storefront: eu-3: 31 % of 29911 requests is beyond the guard \
+                    (max 20)\n";
+    assert!(shown.contains(expected), "{shown}");
+}
+
+#[test]
+fn a_run_that_no_check_ended_names_no_metric() {
+    let mut view = fixtures::failed();
+    let record = &mut view.status.history[0];
+    (record.reason, record.check) = (Reason::EndpointDown, fixtures::waiting().status.run.unwrap().check);
+    let shown = unwrapped(&view);
+    assert!(shown.contains("ago at 2/4\n") && !shown.contains("decided"), "{shown}");
+    let record = &mut view.status.history[0];
+    (record.outcome, record.reason, record.ended_by) = (Outcome::RolledBack, Reason::Aborted, Some("ada".to_owned()));
+    let shown = unwrapped(&view);
+    assert!(shown.contains("7 of rev 3f9c, rolled back, began"), "{shown}");
+    assert!(shown.contains("ago at 2/4 by ada\n") && !shown.contains("decided"), "{shown}");
+}
+
+/// Each sentence of the head in one line.
+fn unwrapped(view: &View) -> String {
+    render(view, false).replace(&format!("\n{:12}", ""), " ")
+}
+
+#[test]
+fn in_service_mode_the_canary_is_judged_and_the_primary_is_not() {
+    let view = fixtures::service_mode();
+    lines(
+        &view,
+        &[
+            "│  ├─ canary  canary    20.0     20.0      20.2       0.06       0.2     29911  Pass\n",
+            "│  └─ primary  stays    80.0     80.0      79.8       0.07      0.21     91204  not judged\n",
+            "  users     primary members at most: errors 0.07, p99 0.21\n",
+        ],
+    );
+}
+
+#[test]
+fn a_member_of_a_later_stage_is_not_judged_by_what_another_one_proves() {
+    let view = fixtures::staged();
+    lines(
+        &view,
+        &[
+            "│  ├─ eu-3  canary     12.5     12.5      12.5       0.06       0.2     29911  Pass\n",
+            "│  └─ eu-4  gaining     0.0      0.0         ?          ?         ?         ?  not judged yet\n",
+        ],
+    );
 }
 
 #[test]
@@ -107,7 +161,7 @@ fn a_soak_keeps_rollback_possible() {
         &view,
         &[
             "shop/shop   SOAKING 2h14m at step 4/4   KeepingPrevious: ",
-            "  next      success when rollback has stayed possible for 24h (since Sat 2026-01-03 00:47:00 UTC)\n",
+            "  next      success when keepPrevious is over (24h since Sat 2026-01-03 00:47:00 UTC)\n",
             "  rollback  READY: back to eu-1 50.0 %, eu-2 50.0 %\n",
             "└─ gates  none\n",
         ],
@@ -122,7 +176,7 @@ fn initialization_that_needs_a_mapping_waits_for_a_person() {
         &view,
         &[
             "shop/shop   INITIALIZING 60s   AdoptionNeedsMapping: HTTPRoute public: backend legacy-shop carries",
-            "  next      what is missing must be put right\n",
+            "  next      the problem above must be fixed\n",
         ],
     );
     assert_eq!(view.exit(), Exit::Held);
@@ -133,8 +187,8 @@ fn a_silent_hub_and_a_lost_primary_member_are_said() {
     let mut view = fixtures::waiting();
     view.hub = HubLiveness::Silent(crate::api::Duration::from_secs(720));
     lines(&view, &["HUB SILENT for 12m", "  rollback  BY HAND: cutover abort shop --direct; back to eu-1 50.0 %"]);
-    view.status.run.as_mut().unwrap().dead.push("eu-1".to_owned());
-    lines(&view, &["  rollback  AT RISK: eu-1 cannot serve; back to eu-1 50.0 %"]);
+    view.status.run.as_mut().unwrap().unavailable.push("eu-1".to_owned());
+    lines(&view, &["  rollback  AT RISK: eu-1 is unavailable; back to eu-1 50.0 %"]);
 }
 
 #[test]

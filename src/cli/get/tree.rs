@@ -1,4 +1,4 @@
-//! The table of services, routes and members: asked, applied, received, and what was measured. Pure.
+//! The table of services, routes and members: desired, applied and observed shares, and measured values. Pure.
 
 use crate::{
     api::{
@@ -8,13 +8,13 @@ use crate::{
     cli::{
         sentences,
         text::{WIDTH, clock, cut, escape, number, share},
-        view::{View, weight},
+        view::View,
     },
 };
 
 /// Columns of the widest first cell; longer names are cut.
 const NAMES: usize = 34;
-/// Columns of ASKED, APPLIED, RECEIVED, SAMPLES and VERDICT with the spaces between them.
+/// Columns of DESIRED, APPLIED, OBSERVED, SAMPLES and VERDICT with the spaces between them.
 const FIXED: usize = 7 + 9 + 10 + 10 + 16;
 
 pub(super) fn render(view: &View, wide: bool) -> String {
@@ -27,7 +27,7 @@ pub(super) fn render(view: &View, wide: bool) -> String {
     let mut seen = "";
     for route in &view.status.routes {
         text.push_str(&route_line(view, route));
-        // What members counted belongs to the service; under its further routes it would only be said again.
+        // Measured values belong to the service, so only its first route shows them.
         let measured = (route.service != seen).then_some(metrics);
         for (index, member) in view.shown_members().into_iter().enumerate() {
             let branch = if index + 1 == members.len() { "└─" } else { "├─" };
@@ -42,7 +42,7 @@ pub(super) fn render(view: &View, wide: bool) -> String {
     format!("{text}└─ gates  {gates}\n{more}")
 }
 
-/// As many metrics as find room.
+/// The metrics that fit into the width.
 fn fitting<'m>(metrics: &'m [&'m Metric], room: usize) -> &'m [&'m Metric] {
     let mut used = 0_usize;
     let fits = |metric: &&&Metric| {
@@ -89,11 +89,11 @@ fn route_line(view: &View, route: &RouteStatus) -> String {
     format!("{}\n", cut(&escape(&format!("├─ {}  {}   {state}", route.service, route.route)), WIDTH))
 }
 
-/// `│  ├─ eu-1  leaving    75.0     75.0`, and what was counted there where `metrics` are given.
+/// `│  ├─ eu-1  leaving    75.0     75.0`, and the measured values if `metrics` are given.
 fn member_line(view: &View, route: &RouteStatus, member: &str, name: &str, metrics: Option<&[&Metric]>) -> String {
     let total = view.total();
-    let desired = share(view.desired().map_or(0, |desired| weight(desired, member)), total);
-    let applied = share(weight(&route.applied, member), total);
+    let desired = share(view.desired().map_or(0, |desired| desired.weight(member)), total);
+    let applied = share(route.applied.weight(member), total);
     let counted = metrics.map(|metrics| counted(view, &route.service, member, metrics)).unwrap_or_default();
     format!("{name}{desired:>7}{applied:>9}{counted}\n")
 }
@@ -120,7 +120,7 @@ fn measured<'v>(view: &'v View, service: &str, metric: &str, member: &str) -> Op
     found.members.iter().find(|value| value.member == member)
 }
 
-/// The most requests that any metric of the service counted there.
+/// The largest sample count of any metric of the service at this member.
 fn samples(view: &View, service: &str, member: &str) -> Option<f64> {
     let metrics = view.check()?.metrics.iter().filter(|metric| metric.service == service);
     let values = metrics.flat_map(|metric| &metric.members).filter(|value| value.member == member);

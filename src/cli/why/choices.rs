@@ -1,10 +1,10 @@
-//! What a person can do now, and what it does at once. Pure.
+//! The commands that a person can use now, and their immediate effect. Pure.
 
 use super::Choice;
 use crate::{
     api::{
         Reason,
-        status::{Phase, Run},
+        status::{Phase, Run, RunState},
         strategy::Wait,
     },
     cli::{Exit, text::shares, view::View},
@@ -12,7 +12,7 @@ use crate::{
 
 pub(super) fn all(view: &View) -> Vec<Choice> {
     let mut choices = vec![Choice { command: "nothing".to_owned(), effect: nothing(view) }];
-    if let Some(run) = view.live().filter(|run| run.rollback.is_none()) {
+    if let Some(run) = view.live().filter(|run| !run.is_rolling_back()) {
         choices.extend(forward(view, run));
         choices.extend(back(view, run));
     }
@@ -27,7 +27,7 @@ fn choice(view: &View, verb: &str, effect: impl Into<String>) -> Choice {
 fn nothing(view: &View) -> String {
     let stays = view.desired().map(|desired| shares(desired, view.total()));
     match (view.exit(), stays) {
-        (Exit::Progressing, _) => "it goes on as above".to_owned(),
+        (Exit::Progressing, _) => "continues as above".to_owned(),
         (Exit::Done | Exit::Error | Exit::Failed | Exit::Held, Some(stays)) => format!("stays {stays}"),
         (Exit::Done | Exit::Error | Exit::Failed | Exit::Held, None) => "stays as it is".to_owned(),
     }
@@ -36,23 +36,24 @@ fn nothing(view: &View) -> String {
 fn forward(view: &View, run: &Run) -> Vec<Choice> {
     let mut choices = Vec::new();
     let waits = run.present().is_some_and(|present| present.wait == Some(Wait::Promotion));
-    if waits && !run.promoted.contains(&run.step) && run.soaking_since.is_none() {
-        let after = run.next().map(|next| shares(&next.weights, view.total()));
+    let steps = matches!(run.state, RunState::Stepping(_));
+    if waits && steps && !run.approved.contains(&run.step()) {
+        let after = run.next().map(|next| shares(&next.split.weights, view.total()));
         let goal = after.unwrap_or_else(|| "the end of the run".to_owned());
         let now =
             if view.status.phase == Phase::WaitingPromotion { "at once" } else { "when checks and bake are done" };
         choices.push(choice(view, "promote", format!("{now}: {goal}")));
     }
     if run.hold.is_some() {
-        choices.push(choice(view, "retry", "same weights, fresh bake, failures forgotten"));
+        choices.push(choice(view, "retry", "same weights, new bake, failures reset"));
     }
     choices.push(match (&run.pause, view.rollout.spec.paused) {
         (Some(pause), false) if pause.is_by_foreign_edit() => {
-            choice(view, "resume", "the step's weights are written again, with a fresh bake")
+            choice(view, "resume", "writes the step's weights again; the bake starts again")
         }
-        (Some(_), false) => choice(view, "resume", "the run goes on"),
-        (None, false) => choice(view, "pause", "no advance; checks and rollback go on"),
-        (_, true) => choice(view, "pause", "spec.paused is true already; set it to false to go on"),
+        (Some(_), false) => choice(view, "resume", "the run continues"),
+        (None, false) => choice(view, "pause", "stops advancing; checks and rollback stay active"),
+        (_, true) => choice(view, "pause", "spec.paused is already true; set it to false to continue"),
     });
     choices
 }
@@ -64,17 +65,17 @@ fn back(view: &View, run: &Run) -> Vec<Choice> {
     let goal = shares(&run.rollback_to, view.total());
     vec![
         choice(view, "abort", format!("at once: {goal}")),
-        choice(view, "abort --direct", "the same with your own credentials; for a hub that is dead"),
+        choice(view, "abort --direct", "the same with your own credentials, if the hub is down"),
     ]
 }
 
 fn at_rest(view: &View) -> Vec<Choice> {
     match (view.status.phase, view.status.reason) {
         (_, Reason::StatusBehindRoute | Reason::OwnedByOtherHub) => {
-            vec![choice(view, "adopt", "the live weights become the primary")]
+            vec![choice(view, "adopt", "takes the live weights as the primary")]
         }
         (Phase::Failed | Phase::RolledBack, _) => {
-            vec![choice(view, "retry", "the same revision is tried again, from the first step")]
+            vec![choice(view, "retry", "tries the same revision again, from the first step")]
         }
         _ => Vec::new(),
     }

@@ -1,4 +1,4 @@
-//! `cutover why`: what stands in the way, what it does to users, how it ends, and what a person can do about it.
+//! `cutover why`: what a rollout waits for, what users see of it, how it ends, and what a person can do.
 
 mod choices;
 mod sections;
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::api::status::Phase;
 
-/// Say why a rollout is where it is, what would end that, and what you can do now.
+/// Explain why a rollout is in its state, what would end that, and what you can do now.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
   cutover why shop -n shop
@@ -27,7 +27,7 @@ Exit status: 0 succeeded or nothing to do, 1 error, 2 failed or rolled back, 3 h
 pub(super) struct Why {
     /// The rollout.
     name: String,
-    /// How it is printed.
+    /// Output format.
     #[arg(long, short, value_enum, default_value_t)]
     output: Format,
     #[command(flatten)]
@@ -49,7 +49,7 @@ impl Why {
     }
 }
 
-/// The answer to "why?".
+/// The whole output, for text and JSON.
 #[derive(Debug, Serialize)]
 struct Answer {
     state: String,
@@ -64,7 +64,7 @@ struct Section {
     lines: Vec<String>,
 }
 
-/// One thing a person can do.
+/// A command, and its immediate effect.
 #[derive(Debug, Serialize)]
 struct Choice {
     command: String,

@@ -1,4 +1,4 @@
-//! The numbered points of `cutover why`, each left out where there is nothing to say. Pure.
+//! The numbered sections of `cutover why`; empty ones are left out. Pure.
 
 use std::collections::BTreeSet;
 
@@ -21,9 +21,9 @@ pub(super) fn all(view: &View) -> Vec<Section> {
         Section { title: "Waits for", lines: vec![view.status.message.clone()] },
         Section { title: "Missing", lines: missing(view) },
         Section { title: "Cause", lines: cause(view) },
-        Section { title: "Users hurt?", lines: if in_run { users(view) } else { Vec::new() } },
+        Section { title: "User impact", lines: if in_run { users(view) } else { Vec::new() } },
         Section { title: "Last pass", lines: last_pass(view).into_iter().collect() },
-        Section { title: "Ends by", lines: ends_by(view) },
+        Section { title: "Ends when", lines: ends_by(view) },
         Section { title: "Rollback", lines: if in_run { vec![sentences::rollback(view)] } else { Vec::new() } },
         Section { title: "Ruled out", lines: ruled_out(view).into_iter().collect() },
     ];
@@ -53,7 +53,7 @@ fn gaps(check: &Check) -> BTreeSet<(&str, &str)> {
     missing.collect()
 }
 
-/// What is known to be wrong: why there are no numbers, and what the members' conditions say.
+/// Known problems: why values are missing, and the members' false conditions.
 fn cause(view: &View) -> Vec<String> {
     let check = view.check().filter(|_| view.live().is_some());
     let values = check.iter().flat_map(|check| &check.metrics).flat_map(|metric| &metric.members);
@@ -76,7 +76,7 @@ fn users(view: &View) -> Vec<String> {
     let gaps: BTreeSet<&str> = view.unknown().into_iter().flat_map(gaps).map(|(member, _)| member).collect();
     if !gaps.is_empty() {
         let members: Vec<&str> = gaps.into_iter().collect();
-        lines.push(format!("NOT known: what only the metrics of {} count", members.join(", ")));
+        lines.push(format!("UNKNOWN: whatever only the metrics of {} show", members.join(", ")));
     }
     lines
 }
@@ -93,10 +93,10 @@ fn last_pass(view: &View) -> Option<String> {
     Some(format!("{when}: {}", words.collect::<Vec<_>>().join(", ")))
 }
 
-/// How the present state ends: forward, or back by itself.
+/// How the present state ends: by an advance, or by an automatic rollback.
 fn ends_by(view: &View) -> Vec<String> {
     let forward = format!("a) {}", sentences::next(view));
-    let judged = view.live().is_some_and(|run| run.rollback.is_none()) && !view.rollout.spec.suspend;
+    let judged = view.live().is_some_and(|run| !run.is_rolling_back()) && !view.rollout.spec.suspend;
     if !judged {
         return vec![forward];
     }
@@ -110,11 +110,11 @@ fn ends_by(view: &View) -> Vec<String> {
         (!guards.is_empty()).then(|| format!("one beyond the guard of {}", guards.join(", "))),
         (!canaries.is_empty()).then(|| format!("3 failed endpoint probes of {}", canaries.join(", "))),
     ];
-    let back = format!("b) rollback by itself: {}", ways.into_iter().flatten().collect::<Vec<_>>().join(", or "));
+    let back = format!("b) automatic rollback: {}", ways.into_iter().flatten().collect::<Vec<_>>().join(", or "));
     vec![forward, back]
 }
 
-/// What is not to blame, as far as the status tells.
+/// What the status rules out as a cause.
 fn ruled_out(view: &View) -> Option<String> {
     let status = &view.status;
     let run = view.live()?;
@@ -128,7 +128,7 @@ fn ruled_out(view: &View) -> Option<String> {
     let claims = [
         (view.unconfirmed().is_none() && status.desired.is_some(), "routes (all confirmed)"),
         (!foreign && run.put_back.is_empty(), "foreign edits"),
-        (endpoints && run.dead.is_empty(), "endpoints of the members"),
+        (endpoints && run.unavailable.is_empty(), "endpoints of the members"),
         (matches!(view.hub, crate::cli::hub_liveness::HubLiveness::Alive(_)), "hub"),
     ];
     let held: Vec<&str> = claims.iter().filter(|(holds, _)| *holds).map(|(_, words)| *words).collect();

@@ -17,12 +17,12 @@ stale or unusable.
 2 Missing     metrics of eu-3 (storefront)
               134 checks in a row Unknown, since 00:47:00 (2h14m)
 3 Cause       eu-3: 503 from the service proxy
-4 Users hurt? endpoint of eu-3 answers; primary members at most: errors 0.07, p99 0.21
-              NOT known: what only the metrics of eu-3 count
+4 User impact endpoint of eu-3 answers; primary members at most: errors 0.07, p99 0.21
+              UNKNOWN: whatever only the metrics of eu-3 show
 5 Last pass   00:46:40 (2h14m ago)
-6 Ends by     a) no more MetricsUnknown, then 6m of bake left, then promotion of step 2, then step
+6 Ends when   a) no more MetricsUnknown, then 6m of bake left, then promotion of step 2, then step
               3/4: eu-1 25.0 %, eu-2 50.0 %, eu-3 25.0 %
-              b) rollback by itself: 3 failed checks of the last 10, or one beyond the guard of
+              b) automatic rollback: 3 failed checks of the last 10, or one beyond the guard of
               errors, or 3 failed endpoint probes of eu-3
 7 Rollback    READY: back to eu-1 50.0 %, eu-2 50.0 %
 8 Ruled out   routes (all confirmed), foreign edits, endpoints of the members, hub
@@ -31,9 +31,9 @@ You can                                 Effect now
   nothing                               stays eu-1 37.5 %, eu-2 50.0 %, eu-3 12.5 %
   cutover promote shop -n shop          when checks and bake are done: eu-1 25.0 %, eu-2 50.0 %,
                                         eu-3 25.0 %
-  cutover pause shop -n shop            no advance; checks and rollback go on
+  cutover pause shop -n shop            stops advancing; checks and rollback stay active
   cutover abort shop -n shop            at once: eu-1 50.0 %, eu-2 50.0 %
-  cutover abort --direct shop -n shop   the same with your own credentials; for a hub that is dead
+  cutover abort --direct shop -n shop   the same with your own credentials, if the hub is down
 exit status 3 = held or waiting for a person
 ";
     assert_eq!(shown(&fixtures::held()), expected);
@@ -53,7 +53,7 @@ fn waiting_for_a_person_says_what_promotion_does_at_once() {
 fn a_failed_run_offers_retry_and_no_abort() {
     let shown = shown(&fixtures::failed());
     assert!(
-        shown.contains("cutover retry shop -n shop   the same revision is tried again, from the first step"),
+        shown.contains("cutover retry shop -n shop   tries the same revision again, from the first step"),
         "{shown}"
     );
     assert!(!shown.contains("abort"), "{shown}");

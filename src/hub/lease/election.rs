@@ -27,7 +27,7 @@ pub(in crate::hub) struct Election {
 }
 
 impl Election {
-    /// Enters the election as `holder`; nothing is asked before [`Election::run`].
+    /// Enters the election as `holder`; no request is sent before [`Election::run`].
     pub(in crate::hub) fn new(client: Client, clock: Clock, namespace: &str, holder: &str) -> (Self, Leadership) {
         let (claim, receiver) = watch::channel(Claim::None);
         let leases = Api::namespaced(client, namespace);
@@ -68,7 +68,8 @@ impl Election {
         }
     }
 
-    /// True if the lease is this process's now.
+    /// True if the lease is this process's now. Written past the door for all other writes, which asks for the lease:
+    /// within the same deadline, and over the version that was seen.
     async fn attempt(&mut self, now: Instant) -> kube::Result<bool> {
         if self.unsure || !self.holds() {
             self.look(now).await?;

@@ -6,9 +6,12 @@
 mod election;
 mod turn;
 
-use std::{sync::Arc, time::Duration};
+use std::{future::pending, sync::Arc, time::Duration};
 
-use tokio::{sync::watch, time::Instant};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until},
+};
 
 pub(super) use election::Election;
 
@@ -38,7 +41,7 @@ pub(super) enum Claim {
     None,
     /// The lease, until then on this machine's own clock; counted from before the renewal was sent.
     Until(Instant),
-    /// Nobody else is asked: leader election is off.
+    /// Always the leader: leader election is off.
     Alone,
 }
 
@@ -53,10 +56,18 @@ impl Claim {
         };
         may.then_some(end)
     }
+
+    /// Until no call may begin any more, if nothing is heard of it until then.
+    async fn runs_out(self) {
+        match self {
+            Self::Until(valid) => sleep_until(valid - CALL_DEADLINE + Duration::from_millis(1)).await,
+            Self::None | Self::Alone => pending().await,
+        }
+    }
 }
 
 impl Leadership {
-    fn new(claim: watch::Receiver<Claim>) -> Self {
+    pub(super) fn new(claim: watch::Receiver<Claim>) -> Self {
         Self { claim, resigned: Arc::new(watch::Sender::new(false)) }
     }
 
@@ -75,6 +86,29 @@ impl Leadership {
         self.deadline().is_some()
     }
 
+    /// Waits until this process may act.
+    pub(super) async fn gained(&self) {
+        let mut claim = self.claim.clone();
+        claim.mark_unchanged();
+        while !self.is_current() {
+            changed(&mut claim).await;
+        }
+    }
+
+    /// Waits until this process may not act any more.
+    pub(super) async fn lost(&self) {
+        let mut claim = self.claim.clone();
+        while self.is_current() {
+            let now = *claim.borrow_and_update();
+            tokio::select! {
+                biased;
+                () = self.resigned() => {}
+                () = changed(&mut claim) => {}
+                () = now.runs_out() => {}
+            }
+        }
+    }
+
     /// No call begins from now on; those that are under way end by their deadlines.
     pub(super) fn resign(&self) {
         self.resigned.send_replace(true);
@@ -85,6 +119,13 @@ impl Leadership {
         let mut resigned = self.resigned.subscribe();
         // An error means that the sender is gone, and it lives in `self`.
         let _ = resigned.wait_for(|resigned| *resigned).await;
+    }
+}
+
+/// Waits for news of the claim; an election that has ended sends none.
+async fn changed(claim: &mut watch::Receiver<Claim>) {
+    if claim.changed().await.is_err() {
+        pending::<()>().await;
     }
 }
 
@@ -110,5 +151,37 @@ mod tests {
         alone.clone().resign();
         assert!(!alone.is_current());
         alone.resigned().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn gaining_and_losing_the_lease_is_noticed_at_once() {
+        let (claim, began) = (watch::Sender::new(Claim::None), Instant::now());
+        let leadership = Leadership::new(claim.subscribe());
+        let soon = Duration::from_millis(10);
+        assert!(tokio::time::timeout(Duration::from_mins(1), leadership.gained()).await.is_err());
+        leadership.lost().await;
+        claim.send_replace(Claim::Until(Instant::now() + DURATION));
+        tokio::time::timeout(soon, leadership.gained()).await.unwrap();
+        assert!(tokio::time::timeout(soon, leadership.lost()).await.is_err());
+        claim.send_replace(Claim::None);
+        tokio::time::timeout(soon, leadership.lost()).await.unwrap();
+        assert_eq!(began.elapsed().as_secs(), 60);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_of_which_nothing_is_heard_is_lost_when_no_call_may_begin_any_more() {
+        let valid = Instant::now() + DURATION;
+        let claim = watch::Sender::new(Claim::Until(valid));
+        Leadership::new(claim.subscribe()).lost().await;
+        let late = Instant::now() - (valid - CALL_DEADLINE);
+        assert!(late < Duration::from_millis(5), "{late:?}");
+    }
+
+    #[tokio::test]
+    async fn who_resigns_loses_the_lease() {
+        let alone = Leadership::alone();
+        alone.gained().await;
+        alone.resign();
+        alone.lost().await;
     }
 }

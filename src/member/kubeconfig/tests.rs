@@ -291,7 +291,7 @@ fn an_ec_key_in_sec1_is_taken() {
 }
 
 #[test]
-fn the_first_certificate_to_end_is_told_but_an_old_authority_in_a_bundle_does_not_count() {
+fn the_first_certificate_to_end_is_reported_but_an_old_authority_in_a_bundle_does_not_count() {
     let until = |config: &Value| vet(&config.to_string(), now()).unwrap().expires.at.strftime("%Y-%m-%d").to_string();
     let authority = "/clusters/0/cluster/certificate-authority-data";
     assert_eq!(until(&with(authority, base64(ending(5)))), "2026-12-05");

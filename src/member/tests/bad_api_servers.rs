@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::*;
 
 /// What a check says of a server that answers everything in one way.
-async fn told(answer: String) -> Health {
+async fn health_with(answer: String) -> Health {
     let server = api_server(move |_| answer.clone()).await;
     let began = Instant::now();
     let health = check(&member(&spec(), Some(&kubeconfig(&server)), loopback()), Timestamp::now()).await;
@@ -18,7 +18,7 @@ fn with_header(status: u16, header: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_none_of_an_api_server_is_told_and_never_repeated() {
+async fn an_answer_that_is_none_of_an_api_server_is_reported_and_never_repeated() {
     let foreign = |what: &str| {
         let message = format!("this is no Kubernetes API server: {what}; correct clusters[0].cluster.server");
         (ConditionStatus::False, Reason::UnexpectedResponse, message)
@@ -37,14 +37,14 @@ async fn an_answer_that_is_none_of_an_api_server_is_told_and_never_repeated() {
         ("a page that is not there", response(404, "s3cret"), foreign("it answered 404 to GET /version")),
         ("a teapot", response(418, "s3cret"), foreign("it answered 418 to GET /version")),
     ] {
-        assert_eq!(finding(&told(answer).await, "Reachable"), expected, "{case}");
+        assert_eq!(finding(&health_with(answer).await, "Reachable"), expected, "{case}");
     }
 }
 
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
     let metadata = Server::fixed(200, r#"{"gitVersion": "v1.34.1"}"#).await;
-    let health = told(with_header(302, &format!("location: {}/latest/meta-data/", metadata.url()))).await;
+    let health = health_with(with_header(302, &format!("location: {}/latest/meta-data/", metadata.url()))).await;
     let expected =
         "this is no Kubernetes API server: it answered 302 to GET /version; correct clusters[0].cluster.server";
     assert_eq!(finding(&health, "Reachable").2, expected);
@@ -52,11 +52,11 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_busy_server_is_not_asked_again_in_the_same_check_whatever_it_proposes() {
+async fn a_busy_server_is_not_called_again_in_the_same_check_whatever_it_proposes() {
     for retry_after in ["999999999999", "-1", "NaN", "Wed, 21 Oct 2099 07:28:00 GMT", "0"] {
         for status in [429, 503] {
-            let expected = format!("the API server answered {status} to GET /version; it is asked again");
-            let health = told(with_header(status, &format!("retry-after: {retry_after}"))).await;
+            let expected = format!("the API server answered {status} to GET /version; the next check tries again");
+            let health = health_with(with_header(status, &format!("retry-after: {retry_after}"))).await;
             assert_eq!(
                 finding(&health, "Reachable"),
                 (ConditionStatus::False, Reason::ApiServerUnreachable, expected),
@@ -91,7 +91,7 @@ async fn a_server_that_hangs_or_trickles_costs_ten_seconds_and_no_other_member_w
 }
 
 #[tokio::test]
-async fn any_version_will_do_and_the_members_clock_is_not_asked() {
+async fn any_version_will_do_and_the_members_clock_does_not_matter() {
     for (version, shown) in [
         ("v1.16.0", "the API server is v1.16.0"),
         ("v9.99.0", "the API server is v9.99.0"),

@@ -17,27 +17,27 @@ fn first() -> Affinity {
     kept(["eu-1", "eu-1", "eu-3"])
 }
 
-fn keep<'a>(weights: &'a Distribution, affinity: &'a Affinity) -> Wanted<'a> {
-    Wanted { affinity: Some(affinity), ..Wanted::from(weights) }
+fn keep(weights: &Distribution, affinity: &Affinity) -> Split {
+    Split { affinity: Some(affinity.clone()), ..weights.into() }
 }
 
 fn able() -> Vec<Form> {
     let (weights, affinity) = (first().weights(), first());
     let forms = Form::all().into_iter();
-    forms.filter(|form| capability(&form.route).refusal(keep(&weights, &affinity)).is_none()).collect()
+    forms.filter(|form| form.refusal(keep(&weights, &affinity)).is_none()).collect()
 }
 
 /// Brings the world to what is wanted.
-fn bring(world: &mut World, wanted: Wanted<'_>, sequence: u64) {
-    for write in world.render(wanted, sequence) {
+fn bring(world: &mut World, split: &Split, sequence: u64) {
+    for write in world.render(split.clone(), sequence) {
         world.apply(write);
     }
 }
 
 #[test]
-fn every_kind_that_says_so_is_asked() {
+fn every_kind_that_says_so_is_tried() {
     let names: Vec<&str> = able().iter().map(|form| form.name).collect();
-    let says = |form: &Form| capability(&form.route).keeps != capability::Keeping::No;
+    let says = |form: &Form| capability(&form.route).affinity != capability::AffinitySupport::No;
     let said: Vec<&str> = Form::all().into_iter().filter(says).map(|form| form.name).collect();
     assert!(names == said && names.len() >= 4, "{names:?}");
 }
@@ -51,16 +51,16 @@ fn a_form_shows_whom_it_keeps_and_its_weights_stay() {
         let weights = affinity.weights();
         world.write(&weights, 1);
         let foreign = world.foreign();
-        bring(&mut world, keep(&weights, &affinity), 2);
+        bring(&mut world, &keep(&weights, &affinity), 2);
         let live = world.live();
-        assert_eq!((live.affinity.as_ref(), live.mark), (Some(&affinity), Some(world.mark(2))), "{name}");
+        assert_eq!((live.split.affinity.as_ref(), live.mark), (Some(&affinity), Some(world.mark(2))), "{name}");
         assert_eq!(world.weights(), weights, "{name}");
         assert!(foreign.is_subset(&world.foreign()), "{name}");
         let contents = world.contents();
-        bring(&mut world, keep(&weights, &affinity), 2);
+        bring(&mut world, &keep(&weights, &affinity), 2);
         assert_eq!(world.contents(), contents, "{name}: written again");
-        bring(&mut world, keep(&next.weights(), &next), 3);
-        assert_eq!((world.live().affinity.as_ref(), world.weights()), (Some(&next), next.weights()), "{name}");
+        bring(&mut world, &keep(&next.weights(), &next), 3);
+        assert_eq!((world.live().split.affinity.as_ref(), world.weights()), (Some(&next), next.weights()), "{name}");
     }
 }
 
@@ -74,7 +74,7 @@ fn the_next_write_lets_users_go_without_a_trace() {
         let mut plain = World::new(world.form.clone(), 100);
         plain.write(&weights, 1);
         plain.write(&next, 3);
-        bring(&mut world, keep(&weights, &first()), 2);
+        bring(&mut world, &keep(&weights, &first()), 2);
         world.write(&next, 3);
         assert_eq!(world.contents(), plain.contents(), "{name}");
     }
@@ -86,15 +86,15 @@ fn what_somebody_changed_is_not_shown() {
         let name = form.name;
         let weights = first().weights();
         let mut world = World::new(form, 100);
-        bring(&mut world, keep(&weights, &first()), 1);
+        bring(&mut world, &keep(&weights, &first()), 1);
         for (from, to) in [("uid-7-(2)", "uid-7-(2|1)"), ("shop=uid-7-2", "shop=uid-7-1")] {
             let text = serde_json::to_string(&world.objects[0].as_ref().unwrap().data).unwrap();
             assert!(text.contains(from), "{name}: {text}");
             let mut world = World::new(world.form.clone(), 100);
-            bring(&mut world, keep(&weights, &first()), 1);
+            bring(&mut world, &keep(&weights, &first()), 1);
             let object = world.objects[0].as_mut().unwrap();
             object.data = serde_json::from_str(&text.replace(from, to)).unwrap();
-            assert_eq!((world.live().affinity, world.weights()), (None, weights.clone()), "{name}");
+            assert_eq!((world.live().split.affinity, world.weights()), (None, weights.clone()), "{name}");
         }
     }
 }
@@ -103,12 +103,12 @@ fn what_somebody_changed_is_not_shown() {
 fn a_backend_that_somebody_took_the_cookie_from_counts_as_before() {
     let weights = first().weights();
     let mut world = World::new(Form::named("HTTPRoute created"), 100);
-    bring(&mut world, keep(&weights, &first()), 1);
+    bring(&mut world, &keep(&weights, &first()), 1);
     let backends = world.objects[0].as_mut().unwrap().data.pointer_mut("/spec/rules/0/backendRefs").unwrap();
     backends[1].as_object_mut().unwrap().remove("filters");
-    assert_eq!((world.live().affinity, world.weights()), (None, weights.clone()));
-    bring(&mut world, keep(&weights, &first()), 2);
-    assert_eq!(world.live().affinity, Some(first()));
+    assert_eq!((world.live().split.affinity, world.weights()), (None, weights.clone()));
+    bring(&mut world, &keep(&weights, &first()), 2);
+    assert_eq!(world.live().split.affinity, Some(first()));
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn release_leaves_nothing_of_it() {
             let before = world.contents();
             let weights = first().weights();
             world.write(&weights, 1);
-            bring(&mut world, keep(&weights, &first()), 2);
+            bring(&mut world, &keep(&weights, &first()), 2);
             world.write(&weights, 3);
             world.release(policy);
             let text = serde_json::to_string(&world.contents()).unwrap();
@@ -138,7 +138,7 @@ fn members_that_enter_are_named_beside_the_users_that_stay() {
         let name = form.name;
         let mut world = World::new(form, 100);
         let weights = first().weights();
-        bring(&mut world, keep(&weights, &first()), 1);
+        bring(&mut world, &keep(&weights, &first()), 1);
         let writes = match world.entry(&distribution([50, 45, 5], 1), 2) {
             Entry::Missing(writes) => writes,
             Entry::Done | Entry::Pending => continue,
@@ -146,7 +146,7 @@ fn members_that_enter_are_named_beside_the_users_that_stay() {
         for write in writes {
             world.apply(write);
         }
-        assert_eq!((world.live().affinity, world.weights()), (Some(first()), weights), "{name}");
+        assert_eq!((world.live().split.affinity, world.weights()), (Some(first()), weights), "{name}");
     }
 }
 
@@ -156,17 +156,17 @@ fn copies_are_made_of_the_requests_of_those_who_stay() {
     let mut world = World::new(Form::named("HTTPRoute created"), 100);
     let (weights, affinity) = (first().weights(), first());
     let steering = Steering::Mirrored(Mirrored { members: vec!["eu-3".to_owned()], percent: 100 });
-    bring(&mut world, Wanted { steering: Some(&steering), ..keep(&weights, &affinity) }, 1);
+    bring(&mut world, &Split { steering: Some(steering.clone()), ..keep(&weights, &affinity) }, 1);
     let live = world.live();
-    assert_eq!((live.steering.as_ref(), live.affinity.as_ref()), (Some(&steering), Some(&affinity)));
+    assert_eq!((live.split.steering.as_ref(), live.split.affinity.as_ref()), (Some(&steering), Some(&affinity)));
     let rules = world.objects[0].as_ref().unwrap().data["spec"]["rules"].as_array().unwrap().clone();
     let mirrors = |rule: &Value| rule["filters"][0]["requestMirror"]["backendRef"]["name"].clone();
     assert_eq!(
         rules.iter().map(mirrors).collect::<Vec<_>>(),
         [json!("shop-eu-3"), json!("shop-eu-3"), json!("shop-eu-3")]
     );
-    bring(&mut world, keep(&weights, &affinity), 2);
-    assert_eq!((world.live().steering, world.live().affinity.as_ref()), (None, Some(&affinity)));
+    bring(&mut world, &keep(&weights, &affinity), 2);
+    assert_eq!((world.live().split.steering, world.live().split.affinity.as_ref()), (None, Some(&affinity)));
 }
 
 #[test]
@@ -189,8 +189,7 @@ fn a_rule_that_gives_or_looks_at_cookies_itself_is_refused() {
         rule["matches"] = json!([{}]);
         *world.objects[0].as_mut().unwrap().data.pointer_mut(pointer).unwrap() = value;
         let (weights, affinity) = (first().weights(), first());
-        let wanted = keep(&weights, &affinity);
-        let error = render(&world.context(), &world.form.route, &world.objects, wanted, &world.mark(2)).unwrap_err();
+        let error = world.attempt(keep(&weights, &affinity), 2).unwrap_err();
         assert_eq!(
             error.to_string(),
             format!("HTTPRoute shop: {why}: take that away, or leave strategy.sessionAffinity out")
@@ -201,10 +200,9 @@ fn a_rule_that_gives_or_looks_at_cookies_itself_is_refused() {
 #[test]
 fn a_kind_that_cannot_keep_users_says_so() {
     let weights = first().weights();
-    let refused = |name: &str, affinity: &Affinity| {
-        capability(&Form::named(name).route).refusal(keep(&weights, affinity)).map(|(found, _)| found)
-    };
-    let cannot = "strategy.sessionAffinity keeps users where they were sent";
+    let refused =
+        |name: &str, affinity: &Affinity| Form::named(name).refusal(keep(&weights, affinity)).map(|(found, _)| found);
+    let cannot = "strategy.sessionAffinity is declared";
     for name in
         ["HTTPProxy created", "nginx", "ALB", "Service created", "Ingress created", "Ingress per member created"]
     {
@@ -214,7 +212,7 @@ fn a_kind_that_cannot_keep_users_says_so() {
     let many = Affinity { bins: (0..17).map(bin).collect(), ..first() };
     assert_eq!(
         refused("HTTPRoute created", &many).as_deref(),
-        Some("strategy.sessionAffinity would divide users into 17 parts")
+        Some("strategy.sessionAffinity would divide users into 17 bins")
     );
     assert_eq!(refused("RouteGroup created", &many), None);
 }

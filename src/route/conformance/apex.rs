@@ -62,15 +62,15 @@ fn the_users_own_service_is_read_as_the_primary_and_put_back() {
     for mut world in all() {
         let (name, before, foreign) = (world.form.name, world.contents(), world.foreign());
         let [primary, canary, _] = world.form.initially;
-        let weights = weights::nonzero(&split(primary, canary));
+        let weights = split(primary, canary).nonzero();
         assert_eq!((world.weights(), world.live().mark), (weights, None), "{name}");
         for (sequence, weights) in (1..).zip([split(100, 0), split(80, 20), split(0, 100), split(100, 0)]) {
             world.write(&weights, sequence);
-            assert_eq!(world.weights(), weights::nonzero(&weights), "{name}");
-            assert!(names(&world, "shop-primary") || weights[PRIMARY] == 0, "{name}");
+            assert_eq!(world.weights(), weights.nonzero(), "{name}");
+            assert!(names(&world, "shop-primary") || weights.weight(PRIMARY) == 0, "{name}");
             assert!(foreign.is_subset(&world.foreign()), "{name}");
         }
-        assert_eq!(world.render(&split(100, 0), 4), vec![], "{name}");
+        assert_eq!(world.render(split(100, 0), 4), vec![], "{name}");
         world.release(DeletionPolicy::Revert);
         assert_eq!(world.contents(), before, "{name}");
     }
@@ -90,7 +90,7 @@ fn the_primary_is_named_before_it_takes_the_place_of_the_users_own_service() {
         assert_eq!(world.entry(&split(100, 0), 1), Entry::Pending, "{name}");
         let foreign = world.foreign();
         world.write(&split(100, 0), 1);
-        assert_eq!(world.weights(), weights::nonzero(&split(100, 0)), "{name}");
+        assert_eq!(world.weights(), split(100, 0).nonzero(), "{name}");
         assert_eq!((gets(&world, "shop"), gets(&world, "shop-primary")), (0, 100), "{name}");
         assert_eq!(world.foreign(), foreign, "{name}");
         assert_eq!(world.entry(&split(100, 0), 1), Entry::Done, "{name}");
@@ -115,7 +115,7 @@ fn a_canary_without_share_names_the_primary_first() {
         assert!(annotations.iter().any(|(key, weight)| key.ends_with("/canary-weight") && weight == "0"), "{name}");
         assert_eq!(world.live().mark, Some(world.mark(0)), "{name}");
         assert_eq!(world.entry(&split(100, 0), 1), Entry::Done, "{name}");
-        for write in world.render(&split(100, 0), 1) {
+        for write in world.render(split(100, 0), 1) {
             assert!(world.find("public-canary").is_some(), "{name}: the canary goes last");
             world.apply(write);
             assert_eq!(
@@ -140,7 +140,7 @@ fn skipper_is_led_in_one_write() {
         world.write(&weights, 1);
         assert!(names(&world, "shop-primary"), "{name}");
         assert!(sends(&world).iter().all(|backend| backend != "shop"), "{name}: {:?}", sends(&world));
-        assert_eq!(world.weights(), weights::nonzero(&weights), "{name}");
+        assert_eq!(world.weights(), weights.nonzero(), "{name}");
     }
 }
 
@@ -160,13 +160,13 @@ fn a_path_by_another_port_of_the_users_own_service_is_left_alone() {
 }
 
 #[test]
-fn who_leads_there_by_another_port_alone_is_told() {
+fn a_backend_with_another_port_is_reported() {
     for mut world in named(&["nginx", "ALB", "Ingress adopted with one backend", "Ingress per member adopted"]) {
         world.form.service.port = 9090;
         world.form.endpoints.values_mut().for_each(|reach| reach.port = 9090);
         let RouteSeen::Unusable(problem) = world.read() else { panic!("{}: {:?}", world.form.name, world.read()) };
-        let told = "it leads to Service shop by another port than 9090: correct spec.services[].port";
-        assert!(problem.message.ends_with(told), "{}: {problem:?}", world.form.name);
+        let expected = "it leads to Service shop by another port than 9090: correct spec.services[].port";
+        assert!(problem.message.ends_with(expected), "{}: {problem:?}", world.form.name);
     }
 }
 
@@ -180,16 +180,16 @@ fn a_backend_of_a_route_group_is_the_service_that_it_leads_to() {
     object.data["spec"]["backends"][0]["name"] = "front".into();
     object.data["spec"]["routes"][0]["backends"][0]["backendName"] = "front".into();
     let before = named.contents();
-    assert_eq!(named.weights(), weights::nonzero(&split(100, 0)));
+    assert_eq!(named.weights(), split(100, 0).nonzero());
     named.write(&split(80, 20), 1);
     assert_eq!(named.weights(), split(80, 20));
     named.release(DeletionPolicy::Revert);
     assert_eq!(named.contents(), before);
     let RouteSeen::Unusable(problem) = World::new(weighted, 100).read() else { panic!("an address was taken over") };
     assert_eq!(problem.reason, Reason::AdoptionNeedsMapping);
-    let told = "RouteGroup public: backend shop carries traffic but is neither primary nor canary: lead it to \
+    let expected = "RouteGroup public: backend shop carries traffic but is neither primary nor canary: lead it to \
                 shop-primary, which the hub has made";
-    assert_eq!(problem.message, told);
+    assert_eq!(problem.message, expected);
 }
 
 #[test]

@@ -10,7 +10,7 @@ fn seen(backends: Value) -> Result<String, (Reason, String)> {
     let mut world = World::new(Form::named("HTTPRoute adopted"), 100);
     *world.objects[0].as_mut().unwrap().data.pointer_mut("/spec/rules/1/backendRefs").unwrap() = backends;
     match world.read() {
-        RouteSeen::Live(live) => Ok(weights::words(&live.weights)),
+        RouteSeen::Live(live) => Ok(live.split.weights.to_string()),
         RouteSeen::Unusable(problem) => Err((problem.reason, problem.message)),
         other => panic!("{other:?}"),
     }
@@ -19,21 +19,21 @@ fn seen(backends: Value) -> Result<String, (Reason, String)> {
 #[test]
 fn weights_are_read_as_the_data_plane_reads_them() {
     for (case, backends, expected) in [
-        ("absent means 1", json!([{"name": "shop-eu-1"}, {"name": "shop-eu-2"}]), "eu-1 50 / eu-2 50"),
+        ("absent means 1", json!([{"name": "shop-eu-1"}, {"name": "shop-eu-2"}]), "eu-1:50 eu-2:50"),
         (
             "and null is absent",
             json!([{"name": "shop-eu-1", "weight": null}, {"name": "shop-eu-2", "weight": 3}]),
-            "eu-1 25 / eu-2 75",
+            "eu-1:25 eu-2:75",
         ),
         (
             "a sum of 80 is the same split of 100",
             json!([{"name": "shop-eu-1", "weight": 60}, {"name": "shop-eu-2", "weight": 20}]),
-            "eu-1 75 / eu-2 25",
+            "eu-1:75 eu-2:25",
         ),
         (
             "a foreign backend at 0 carries nothing",
             json!([{"name": "shop-eu-1", "weight": 1}, {"name": "blog", "weight": 0}]),
-            "eu-1 100",
+            "eu-1:100",
         ),
     ] {
         assert_eq!(seen(backends), Ok(expected.to_owned()), "{case}");
@@ -45,7 +45,7 @@ fn weights_that_are_no_distribution_of_members_are_left_alone_and_named() {
     let unreadable = |what: &str| (Reason::RouteUnreadable, format!("HTTPRoute public: {what}"));
     let unknown = "HTTPRoute public: backend blog carries traffic but belongs to no member: name it under \
                    spec.services[].backend.<kind>.existing, as member: blog";
-    let stranger = "HTTPRoute public: member eu-9 carries traffic but is not declared: add it to spec.members; \
+    let undeclared = "HTTPRoute public: member eu-9 carries traffic but is not declared: add it to spec.members; \
                     say weight: 0 if it shall leave";
     for (case, backends, expected) in [
         (
@@ -56,7 +56,7 @@ fn weights_that_are_no_distribution_of_members_are_left_alone_and_named() {
         (
             "one of a member that is not declared",
             json!([{"name": "shop-eu-1", "weight": 1}, {"name": "shop-eu-9", "weight": 1}]),
-            (Reason::MemberNotDeclared, stranger.to_owned()),
+            (Reason::MemberNotDeclared, undeclared.to_owned()),
         ),
         (
             "weight 0 everywhere",
@@ -89,7 +89,7 @@ fn weights_that_are_no_distribution_of_members_are_left_alone_and_named() {
 }
 
 #[test]
-fn a_gateway_that_is_not_there_is_told_in_its_controllers_words() {
+fn a_missing_gateway_is_reported_in_its_controllers_words() {
     let mut world = World::new(Form::named("HTTPRoute adopted"), 100);
     let no = json!({"type": "Accepted", "status": "False", "observedGeneration": 1, "reason": "NoMatchingParent", "message": "no gateway public"});
     let parent = json!({"parentRef": {"name": "public", "namespace": "infra"}, "conditions": [no]});
@@ -107,7 +107,7 @@ fn a_route_that_was_made_anew_in_mid_write_is_not_overwritten() {
             object.metadata.uid = Some(format!("old-{index}"));
         }
         let uids: Vec<Option<String>> = world.objects.iter().flatten().map(ResourceExt::uid).collect();
-        for write in world.render(&distribution(world.form.able([50, 0, 50]), 1), 7) {
+        for write in world.render(distribution(world.form.able([50, 0, 50]), 1), 7) {
             if let Write::Replace(object) = write {
                 assert!(object.uid().is_some() && uids.contains(&object.uid()), "{name}: {:?}", object.uid());
             }

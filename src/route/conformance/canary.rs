@@ -43,7 +43,7 @@ fn nobody_is_moved_from_the_ingress_that_leads_to_him_until_he_is_alone() {
 }
 
 /// What each member gets by the data plane's rules: a canary that leads to the stable one's Service counts for nothing.
-fn received(world: &World) -> Distribution {
+fn shares(world: &World) -> Distribution {
     let (stable, canary) = places(world);
     let annotation = "nginx.ingress.kubernetes.io/canary-weight";
     let share = world.objects[1].as_ref().map_or(0, |canary| canary.annotations()[annotation].parse().unwrap());
@@ -59,15 +59,15 @@ fn every_prefix_of_every_change_gives_nobody_more_than_he_has_before_or_after() 
     for (from, to) in steps.iter().flat_map(|from| steps.iter().map(move |to| (*from, *to))) {
         let mut world = World::new(Form::named("nginx"), 100);
         world.write(&distribution(from, 1), 1);
-        let (before, after) = (received(&world), distribution(to, 1));
+        let (before, after) = (shares(&world), distribution(to, 1));
         for write in world.render(&after, 2) {
             world.apply(write);
-            let now = received(&world);
-            assert_eq!(now.values().sum::<u32>(), 100, "{from:?} -> {to:?}: {now:?}");
-            let most = |member: &String| before.get(member).max(after.get(member)).copied();
-            assert!(now.iter().all(|(member, weight)| Some(*weight) <= most(member)), "{from:?} -> {to:?}: {now:?}");
+            let now = shares(&world);
+            assert_eq!(now.total(), 100, "{from:?} -> {to:?}: {now:?}");
+            let most = |member: &str| before.weight(member).max(after.weight(member));
+            assert!(now.iter().all(|(member, weight)| weight <= most(member)), "{from:?} -> {to:?}: {now:?}");
         }
-        assert_eq!(received(&world), after);
+        assert_eq!(shares(&world), after);
     }
 }
 
@@ -109,9 +109,7 @@ fn a_path_that_is_added_on_the_way_is_the_canarys_too() {
 fn three_members_at_once_are_refused() {
     for name in ["nginx", "ALB"] {
         let world = World::new(Form::named(name), 100);
-        let (context, route) = (world.context(), &world.form.route);
-        let error =
-            render(&context, route, &world.objects, &distribution([33, 33, 34], 1), &world.mark(1)).unwrap_err();
+        let error = world.attempt(distribution([33, 33, 34], 1), 1).unwrap_err();
         assert!(error.to_string().starts_with("3 members would carry traffic at once: "), "{error}");
     }
 }
@@ -169,10 +167,7 @@ fn a_canary_never_stands_before_a_more_special_rule_that_its_stable_rule_comes_a
         special.metadata.name = Some("special".to_owned());
         special
     };
-    let refused = |world: &World| {
-        let (context, route) = (world.context(), &world.form.route);
-        render(&context, route, &world.objects, &distribution([99, 0, 1], 1), &world.mark(1)).unwrap_err().to_string()
-    };
+    let refused = |world: &World| world.attempt(distribution([99, 0, 1], 1), 1).unwrap_err().to_string();
     let mut world = alb(vec![special(Some(45))]);
     world.write(&distribution([99, 0, 1], 1), 1);
     assert_eq!(order_of(&world).as_deref(), Some("49"), "between the two");
@@ -192,8 +187,7 @@ fn a_canary_never_stands_before_a_more_special_rule_that_its_stable_rule_comes_a
 fn numbers_run_out_with_words() {
     let mut world = alb((1..=9).map(|order| neighbour(&format!("n-{order}"), "/", Some(order))).collect());
     world.objects[0].as_mut().unwrap().annotations_mut().remove(ORDER);
-    let (context, route) = (world.context(), &world.form.route);
-    let error = render(&context, route, &world.objects, &distribution([99, 0, 1], 1), &world.mark(1)).unwrap_err();
+    let error = world.attempt(distribution([99, 0, 1], 1), 1).unwrap_err();
     assert_eq!(
         error.to_string(),
         "Ingress public: no alb.ingress.kubernetes.io/order is free before its own, 10: give it a larger one, up to 1000"
@@ -229,12 +223,10 @@ fn of_two_canaries_with_one_number_the_one_with_the_larger_uid_moves() {
 #[test]
 fn an_alb_divides_into_hundredths() {
     let world = World::new(Form::named("ALB"), 1000);
-    let (context, route) = (world.context(), &world.form.route);
-    let weights = Distribution::from([("eu-1".to_owned(), 995), ("eu-3".to_owned(), 5)]);
-    let error = render(&context, route, &world.objects, &weights, &world.mark(1)).unwrap_err();
+    let error = world.attempt(Distribution::from([("eu-1", 995), ("eu-3", 5)]), 1).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "eu-1 would have 995 of 1000, which is no whole 100th of all traffic: aliyunALB knows only 100ths: choose \
-         weights and steps that need no finer ones"
+        "eu-1 would have 995 of 1000, which is not a whole 100th of all traffic: aliyunALB divides traffic into 100 \
+         parts: choose weights and steps that fit them"
     );
 }

@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::capability::Split;
+use super::capability::Weighting;
 use super::world::object;
 use super::*;
 use crate::api::member::HostHeader;
 use crate::api::{Backend, CANARY, PRIMARY, ServiceCopy};
-use crate::backend::Reach;
+use crate::object::Reach;
 
 /// One form of route and the objects that are there before the hub's first write.
 #[derive(Clone)]
-pub struct Form {
+pub(super) struct Form {
     pub name: &'static str,
     pub service: ServiceSpec,
     pub route: Route,
@@ -31,7 +31,7 @@ pub struct Form {
 }
 
 impl Form {
-    pub fn all() -> Vec<Self> {
+    pub(super) fn all() -> Vec<Self> {
         let create = |form| json!({"form": form, "create": {"hosts": ["shop.example.com", "www.example.com"]}});
         let adopt = |form| json!({"form": form, "name": "public"});
         vec![
@@ -134,26 +134,30 @@ impl Form {
     }
 
     /// The forms whose objects name the backends of the service.
-    pub fn naming_backends() -> impl Iterator<Item = Self> {
-        let names = |form: &Self| capability(&form.route).split != Split::Switch && !form.objects.is_empty();
+    pub(crate) fn naming_backends() -> impl Iterator<Item = Self> {
+        let names = |form: &Self| capability(&form.route).weighting != Weighting::Switch && !form.objects.is_empty();
         Self::all().into_iter().filter(names)
     }
 
     /// Those of the splits that this kind can hold.
-    pub fn splits(&self) -> Vec<[u32; 3]> {
+    pub(super) fn splits(&self) -> Vec<[u32; 3]> {
         SPLITS.into_iter().filter(|split| self.can(*split)).collect()
     }
 
     /// The split, or where the kind cannot hold it one that it can and in which eu-3 has most.
-    pub fn able(&self, split: [u32; 3]) -> [u32; 3] {
+    pub(super) fn able(&self, split: [u32; 3]) -> [u32; 3] {
         [split, [20, 0, 80], [0, 0, 100]].into_iter().find(|split| self.can(*split)).unwrap()
     }
 
-    pub fn can(&self, split: [u32; 3]) -> bool {
-        capability(&self.route).refusal(&distribution(split, 1)).is_none()
+    pub(crate) fn can(&self, split: [u32; 3]) -> bool {
+        self.refusal(distribution(split, 1)).is_none()
     }
 
-    pub fn named(name: &str) -> Self {
+    pub(crate) fn refusal(&self, split: impl Into<Split>) -> Option<(String, String)> {
+        capability(&self.route).refusal(&split.into())
+    }
+
+    pub(super) fn named(name: &str) -> Self {
         Self::all().into_iter().find(|form| form.name == name).unwrap()
     }
 
@@ -173,7 +177,7 @@ impl Form {
     }
 
     /// The same in service mode: the user's own Service stands in it where eu-1 did, and the canary where eu-2 did.
-    pub fn in_service_mode(mut self) -> Self {
+    pub(super) fn in_service_mode(mut self) -> Self {
         let port = self.service.port;
         let reach = Reach { port, ..self.endpoints["eu-1"].clone() };
         self.endpoints = [PRIMARY, CANARY].map(|slot| (slot.to_owned(), reach.clone())).into();
@@ -204,7 +208,7 @@ impl Form {
         self
     }
 
-    pub fn name_existing(&mut self, member: &str, service: &str) {
+    pub(super) fn name_existing(&mut self, member: &str, service: &str) {
         let (Backend::ExternalName(named) | Backend::ClusterIp(named) | Backend::EndpointSlice(named)) =
             &mut self.service.backend;
         named.existing.insert(member.to_owned(), service.to_owned());

@@ -20,13 +20,13 @@ fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Asks for everything that can be asked about an object; what is read must be a distribution.
+/// Reads everything that can be read of an object; what is read must be a distribution.
 fn check(world: &World, place: &str) {
     if let RouteSeen::Live(live) = world.read() {
-        assert_eq!(live.weights.values().sum::<u32>(), world.total, "{} {place}", world.form.name);
+        assert_eq!(live.split.weights.total(), world.total, "{} {place}", world.form.name);
     }
     let weights = distribution(world.form.able([10, 20, 70]), 1);
-    if let Ok(writes) = render(&world.context(), &world.form.route, &world.objects, &weights, &world.mark(9)) {
+    if let Ok(writes) = world.attempt(&weights, 9) {
         assert!(!writes.is_empty(), "{} {place}", world.form.name);
     }
     for policy in [DeletionPolicy::Retain, DeletionPolicy::Revert] {
@@ -51,7 +51,7 @@ fn a_malformed_object_is_refused_or_read_as_a_whole_distribution() {
         let mut written = World::new(form.clone(), 100);
         written.write(&distribution(form.able([50, 0, 50]), 1), 1);
         let mut chosen = World::new(form.clone(), 100);
-        if let Some(steering) = steering::asked().into_iter().find(|steering| steering::takes(&form, steering)) {
+        if let Some(steering) = steering::samples().into_iter().find(|steering| steering::takes(&form, steering)) {
             chosen.try_with(&distribution([95, 0, 5], 1), &steering, 1);
         }
         for objects in [World::new(form.clone(), 100).objects, written.objects, chosen.objects] {

@@ -13,12 +13,15 @@ mod steering;
 mod world;
 
 use forms::Form;
+use kube::ResourceExt;
+use kube::core::DynamicObject;
 use proptest::prelude::*;
 use serde_json::Value;
 use world::{World, distribution};
 
 use super::*;
-use crate::api::{DeletionPolicy, Distribution};
+use crate::api::{DeletionPolicy, Distribution, Split};
+use crate::object::Write;
 use crate::rollout::input::{Accepted, LiveRoute, Mark, RouteSeen};
 
 /// Splits among three members, in hundredths of the total.
@@ -33,7 +36,7 @@ fn a_form_shows_the_weights_it_was_given() {
             for (sequence, split) in (1..).zip(world.form.splits()) {
                 let weights = distribution(split, total / 100);
                 world.write(&weights, sequence);
-                assert_eq!(world.weights(), weights::nonzero(&weights), "{} of {total}", world.form.name);
+                assert_eq!(world.weights(), weights.nonzero(), "{} of {total}", world.form.name);
                 assert_eq!(world.live().mark, Some(world.mark(sequence)), "{}", world.form.name);
             }
         }
@@ -111,7 +114,7 @@ fn replacing_carries_the_version_that_was_read() {
     for form in Form::all() {
         let mut world = World::new(form, 100);
         world.write(&distribution([100, 0, 0], 1), 1);
-        for write in world.render(&distribution(world.form.able([50, 50, 0]), 1), 2) {
+        for write in world.render(distribution(world.form.able([50, 50, 0]), 1), 2) {
             if let Write::Replace(object) = write {
                 assert_eq!(
                     object.resource_version(),
@@ -198,25 +201,24 @@ proptest! {
     fn any_weights_of_any_total_are_read_back(total in 3..=10_000_u32, first in any::<u32>(), second in any::<u32>()) {
         let one = first % (total + 1);
         let two = second % (total + 1 - one);
-        let weights = Distribution::from([("eu-1".into(), one), ("eu-2".into(), two), ("eu-3".into(), total - one - two)]);
-        let able = |form: &Form| form.objects.is_empty() && capability(&form.route).refusal(&weights).is_none();
+        let weights = Distribution::from([("eu-1", one), ("eu-2", two), ("eu-3", total - one - two)]);
+        let able = |form: &Form| form.objects.is_empty() && form.refusal(&weights).is_none();
         for form in Form::all().into_iter().filter(able) {
             let mut world = World::new(form, total);
             world.write(&weights, 1);
-            prop_assert_eq!(world.weights(), weights::nonzero(&weights));
+            prop_assert_eq!(world.weights(), weights.nonzero());
         }
     }
 }
 
 #[test]
-fn a_backend_of_no_member_is_asked_for_by_its_name() {
+fn a_backend_of_no_member_is_named() {
     for form in Form::naming_backends() {
         let world = World::new(form, 100).renamed("shop-eu-1", "legacy");
         let RouteSeen::Unusable(problem) = world.read() else { panic!("{}: {:?}", world.form.name, world.read()) };
         assert_eq!(problem.reason, Reason::AdoptionNeedsMapping, "{}: {problem:?}", world.form.name);
         assert!(problem.message.contains("backend legacy carries traffic"), "{problem:?}");
-        let rendered =
-            render(&world.context(), &world.form.route, &world.objects, &distribution([50, 0, 50], 1), &world.mark(1));
+        let rendered = world.attempt(distribution([50, 0, 50], 1), 1);
         assert_eq!(rendered.map_err(|error| error.reason()), Err(Reason::AdoptionNeedsMapping), "{}", world.form.name);
     }
 }
@@ -233,7 +235,7 @@ fn a_member_with_traffic_must_be_declared() {
 }
 
 #[test]
-fn a_named_backend_stands_for_its_member() {
+fn a_named_backend_leads_to_its_member() {
     for mut form in Form::naming_backends() {
         form.name_existing("eu-1", "legacy");
         let mut world = World::new(form, 100).renamed("shop-eu-1", "legacy");

@@ -49,7 +49,7 @@ fn spread(total: u32, parts: &[u32]) -> Distribution {
             (format!("m-{index}"), weight)
         })
         .collect();
-    *weights.get_mut("m-0").unwrap() += left;
+    weights.add("m-0", left);
     weights
 }
 
@@ -75,20 +75,20 @@ proptest! {
         prop_assert!(is_covered(&world));
         for (sequence, (parts, member, chooses, stop)) in (1..).zip(changes) {
             let (weights, steering) = (spread(world.total, &parts), to(member, world.total));
-            let wanted = Wanted { steering: chooses.then_some(&steering), ..Wanted::from(&weights) };
-            let writes = world.render(wanted, sequence);
+            let split = Split { steering: chooses.then(|| steering.clone()), ..Split::from(&weights) };
+            let writes = world.render(split.clone(), sequence);
             let done = stop >= writes.len();
             for write in writes.into_iter().take(stop) {
                 world.apply(write);
                 prop_assert!(is_covered(&world), "{:?}", world.contents());
-                prop_assert_eq!(world.live().weights.values().sum::<u32>(), world.total);
+                prop_assert_eq!(world.live().split.weights.total(), world.total);
             }
             prop_assert_eq!(world.live().mark == Some(world.mark(sequence)), done);
-            prop_assert!(!done || world.live().steering == wanted.steering.cloned());
+            prop_assert!(!done || world.live().split.steering == split.steering);
         }
         let last = spread(world.total, &[1, 2, 3, 4, 5]);
         world.write(&last, 99);
-        prop_assert_eq!(world.weights(), weights::nonzero(&last));
+        prop_assert_eq!(world.weights(), last.nonzero());
         let writes = release(&world.context(), &world.form.route, &world.objects, DeletionPolicy::Revert).unwrap();
         for write in writes {
             world.apply(write);
@@ -101,7 +101,7 @@ proptest! {
 fn a_half_written_change_is_not_the_whole() {
     let mut world = World::new(Form::named("Ingress per member adopted"), 100);
     world.write(&distribution([60, 40, 0], 1), 1);
-    let first = world.render(&distribution([20, 40, 40], 1), 2).remove(0);
+    let first = world.render(distribution([20, 40, 40], 1), 2).remove(0);
     world.apply(first);
     assert_eq!(world.live().mark, Some(world.mark(1)));
     world.write(&distribution([20, 40, 40], 1), 2);
@@ -116,7 +116,7 @@ fn a_member_that_left_does_not_change_the_order_of_the_others() {
     world.form.endpoints.remove("m-1");
     world.objects.remove(4 + 1);
     world.objects.remove(1);
-    let weights = Distribution::from([("m-0".into(), 10), ("m-2".into(), 20), ("m-3".into(), 70)]);
+    let weights = Distribution::from([("m-0", 10), ("m-2", 20), ("m-3", 70)]);
     for write in world.render(&weights, 2) {
         world.apply(write);
         assert!(is_covered(&world), "{:?}", world.contents());

@@ -119,10 +119,7 @@ fn a_created_route_never_replaces_one_that_is_there() {
     world.objects[0].as_mut().unwrap().metadata.labels = Some(BTreeMap::new());
     let expected = "HTTPRoute shop exists and was not made by cutover: remove it, rename the service, or adopt the object by its name instead of `create`";
     assert_eq!(problem(&world).message, expected);
-    assert!(
-        render(&world.context(), &world.form.route, &world.objects, &distribution([0, 0, 100], 1), &world.mark(2))
-            .is_err()
-    );
+    assert!(world.attempt(distribution([0, 0, 100], 1), 2).is_err());
 }
 
 fn managed(world: &mut World, entries: Value) {

@@ -100,7 +100,7 @@ fn an_endpoint_that_the_kind_cannot_reach_is_refused() {
     ];
     for (name, port, server_name, host_header, said) in table {
         let mut form = Form::named(name);
-        let endpoint = crate::backend::Reach {
+        let endpoint = crate::object::Reach {
             host: host.to_owned(),
             port,
             server_name: server_name.map(str::to_owned),
@@ -166,7 +166,7 @@ fn an_edit_of_one_weight_alone_is_read_as_what_it_is_nearly() {
         let text = serde_json::to_string(&object.data).unwrap().replace("\"weight\":30", "\"weight\":8");
         object.data = serde_json::from_str(&text).unwrap();
         let live = world.live();
-        assert_eq!((weights::nonzero(&live.weights), live.uneven), (distribution([90, 0, 10], 1), true), "{name}");
+        assert_eq!((live.split.weights.nonzero(), live.uneven), (distribution([90, 0, 10], 1), true), "{name}");
         assert_eq!(world.entry(&distribution([70, 0, 30], 1), 2), Entry::Done, "{name}");
         world.write(&distribution([100, 0, 0], 1), 2);
         assert_eq!((world.weights(), world.live().uneven), (distribution([100, 0, 0], 1), false), "{name}");
@@ -211,13 +211,13 @@ fn rules_are_found_by_name_by_place_or_as_the_only_one() {
         let mut form = Form::named("HTTPRoute adopted");
         form.route = serde_json::from_value(json!({"gatewayAPI": {"name": "public", "rules": rules}})).unwrap();
         match World::new(form, 100).read() {
-            RouteSeen::Live(live) => weights::words(&live.weights),
+            RouteSeen::Live(live) => live.split.weights.to_string(),
             RouteSeen::Unusable(problem) => problem.message,
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(seen(json!(["#1"])), "eu-1 60 / eu-2 40");
-    assert_eq!(seen(json!(["main"])), "eu-1 60 / eu-2 40");
+    assert_eq!(seen(json!(["#1"])), "eu-1:60 eu-2:40");
+    assert_eq!(seen(json!(["main"])), "eu-1:60 eu-2:40");
     assert_eq!(
         seen(json!([])),
         "HTTPRoute public: it has 2 rules: say which in rules, by name or as \"#0\" for the first"
@@ -235,7 +235,7 @@ fn rules_of_one_route_must_agree() {
     assert_eq!(problem.reason, Reason::PrimaryDiffers);
     assert_eq!(
         problem.message,
-        "HTTPRoute public: its rules show eu-1 100 and eu-1 60 / eu-2 40: bring them to one distribution, or give each its own rollout"
+        "HTTPRoute public: its rules show eu-1:100 and eu-1:60 eu-2:40: bring them to one distribution, or give each its own rollout"
     );
 }
 
@@ -256,7 +256,7 @@ fn an_http_route_takes_sixteen_backends() {
     let endpoint = form.endpoints["eu-1"].clone();
     form.endpoints = (0..20)
         .map(|index| {
-            (format!("m-{index}"), crate::backend::Reach { host: format!("m-{index}.example.com"), ..endpoint.clone() })
+            (format!("m-{index}"), crate::object::Reach { host: format!("m-{index}.example.com"), ..endpoint.clone() })
         })
         .collect();
     let mut world = World::new(form, 160);
@@ -267,10 +267,10 @@ fn an_http_route_takes_sixteen_backends() {
     };
     world.write(&weights(16), 1);
     assert_eq!(world.weights().len(), 16);
-    let error = render(&world.context(), &world.form.route, &world.objects, &weights(20), &world.mark(2)).unwrap_err();
+    let error = world.attempt(weights(20), 2).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "20 members would carry traffic at once: gatewayAPI takes 16; move fewer members at once, or use contour or skipper"
+        "20 members would carry traffic at once: gatewayAPI supports 16; move fewer members at once, or use contour or skipper"
     );
 }
 

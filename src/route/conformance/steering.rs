@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::world::steered;
 use super::*;
 use crate::api::{Matched, Mirrored, Steering};
 
@@ -17,8 +18,8 @@ fn copies(members: &[&str], percent: u32) -> Steering {
 /// It ends whatever text it stands in, where that can be ended.
 const HOSTILE: &str = r#"a\") && True() -> "http://evil.example.com"; // ` TrafficSegment(0.5, 0.6) /]\"#;
 
-/// What a form may be asked.
-pub fn asked() -> Vec<Steering> {
+/// What may be desired of a form.
+pub(super) fn samples() -> Vec<Steering> {
     vec![
         to_eu_3(json!([{"headers": [{"name": "user-agent", "exact": "pc"}]}])),
         to_eu_3(json!([{"headers": [{"name": "user-agent", "regex": "mobile.*"}]}])),
@@ -41,17 +42,17 @@ pub fn asked() -> Vec<Steering> {
 }
 
 /// The kind can hold this.
-pub fn takes(form: &Form, steering: &Steering) -> bool {
+pub(super) fn takes(form: &Form, steering: &Steering) -> bool {
     let weights = distribution([95, 0, 5], 1);
-    capability(&form.route).refusal(Wanted { steering: Some(steering), ..Wanted::from(&weights) }).is_none()
+    form.refusal(steered(&weights, steering)).is_none()
 }
 
-/// Every form with everything that it can be asked; an HTTPProxy that mirrors already is one that cannot.
+/// Every form with everything that can be desired of it; an HTTPProxy that mirrors already is one that cannot.
 fn cases() -> Vec<(Form, Steering)> {
     let able = |form: Form| {
         let takes = |steering: &Steering| takes(&form, steering);
         let form = |steering: &Steering| if steering.mirrored().is_some() { alone(form.clone()) } else { form.clone() };
-        asked().into_iter().filter(takes).map(|steering| (form(&steering), steering)).collect::<Vec<_>>()
+        samples().into_iter().filter(takes).map(|steering| (form(&steering), steering)).collect::<Vec<_>>()
     };
     Form::all().into_iter().flat_map(able).collect()
 }
@@ -71,8 +72,8 @@ fn alone(mut form: Form) -> Form {
 }
 
 #[test]
-fn every_kind_that_says_so_is_asked() {
-    let asked = |matched: bool| {
+fn every_kind_that_says_so_is_tried() {
+    let tried = |matched: bool| {
         let chosen = cases().into_iter().filter(|(_, steering)| steering.matched().is_some() == matched);
         let mut names: Vec<&str> = chosen.map(|(form, _)| form.name).collect();
         names.dedup();
@@ -81,9 +82,9 @@ fn every_kind_that_says_so_is_asked() {
     let able = |can: fn(&capability::Capability) -> bool| -> Vec<&str> {
         Form::all().into_iter().filter(|form| can(capability(&form.route))).map(|form| form.name).collect()
     };
-    assert_eq!(asked(true), able(|can| can.matches != capability::Matching::NONE));
-    assert_eq!(asked(false), able(|can| can.mirrors != capability::Mirroring::No));
-    assert!(asked(true).len() >= 14 && asked(false).len() >= 4);
+    assert_eq!(tried(true), able(|can| can.matches != capability::Matching::NONE));
+    assert_eq!(tried(false), able(|can| can.mirrors != capability::Mirroring::No));
+    assert!(tried(true).len() >= 14 && tried(false).len() >= 4);
 }
 
 #[test]
@@ -96,7 +97,7 @@ fn a_form_shows_the_requests_that_it_was_given_and_keeps_the_weights() {
         let foreign = world.foreign();
         world.try_with(&weights, &steering, 2);
         let live = world.live();
-        assert_eq!((live.steering.as_ref(), live.mark), (Some(&steering), Some(world.mark(2))), "{name}");
+        assert_eq!((live.split.steering.as_ref(), live.mark), (Some(&steering), Some(world.mark(2))), "{name}");
         assert_eq!(world.weights(), weights, "{name}");
         assert!(foreign.is_subset(&world.foreign()), "{name}");
         let contents = world.contents();
@@ -113,7 +114,7 @@ fn members_without_weight_may_get_the_requests_that_match() {
         let weights = distribution([100, 0, 0], 1);
         world.write(&weights, 1);
         world.try_with(&weights, &steering, 2);
-        assert_eq!((world.weights(), world.live().steering), (weights, Some(steering)), "{name}");
+        assert_eq!((world.weights(), world.live().split.steering), (weights, Some(steering)), "{name}");
     }
 }
 
@@ -130,7 +131,7 @@ fn the_next_write_takes_them_away_without_a_trace() {
         world.try_with(&weights, &steering, 2);
         world.write(&next, 3);
         assert_eq!(world.contents(), plain.contents(), "{name}");
-        assert_eq!(world.live().steering, None, "{name}");
+        assert_eq!(world.live().split.steering, None, "{name}");
     }
 }
 
@@ -141,10 +142,10 @@ fn another_sort_takes_the_place_of_the_first() {
         let mut world = World::new(form, 100);
         let weights = distribution([95, 0, 5], 1);
         world.write(&weights, 1);
-        let asked: Vec<Steering> = asked().into_iter().take(2).collect();
-        world.try_with(&weights, &asked[0], 2);
-        world.try_with(&weights, &asked[1], 3);
-        assert_eq!(world.live().steering.as_ref(), Some(&asked[1]), "{name}");
+        let both: Vec<Steering> = samples().into_iter().take(2).collect();
+        world.try_with(&weights, &both[0], 2);
+        world.try_with(&weights, &both[1], 3);
+        assert_eq!(world.live().split.steering.as_ref(), Some(&both[1]), "{name}");
         let text = serde_json::to_string(&world.contents()).unwrap();
         assert!(text.contains("mobile") && !text.contains("pc"), "{name}: {text}");
     }
@@ -168,7 +169,7 @@ fn what_somebody_took_away_is_not_shown() {
                 (_, plain) => *object = plain,
             }
         }
-        assert_eq!(world.live().steering, None, "{name}");
+        assert_eq!(world.live().split.steering, None, "{name}");
     }
 }
 
@@ -185,7 +186,7 @@ fn release_leaves_nothing_of_them() {
             world.write(&weights, 3);
             world.release(policy);
             let text = serde_json::to_string(&world.contents()).unwrap();
-            assert!(!text.contains(crate::api::TRIAL_ANNOTATION), "{name}: {text}");
+            assert!(!text.contains(crate::api::STEERING_ANNOTATION), "{name}: {text}");
             if policy == DeletionPolicy::Revert {
                 assert_eq!(world.contents(), before, "{name}");
             }
@@ -196,7 +197,7 @@ fn release_leaves_nothing_of_them() {
 #[test]
 fn defaults_that_an_api_server_adds_change_nothing() {
     let mut world = World::new(Form::named("HTTPRoute adopted"), 100);
-    let (weights, steering) = (distribution([95, 0, 5], 1), asked().remove(0));
+    let (weights, steering) = (distribution([95, 0, 5], 1), samples().remove(0));
     world.write(&weights, 1);
     world.try_with(&weights, &steering, 2);
     let rules = world.objects[0].as_mut().unwrap().data.pointer_mut("/spec/rules").unwrap().as_array_mut().unwrap();
@@ -208,19 +209,18 @@ fn defaults_that_an_api_server_adds_change_nothing() {
     );
     tried["backendRefs"][0]["group"] = json!("");
     tried["timeouts"] = json!({"request": "10s"});
-    assert_eq!((world.live().steering, world.weights()), (Some(steering), weights));
+    assert_eq!((world.live().split.steering, world.weights()), (Some(steering), weights));
     assert_eq!(world.entry(&distribution([50, 0, 50], 1), 3), Entry::Done, "nothing is left to name");
 }
 
 #[test]
 fn the_member_in_the_stable_ingress_cannot_have_chosen_requests() {
     let world = World::new(Form::named("nginx"), 100);
-    let mut steering = asked().remove(0);
+    let mut steering = samples().remove(0);
     let Steering::Matched(matched) = &mut steering else { panic!("{steering}") };
     matched.weights = [("eu-1".to_owned(), 100)].into();
     let weights = distribution([50, 0, 50], 1);
-    let wanted = Wanted { steering: Some(&steering), ..Wanted::from(&weights) };
-    let error = render(&world.context(), &world.form.route, &world.objects, wanted, &world.mark(1)).unwrap_err();
+    let error = world.attempt(steered(&weights, &steering), 1).unwrap_err();
     assert_eq!(
         error.to_string(),
         "Ingress public: requests can be chosen for the canary Ingress only, and eu-1 stands in the stable one: leave \
@@ -231,18 +231,17 @@ fn the_member_in_the_stable_ingress_cannot_have_chosen_requests() {
 #[test]
 fn a_kind_that_cannot_choose_so_says_by_what() {
     let refused = |name: &str, index: usize| {
-        let (weights, steering) = (distribution([95, 0, 5], 1), asked().remove(index));
-        let wanted = Wanted { steering: Some(&steering), ..Wanted::from(&weights) };
-        capability(&Form::named(name).route).refusal(wanted).map(|(found, _)| found)
+        let (weights, steering) = (distribution([95, 0, 5], 1), samples().remove(index));
+        Form::named(name).refusal(steered(&weights, &steering)).map(|(found, _)| found)
     };
-    assert_eq!(refused("Service created", 0).as_deref(), Some("a step chooses requests by header user-agent: pc"));
-    assert_eq!(refused("HTTPRoute adopted", 2).as_deref(), Some("a step chooses requests by cookie canary: always"));
-    assert_eq!(refused("nginx", 3).as_deref(), Some("a step chooses requests by cookie canary ~ a|b"));
-    assert_eq!(refused("ALB", 5).as_deref(), Some("a step chooses requests by more than one condition"));
+    assert_eq!(refused("Service created", 0).as_deref(), Some("a step matches requests by header user-agent: pc"));
+    assert_eq!(refused("HTTPRoute adopted", 2).as_deref(), Some("a step matches requests by cookie canary: always"));
+    assert_eq!(refused("nginx", 3).as_deref(), Some("a step matches requests by cookie canary ~ a|b"));
+    assert_eq!(refused("ALB", 5).as_deref(), Some("a step matches requests by more than one condition"));
     assert_eq!(refused("ALB", 0), None);
     assert_eq!(
         refused("Ingress per member created", 5).as_deref(),
-        Some("a step chooses requests by more than one match")
+        Some("a step matches requests by more than one match")
     );
 }
 
@@ -250,9 +249,8 @@ fn a_kind_that_cannot_choose_so_says_by_what() {
 fn a_regex_that_skipper_would_leave_out_is_refused() {
     let (weights, steering) =
         (distribution([95, 0, 5], 1), to_eu_3(json!([{"cookies": [{"name": "a", "regex": "b)|(c"}]}])));
-    let wanted = Wanted { steering: Some(&steering), ..Wanted::from(&weights) };
-    let found = capability(&Form::named("RouteGroup created").route).refusal(wanted).map(|(found, _)| found);
-    assert_eq!(found.as_deref(), Some("a step chooses requests by cookie a ~ b)|(c"));
+    let found = Form::named("RouteGroup created").refusal(steered(&weights, &steering)).map(|(found, _)| found);
+    assert_eq!(found.as_deref(), Some("a step matches requests by cookie a ~ b)|(c"));
 }
 
 #[test]
@@ -266,7 +264,7 @@ fn several_members_may_share_the_requests_that_match() {
         let mut world = World::new(form, 100);
         let weights = distribution([95, 0, 5], 1);
         world.try_with(&weights, &steering, 1);
-        assert_eq!((world.weights(), world.live().steering), (weights, Some(steering)), "{name}");
+        assert_eq!((world.weights(), world.live().split.steering), (weights, Some(steering)), "{name}");
     }
 }
 
@@ -311,8 +309,7 @@ fn a_proxy_that_mirrors_already_is_refused_with_who_gets_the_copies() {
     let mut world = World::new(Form::named("HTTPProxy adopted"), 100);
     let (weights, steering) = (distribution([100, 0, 0], 1), copies(&["eu-3"], 100));
     world.write(&weights, 1);
-    let wanted = Wanted { steering: Some(&steering), ..Wanted::from(&weights) };
-    let error = render(&world.context(), &world.form.route, &world.objects, wanted, &world.mark(2)).unwrap_err();
+    let error = world.attempt(steered(&weights, &steering), 2).unwrap_err();
     assert_eq!(
         error.to_string(),
         "HTTPProxy public: one Service may get copies, and foreign-mirror does already: take that away, or leave mirror out"
@@ -328,7 +325,7 @@ fn copies_whose_part_somebody_changed_are_not_shown_and_go_with_the_next_write()
     world.try_with(&weights, &copies(&["eu-3"], 20), 2);
     let services = world.objects[0].as_mut().unwrap().data.pointer_mut("/spec/routes/0/services").unwrap();
     services.as_array_mut().unwrap().last_mut().unwrap()["weight"] = json!(90);
-    assert_eq!(world.live().steering, None);
+    assert_eq!(world.live().split.steering, None);
     world.write(&weights, 1);
     assert_eq!(world.contents(), before);
 }
@@ -337,8 +334,7 @@ fn copies_whose_part_somebody_changed_are_not_shown_and_go_with_the_next_write()
 fn a_kind_that_cannot_mirror_so_says_what_would_help() {
     let refused = |name: &str, members: &[&str], percent| {
         let (weights, steering) = (distribution([95, 0, 5], 1), copies(members, percent));
-        let wanted = Wanted { steering: Some(&steering), ..Wanted::from(&weights) };
-        let refusal = capability(&Form::named(name).route).refusal(wanted);
+        let refusal = Form::named(name).refusal(steered(&weights, &steering));
         refusal.map(|(found, remedy)| format!("{found}; {remedy}"))
     };
     assert_eq!(
@@ -350,12 +346,12 @@ fn a_kind_that_cannot_mirror_so_says_what_would_help() {
     assert_eq!(
         refused("HTTPProxy created", &["eu-2", "eu-3"], 100).as_deref(),
         Some(
-            "a step mirrors requests to 2 members; contour mirrors to 1 at once; name the members in stages of their own"
+            "a step mirrors requests to 2 members; contour mirrors to 1 at once; put the members into different stages"
         )
     );
     assert_eq!(
         refused("HTTPRoute created", &["eu-3"], 20).as_deref(),
-        Some("a step mirrors 20% of all requests; gatewayAPI mirrors all requests or none; leave the percentage out")
+        Some("a step mirrors 20% of all requests; gatewayAPI mirrors all requests or none; leave percent out")
     );
     assert_eq!(refused("HTTPRoute created", &["eu-2", "eu-3"], 100), None);
 }

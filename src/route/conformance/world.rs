@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::api::Steering;
+use crate::api::{Split, Steering};
 
-pub const UID: &str = "uid-1";
+pub(super) const UID: &str = "uid-1";
 
 /// One form of route, its objects, and a rollout.
-pub struct World {
+pub(super) struct World {
     pub form: Form,
     pub objects: Vec<Option<DynamicObject>>,
     pub total: u32,
@@ -17,7 +17,7 @@ pub struct World {
 }
 
 /// A split among eu-1, eu-2 and eu-3; who has nothing is left out.
-pub fn distribution(split: [u32; 3], unit: u32) -> Distribution {
+pub(super) fn distribution(split: [u32; 3], unit: u32) -> Distribution {
     let members = ["eu-1", "eu-2", "eu-3"].map(str::to_owned);
     members
         .into_iter()
@@ -27,14 +27,19 @@ pub fn distribution(split: [u32; 3], unit: u32) -> Distribution {
         .collect()
 }
 
+/// Weights, and requests that are steered beside them.
+pub(super) fn steered(weights: &Distribution, steering: &Steering) -> Split {
+    Split { steering: Some(steering.clone()), ..weights.into() }
+}
+
 /// Parses a fixture.
-pub fn object(yaml: &str) -> DynamicObject {
+pub(super) fn object(yaml: &str) -> DynamicObject {
     let value: Value = serde_yaml::from_str(yaml).unwrap();
     serde_json::from_value(value).unwrap()
 }
 
 impl World {
-    pub fn new(form: Form, total: u32) -> Self {
+    pub(super) fn new(form: Form, total: u32) -> Self {
         let mut world = Self { objects: Vec::new(), total, uid: UID.to_owned(), version: 1, form };
         let targets = targets(&world.context(), &world.form.route);
         let find = |target: &Target| world.form.objects.iter().find(|object| object.name_any() == target.name).cloned();
@@ -42,7 +47,7 @@ impl World {
         world
     }
 
-    pub fn context(&self) -> Context<'_> {
+    pub(super) fn context(&self) -> Context<'_> {
         Context {
             namespace: "shop",
             rollout: "fleet",
@@ -56,52 +61,56 @@ impl World {
         }
     }
 
-    pub fn mark(&self, sequence: u64) -> Mark {
+    pub(super) fn mark(&self, sequence: u64) -> Mark {
         Mark { hub: "hub-1".to_owned(), rollout: self.uid.clone(), run: 1, sequence }
     }
 
-    pub fn read(&self) -> RouteSeen {
+    pub(super) fn read(&self) -> RouteSeen {
         read(&self.context(), &self.form.route, &self.objects)
     }
 
-    pub fn live(&self) -> LiveRoute {
+    pub(super) fn live(&self) -> LiveRoute {
         match self.read() {
             RouteSeen::Live(live) => *live,
             other => panic!("{}: {other:?}", self.form.name),
         }
     }
 
-    pub fn weights(&self) -> Distribution {
-        weights::nonzero(&self.live().weights)
+    pub(crate) fn weights(&self) -> Distribution {
+        self.live().split.weights.nonzero()
     }
 
-    pub fn render<'w>(&self, wanted: impl Into<Wanted<'w>>, sequence: u64) -> Vec<Write> {
-        match render(&self.context(), &self.form.route, &self.objects, wanted, &self.mark(sequence)) {
+    pub(crate) fn attempt(&self, split: impl Into<Split>, sequence: u64) -> Result<Vec<Write>, RouteError> {
+        render(&self.context(), &self.form.route, &self.objects, &split.into(), &self.mark(sequence))
+    }
+
+    pub(crate) fn render(&self, split: impl Into<Split>, sequence: u64) -> Vec<Write> {
+        match self.attempt(split, sequence) {
             Ok(writes) => writes,
             Err(error) => panic!("{}: {error}", self.form.name),
         }
     }
 
-    pub fn try_with(&mut self, weights: &Distribution, steering: &Steering, sequence: u64) {
-        for write in self.render(Wanted { steering: Some(steering), ..Wanted::from(weights) }, sequence) {
+    pub(crate) fn try_with(&mut self, weights: &Distribution, steering: &Steering, sequence: u64) {
+        for write in self.render(steered(weights, steering), sequence) {
             self.apply(write);
         }
     }
 
-    pub fn entry(&self, weights: &Distribution, sequence: u64) -> Entry {
-        match entry(&self.context(), &self.form.route, &self.objects, weights, &self.mark(sequence)) {
+    pub(crate) fn entry(&self, weights: &Distribution, sequence: u64) -> Entry {
+        match entry(&self.context(), &self.form.route, &self.objects, &weights.into(), &self.mark(sequence)) {
             Ok(entry) => entry,
             Err(error) => panic!("{}: {error}", self.form.name),
         }
     }
 
-    pub fn write(&mut self, weights: &Distribution, sequence: u64) {
+    pub(super) fn write(&mut self, weights: &Distribution, sequence: u64) {
         for write in self.render(weights, sequence) {
             self.apply(write);
         }
     }
 
-    pub fn release(&mut self, policy: DeletionPolicy) {
+    pub(super) fn release(&mut self, policy: DeletionPolicy) {
         let writes = release(&self.context(), &self.form.route, &self.objects, policy).unwrap();
         for write in writes {
             self.apply(write);
@@ -109,7 +118,7 @@ impl World {
     }
 
     /// Does one write, as an API server would.
-    pub fn apply(&mut self, write: Write) {
+    pub(super) fn apply(&mut self, write: Write) {
         let (name, object) = match write {
             Write::Create(mut object) => {
                 object.metadata.uid = Some(format!("uid-of-{}", object.name_any()));
@@ -137,12 +146,12 @@ impl World {
         self.objects[index] = object;
     }
 
-    pub fn find(&self, name: &str) -> Option<&DynamicObject> {
+    pub(super) fn find(&self, name: &str) -> Option<&DynamicObject> {
         self.objects.iter().flatten().find(|object| object.name_any() == name)
     }
 
     /// The objects with one text in place of another.
-    pub fn renamed(mut self, from: &str, to: &str) -> Self {
+    pub(super) fn renamed(mut self, from: &str, to: &str) -> Self {
         let within = |text: &str| {
             text.replace(&format!("\"{from}\""), &format!("\"{to}\""))
                 .replace(&format!("\\\"{from}\\\""), &format!("\\\"{to}\\\""))
@@ -154,7 +163,7 @@ impl World {
     }
 
     /// All texts that begin with `foreign`, but for those that are only kept for `Revert`.
-    pub fn foreign(&self) -> BTreeSet<String> {
+    pub(super) fn foreign(&self) -> BTreeSet<String> {
         let mut objects = self.objects.clone();
         objects
             .iter_mut()
@@ -165,7 +174,7 @@ impl World {
     }
 
     /// The objects without what the API server writes.
-    pub fn contents(&self) -> BTreeMap<String, Value> {
+    pub(super) fn contents(&self) -> BTreeMap<String, Value> {
         let content = |object: &DynamicObject| {
             let mut object = object.clone();
             object.metadata.resource_version = None;

@@ -7,10 +7,10 @@ use crate::route::lists::Cookies;
 
 const FILTER: &str = "ResponseHeaderModifier";
 
-pub(super) const COOKIES: Cookies = Cookies { giving, without, narrowed };
+pub(super) const COOKIES: Cookies = Cookies { add, remove, narrow };
 
 /// A list of filters may have one of this type.
-fn giving(service: &Value, cookie: &str) -> Option<Value> {
+fn add(service: &Value, cookie: &str) -> Option<Value> {
     let filters = items(service.get("filters"));
     if filters.iter().any(is_modifier) {
         return None;
@@ -21,7 +21,7 @@ fn giving(service: &Value, cookie: &str) -> Option<Value> {
     Some(giving)
 }
 
-fn without(service: &Value, beginning: &str) -> Option<Value> {
+fn remove(service: &Value, beginning: &str) -> Option<Value> {
     let gives = |filter: &Value| {
         let cookie = filter.pointer("/responseHeaderModifier/add/0/value").and_then(Value::as_str);
         is_modifier(filter) && cookie.is_some_and(|cookie| cookie.starts_with(beginning))
@@ -41,7 +41,7 @@ fn without(service: &Value, beginning: &str) -> Option<Value> {
 }
 
 /// Of two conditions on one header only the first counts. The rule with more headers comes first, wherever it stands.
-fn narrowed(rule: &Value, pattern: &str) -> Option<Value> {
+fn narrow(rule: &Value, pattern: &str) -> Option<Value> {
     let any = [json!({})];
     let own = Some(items(rule.get("matches"))).filter(|own| !own.is_empty()).unwrap_or(&any);
     let is_cookie = |header: &Value| {
@@ -51,14 +51,14 @@ fn narrowed(rule: &Value, pattern: &str) -> Option<Value> {
         return None;
     }
     let cookie = json!({"type": "RegularExpression", "name": "Cookie", "value": pattern});
-    let narrow = |own: &Value| {
+    let matching = |own: &Value| {
         let headers: Vec<Value> = items(own.get("headers")).iter().cloned().chain([cookie.clone()]).collect();
         let mut narrowed = own.clone();
         put(&mut narrowed, "headers", headers);
         narrowed
     };
     let mut narrowed = rule.clone();
-    put(&mut narrowed, "matches", own.iter().map(narrow).collect::<Vec<_>>());
+    put(&mut narrowed, "matches", own.iter().map(matching).collect::<Vec<_>>());
     narrowed.as_object_mut().into_iter().for_each(|fields| drop(fields.remove("name")));
     Some(narrowed)
 }

@@ -4,26 +4,27 @@
 use kube::core::DynamicObject;
 use serde_json::Value;
 
+use super::super::RouteError;
 use super::super::json::{contains, put, with};
-use super::super::{Context, RouteError, describe};
 use super::{Lists, own_name};
 use crate::api::Affinity;
 use crate::backend;
+use crate::object::{Context, describe};
 
 /// How a rule of such a kind gives cookies and looks at them.
-pub struct Cookies {
+pub(crate) struct Cookies {
     /// The Service with this header `Set-Cookie` in its answers; nothing where its user set headers of answers himself.
-    pub giving: fn(service: &Value, cookie: &str) -> Option<Value>,
+    pub add: fn(service: &Value, cookie: &str) -> Option<Value>,
     /// The Service without a cookie that begins so; nothing where it gives none.
-    pub without: fn(service: &Value, beginning: &str) -> Option<Value>,
+    pub remove: fn(service: &Value, beginning: &str) -> Option<Value>,
     /// A rule like this one, for requests with a header `Cookie` like this regular expression; nothing where the rule looks
     /// at that header itself.
-    pub narrowed: fn(rule: &Value, pattern: &str) -> Option<Value>,
+    pub narrow: fn(rule: &Value, pattern: &str) -> Option<Value>,
 }
 
 impl Lists {
     /// Divides the users of the selected rules, which do not keep any yet.
-    pub fn keep_users(
+    pub(crate) fn apply_affinity(
         &self,
         context: &Context<'_>,
         object: &mut DynamicObject,
@@ -32,8 +33,8 @@ impl Lists {
     ) -> Result<(), RouteError> {
         let mut kept = Vec::new();
         for index in self.select(object, selected)? {
-            kept.extend(self.keeping_rules(context, object, index, affinity)?);
-            let bins = self.bins(context, object, index, affinity)?;
+            kept.extend(self.affinity_rules(context, object, index, affinity)?);
+            let bins = self.bin_services(context, object, index, affinity)?;
             let bins = self.fit(object, bins)?;
             self.put(object, index, bins);
         }
@@ -44,18 +45,18 @@ impl Lists {
     }
 
     /// The object with one Service a member again, and without the rules for those who have a cookie.
-    pub(super) fn let_users_go(&self, object: &mut DynamicObject, selected: &[String], affinity: &Affinity) {
+    pub(super) fn remove_affinity(&self, object: &mut DynamicObject, selected: &[String], affinity: &Affinity) {
         if let Some(rules) = self.rules_mut(object) {
-            rules.retain(|rule| !self.is_keeping(rule, affinity));
+            rules.retain(|rule| !self.is_affinity_rule(rule, affinity));
         }
         for index in self.select(object, selected).unwrap_or_default() {
-            let services = self.gathered(self.services(object, index), affinity);
+            let services = self.merged(self.services(object, index), affinity);
             self.put(object, index, services);
         }
     }
 
     /// The object keeps exactly these users.
-    pub fn keeps_users(
+    pub(crate) fn applies_affinity(
         &self,
         context: &Context<'_>,
         object: &DynamicObject,
@@ -63,13 +64,13 @@ impl Lists {
         affinity: &Affinity,
     ) -> bool {
         let mut wanted = object.clone();
-        self.let_users_go(&mut wanted, selected, affinity);
+        self.remove_affinity(&mut wanted, selected, affinity);
         let Ok(places) = self.select(&wanted, selected) else { return false };
-        if self.keep_users(context, &mut wanted, selected, affinity).is_err() {
+        if self.apply_affinity(context, &mut wanted, selected, affinity).is_err() {
             return false;
         }
         let keeping = |object: &DynamicObject| -> Vec<Value> {
-            self.rules(object).iter().filter(|rule| self.is_keeping(rule, affinity)).cloned().collect()
+            self.rules(object).iter().filter(|rule| self.is_affinity_rule(rule, affinity)).cloned().collect()
         };
         let divided = |object: &DynamicObject| -> Vec<Value> {
             places.iter().map(|index| Value::from(self.services(object, *index))).collect()
@@ -78,7 +79,7 @@ impl Lists {
             && contains(&divided(object).into(), &divided(&wanted).into())
     }
 
-    fn keeping_rules(
+    fn affinity_rules(
         &self,
         context: &Context<'_>,
         object: &DynamicObject,
@@ -89,7 +90,7 @@ impl Lists {
         let keeping = |member: &str| {
             let pattern = format!("^(.*; ?)?{}={}(;.*)?$", affinity.cookie_name, affinity.values(member));
             let live = self.live(context, object, index, member);
-            let mut keeping = (self.cookies()?.narrowed)(rule, &pattern)?;
+            let mut keeping = (self.cookies()?.narrow)(rule, &pattern)?;
             put(&mut keeping, self.services, vec![self.service(context, member, 1, live)]);
             Some(keeping)
         };
@@ -98,7 +99,7 @@ impl Lists {
     }
 
     /// The rule's Services, each member's as often as it has bins.
-    fn bins(
+    fn bin_services(
         &self,
         context: &Context<'_>,
         object: &DynamicObject,
@@ -107,8 +108,7 @@ impl Lists {
     ) -> Result<Vec<Value>, RouteError> {
         let divided = |service: &Value| {
             let own = affinity.cookies().filter(|(bin, _)| is_members(context, service, &bin.member));
-            let giving =
-                own.map(|(bin, cookie)| (self.cookies()?.giving)(&with(service, "weight", bin.weight), &cookie));
+            let giving = own.map(|(bin, cookie)| (self.cookies()?.add)(&with(service, "weight", bin.weight), &cookie));
             let bins = giving.collect::<Option<Vec<Value>>>();
             let bins = bins.ok_or_else(|| refused(object, "a backend sets headers of answers itself"))?;
             Ok(if bins.is_empty() { vec![service.clone()] } else { bins })
@@ -119,8 +119,8 @@ impl Lists {
 
     /// Services without our cookies; all that stand for the same bins' member are gathered where the first of them stands,
     /// whatever somebody made of the others.
-    fn gathered(&self, services: &[Value], affinity: &Affinity) -> Vec<Value> {
-        let without = |service: &Value| (self.cookies()?.without)(service, &affinity.beginning());
+    fn merged(&self, services: &[Value], affinity: &Affinity) -> Vec<Value> {
+        let without = |service: &Value| (self.cookies()?.remove)(service, &affinity.beginning());
         let giving: Vec<Value> = services.iter().filter_map(without).collect();
         let weight = |service: &Value| service.get("weight").and_then(Value::as_u64).unwrap_or(self.unset);
         let mut gathered: Vec<Value> = Vec::new();
@@ -147,7 +147,7 @@ impl Lists {
     }
 
     /// A rule that looks at our cookie.
-    fn is_keeping(&self, rule: &Value, affinity: &Affinity) -> bool {
+    fn is_affinity_rule(&self, rule: &Value, affinity: &Affinity) -> bool {
         let says = |condition: &Value| condition.to_string().contains(&affinity.beginning());
         (self.conditions)(rule).iter().flatten().any(says)
     }

@@ -3,14 +3,15 @@
 use kube::core::DynamicObject;
 use serde_json::Value;
 
+use super::super::RouteError;
 use super::super::json::{items, put};
-use super::super::{Context, RouteError, describe};
 use super::{Lists, backend_name, is_mirror};
 use crate::api::Mirrored;
 use crate::backend;
+use crate::object::{Context, describe};
 
 /// Where a rule of such a kind says who gets copies.
-pub struct Mirrors {
+pub(crate) struct Mirrors {
     /// The list in a rule, which may hold other things as well.
     pub list: &'static str,
     /// An entry that sends this part of all requests, in percent, to this Service.
@@ -66,7 +67,7 @@ impl Lists {
     }
 
     /// Every selected rule sends these copies.
-    pub(super) fn shows_mirrored(
+    pub(super) fn applies_mirrored(
         &self,
         context: &Context<'_>,
         object: &DynamicObject,

@@ -3,11 +3,12 @@
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
+use super::RouteError;
 use super::json::{items, put, with};
 use super::weights::{self, Raw};
-use super::{Context, RouteError, describe};
 use crate::api::{Distribution, PRIMARY, RequestMatch};
 use crate::backend;
+use crate::object::{Context, describe};
 
 mod affinity;
 mod matches;
@@ -28,7 +29,7 @@ pub(super) struct Lists {
     /// What a Service counts that has no weight while another one of its rule has one.
     pub unset: u64,
     /// A rule like this one, without Services, for requests of each of these sorts only.
-    pub tried: fn(rule: &Value, matches: &[RequestMatch]) -> Vec<Value>,
+    pub narrowed: fn(rule: &Value, matches: &[RequestMatch]) -> Vec<Value>,
     /// The conditions under which a rule takes requests, each as a list of them; a rule may have several.
     pub conditions: fn(rule: &Value) -> Vec<Vec<Value>>,
     /// Where a rule says which Services get copies.
@@ -41,7 +42,7 @@ pub(super) struct Lists {
 
 impl Lists {
     /// Names of the selected rules: a rule's own, else `#` and its place.
-    pub fn claims(&self, object: &DynamicObject, selected: &[String]) -> Result<Vec<String>, RouteError> {
+    pub(super) fn claims(&self, object: &DynamicObject, selected: &[String]) -> Result<Vec<String>, RouteError> {
         Ok(self
             .select(object, selected)?
             .into_iter()
@@ -50,7 +51,7 @@ impl Lists {
     }
 
     /// The one distribution that all selected rules show.
-    pub fn read(
+    pub(super) fn read(
         &self,
         context: &Context<'_>,
         object: &DynamicObject,
@@ -61,7 +62,7 @@ impl Lists {
     }
 
     /// Gives these weights to all selected rules; everything else in them stays.
-    pub fn set(
+    pub(super) fn set(
         &self,
         context: &Context<'_>,
         object: &mut DynamicObject,
@@ -76,7 +77,7 @@ impl Lists {
     }
 
     /// Names these members at weight 0 in all selected rules; no share of anybody changes.
-    pub fn name(
+    pub(super) fn add_at_zero(
         &self,
         context: &Context<'_>,
         object: &mut DynamicObject,
@@ -102,22 +103,27 @@ impl Lists {
     }
 
     /// A selected rule sends requests to the user's own Service.
-    pub fn has_apex(&self, context: &Context<'_>, object: &DynamicObject, selected: &[String]) -> bool {
+    pub(super) fn sends_to_own_service(
+        &self,
+        context: &Context<'_>,
+        object: &DynamicObject,
+        selected: &[String],
+    ) -> bool {
         let selected = self.select(object, selected).unwrap_or_default();
-        let sends = |service: &Value| is_apex(context, service) && service.get("weight") != Some(&0.into());
+        let sends = |service: &Value| is_own_service(context, service) && service.get("weight") != Some(&0.into());
         selected.into_iter().flat_map(|index| self.services(object, index)).any(sends)
     }
 
     /// What the selected rules hold, by the rule's name.
-    pub fn held(&self, object: &DynamicObject, selected: &[String]) -> Result<Value, RouteError> {
+    pub(super) fn original_rules(&self, object: &DynamicObject, selected: &[String]) -> Result<Value, RouteError> {
         let hold =
             |index: usize| (rule_name(self.rules(object).get(index), index), Value::from(self.services(object, index)));
         Ok(Value::Object(self.select(object, selected)?.into_iter().map(hold).collect()))
     }
 
     /// Puts back what rules held that are still there.
-    pub fn restore(&self, object: &mut DynamicObject, held: &Value) {
-        for (rule, services) in held.as_object().into_iter().flatten() {
+    pub(super) fn restore(&self, object: &mut DynamicObject, original: &Value) {
+        for (rule, services) in original.as_object().into_iter().flatten() {
             let found =
                 self.rules(object).iter().enumerate().position(|(index, value)| rule_name(Some(value), index) == *rule);
             if let (Some(index), Some(services)) = (found, services.as_array()) {
@@ -194,7 +200,7 @@ impl Lists {
             ))),
         };
         // Of the primary and the Service that it replaces, one has nothing yet or any more, and says nothing.
-        let replaced = services.iter().any(|service| is_apex(context, service));
+        let replaced = services.iter().any(|service| is_own_service(context, service));
         let primary = backend::name(context.service, PRIMARY);
         let is_idle = |service: &Value| weight(service) == Some(0.into()) && backend_name(context, service) == primary;
         services.iter().filter(|service| !(replaced && is_idle(service))).map(raw).collect()
@@ -207,31 +213,26 @@ impl Lists {
         index: usize,
         weights: &Distribution,
     ) -> Result<Vec<Value>, RouteError> {
-        let mut waiting = weights::nonzero(weights);
+        let mut waiting = weights.nonzero();
         let mut services = Vec::new();
         let live = self.services(object, index);
         for service in live {
             let name = own_name(context, service);
             match backend::member(context, &name).filter(|_| !is_mirror(service)) {
-                Some(member) => services.push(self.service(
-                    context,
-                    member,
-                    waiting.remove(member).unwrap_or_default(),
-                    Some(service),
-                )),
+                Some(member) => services.push(self.service(context, member, waiting.remove(member), Some(service))),
                 // A data plane may forget a backend before it learns that no route sends anybody there.
-                None if is_apex(context, service) => services.push(with(service, "weight", 0)),
+                None if is_own_service(context, service) => services.push(with(service, "weight", 0)),
                 None => services.push(service.clone()),
             }
         }
-        services.extend(waiting.iter().map(|(member, weight)| self.added(context, member, *weight, live)));
+        services.extend(waiting.iter().map(|(member, weight)| self.added(context, member, weight, live)));
         self.fit(object, services)
     }
 
     /// A Service that is not in a rule yet. The primary takes over what the user wrote into the one that stood for it.
     fn added(&self, context: &Context<'_>, member: &str, weight: u32, others: &[Value]) -> Value {
-        let apex = others.iter().find(|service| is_apex(context, service)).filter(|_| member == PRIMARY);
-        self.service(context, member, weight, apex)
+        let own = others.iter().find(|service| is_own_service(context, service)).filter(|_| member == PRIMARY);
+        self.service(context, member, weight, own)
     }
 
     /// A Service at 0 keeps what its user wrote into it; where there are too many, those at 0 go.
@@ -264,7 +265,7 @@ impl Lists {
 }
 
 /// Service mode: the user's own Service is what the primary was made like; a route that names it is taken over so.
-fn is_apex(context: &Context<'_>, service: &Value) -> bool {
+fn is_own_service(context: &Context<'_>, service: &Value) -> bool {
     !context.copies.is_empty() && !is_mirror(service) && own_name(context, service) == context.service.name
 }
 
@@ -281,7 +282,7 @@ pub(super) fn is_mirror(service: &Value) -> bool {
 
 /// The name of the backend for which a Service stands.
 fn backend_name(context: &Context<'_>, service: &Value) -> String {
-    if is_apex(context, service) { backend::name(context.service, PRIMARY) } else { own_name(context, service) }
+    if is_own_service(context, service) { backend::name(context.service, PRIMARY) } else { own_name(context, service) }
 }
 
 /// The Service's name; with its kind or namespace where it is not a Service of the rollout's namespace, so that it is no member's.

@@ -2,14 +2,15 @@
 
 use kube::core::DynamicObject;
 
-use super::super::desired::Kept;
-use super::super::{Context, RouteError};
+use super::super::RouteError;
+use super::super::desired::Stored;
 use super::Lists;
 use crate::api::{Affinity, Steering};
+use crate::object::Context;
 
 impl Lists {
     /// Adds a steering to the selected rules of an object that has none.
-    pub fn add(
+    pub(crate) fn apply_steering(
         &self,
         context: &Context<'_>,
         object: &mut DynamicObject,
@@ -22,10 +23,15 @@ impl Lists {
         }
     }
 
-    /// The object without what this rollout asked last beside the weights.
-    pub fn plain(&self, context: &Context<'_>, object: &DynamicObject, selected: &[String]) -> DynamicObject {
-        let mut plain = self.free(context, object, selected);
-        match Steering::kept(object, context.uid) {
+    /// The object without what this rollout last desired besides the weights.
+    pub(crate) fn weights_only(
+        &self,
+        context: &Context<'_>,
+        object: &DynamicObject,
+        selected: &[String],
+    ) -> DynamicObject {
+        let mut plain = self.without_affinity(context, object, selected);
+        match Steering::stored(object, context.uid) {
             Some(Steering::Matched(matched)) => self.remove_matched(context, &mut plain, &matched),
             Some(Steering::Mirrored(mirrored)) => self.remove_mirrored(context, &mut plain, selected, &mirrored),
             None => {}
@@ -34,26 +40,26 @@ impl Lists {
     }
 
     /// The object without the rules that keep users.
-    fn free(&self, context: &Context<'_>, object: &DynamicObject, selected: &[String]) -> DynamicObject {
+    fn without_affinity(&self, context: &Context<'_>, object: &DynamicObject, selected: &[String]) -> DynamicObject {
         let mut free = object.clone();
-        if let Some(affinity) = Affinity::kept(object, context.uid) {
-            self.let_users_go(&mut free, selected, &affinity);
+        if let Some(affinity) = Affinity::stored(object, context.uid) {
+            self.remove_affinity(&mut free, selected, &affinity);
         }
         free
     }
 
     /// The object has exactly this steering.
-    pub fn shows(
+    pub(crate) fn applies_steering(
         &self,
         context: &Context<'_>,
         object: &DynamicObject,
         selected: &[String],
         steering: &Steering,
     ) -> bool {
-        let object = self.free(context, object, selected);
+        let object = self.without_affinity(context, object, selected);
         match steering {
-            Steering::Matched(matched) => self.shows_matched(context, &object, selected, matched),
-            Steering::Mirrored(mirrored) => self.shows_mirrored(context, &object, selected, mirrored),
+            Steering::Matched(matched) => self.applies_matched(context, &object, selected, matched),
+            Steering::Mirrored(mirrored) => self.applies_mirrored(context, &object, selected, mirrored),
         }
     }
 }

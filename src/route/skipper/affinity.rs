@@ -8,7 +8,7 @@ use super::groups::{Group, append};
 use super::segments::Segment;
 use crate::api::Affinity;
 use crate::api::affinity::Bin;
-use crate::route::Context;
+use crate::object::Context;
 use crate::route::json::{items, put};
 
 /// Skipper tries the route with more predicates first: this one and that on a cookie come before one `TrafficSegment`.
@@ -16,18 +16,18 @@ const BEFORE: &str = "Weight(1)";
 
 impl Group {
     /// A route for each bin.
-    pub fn binned(&self, context: &Context<'_>, affinity: &Affinity) -> Vec<Value> {
+    pub(super) fn bin_routes(&self, context: &Context<'_>, affinity: &Affinity) -> Vec<Value> {
         let units: Vec<u32> = affinity.bins.iter().map(|bin| bin.weight).collect();
         let giving = |(bin, cookie): (&Bin, String), segment| {
             let mut route = self.route(context, &bin.member, Some(segment));
-            append(&mut route, "filters", [format!("{}\")", gives(&cookie))]);
+            append(&mut route, "filters", [format!("{}\")", set_cookie_filter(&cookie))]);
             route
         };
         affinity.cookies().zip(Segment::cut(&units, context.total)).map(|(bin, segment)| giving(bin, segment)).collect()
     }
 
     /// A route for each member, for those who have the cookie of one of its bins.
-    pub fn keeping(&self, context: &Context<'_>, affinity: &Affinity) -> Vec<Value> {
+    pub(super) fn cookie_routes(&self, context: &Context<'_>, affinity: &Affinity) -> Vec<Value> {
         let keeping = |member| {
             let cookie = format!("Cookie(\"{}\", \"^{}$\")", affinity.cookie_name, affinity.values(member));
             self.narrowed(vec![cookie, BEFORE.to_owned()]).route(context, member, None)
@@ -40,11 +40,11 @@ impl Group {
 pub(super) fn without(object: &DynamicObject, affinity: &Affinity) -> DynamicObject {
     let mut free = object.clone();
     let Some(routes) = free.data.pointer_mut("/spec/routes").and_then(Value::as_array_mut) else { return free };
-    routes.retain(|route| !says(route, "predicates", &looks(affinity)));
+    routes.retain(|route| !has_item(route, "predicates", &cookie_predicate(affinity)));
     for route in routes {
-        let gives = gives(&affinity.beginning());
+        let filter_start = set_cookie_filter(&affinity.beginning());
         let filters = items(route.get("filters")).iter();
-        let kept: Vec<Value> = filters.filter(|filter| !begins(filter, &gives)).cloned().collect();
+        let kept: Vec<Value> = filters.filter(|filter| !begins(filter, &filter_start)).cloned().collect();
         if kept.is_empty() {
             route.as_object_mut().into_iter().for_each(|fields| drop(fields.remove("filters")));
         } else {
@@ -55,11 +55,12 @@ pub(super) fn without(object: &DynamicObject, affinity: &Affinity) -> DynamicObj
 }
 
 /// A route that keeps users, or gives them a cookie.
-pub(super) fn is_about(route: &Value, affinity: &Affinity) -> bool {
-    says(route, "predicates", &looks(affinity)) || says(route, "filters", &gives(&affinity.beginning()))
+pub(super) fn has_affinity(route: &Value, affinity: &Affinity) -> bool {
+    has_item(route, "predicates", &cookie_predicate(affinity))
+        || has_item(route, "filters", &set_cookie_filter(&affinity.beginning()))
 }
 
-fn says(route: &Value, key: &str, beginning: &str) -> bool {
+fn has_item(route: &Value, key: &str, beginning: &str) -> bool {
     items(route.get(key)).iter().any(|text| begins(text, beginning))
 }
 
@@ -67,10 +68,10 @@ fn begins(text: &Value, beginning: &str) -> bool {
     text.as_str().is_some_and(|text| text.starts_with(beginning))
 }
 
-fn looks(affinity: &Affinity) -> String {
+fn cookie_predicate(affinity: &Affinity) -> String {
     format!("Cookie(\"{}\", \"^{}-", affinity.cookie_name, affinity.run)
 }
 
-fn gives(beginning: &str) -> String {
+fn set_cookie_filter(beginning: &str) -> String {
     format!("appendResponseHeader(\"Set-Cookie\", \"{beginning}")
 }

@@ -10,8 +10,9 @@ use kube::core::DynamicObject;
 
 use super::matched::PREDICATE;
 use super::segments::{self, Segment};
+use crate::object::{Context, describe};
 use crate::route::provider::Objects;
-use crate::route::{Context, RouteError, describe, mark};
+use crate::route::{RouteError, mark};
 
 /// Places that a mark may name: the 64 members of a rollout, and those that left it.
 const MAX_PLACES: usize = 1024;

@@ -78,14 +78,14 @@ mod tests {
 
     #[test]
     fn every_condition_is_a_predicate() {
-        let asked = matched(json!([
+        let declared = matched(json!([
             {"headers": [{"name": "user-agent", "exact": "a/1.0 (b)"}, {"name": "HOST", "prefix": "beta."}]},
             {"cookies": [{"name": "canary", "regex": "a|\"b\""}], "query": [{"name": "v", "exact": "1"}]},
             {}
         ]));
         let said = |predicates: &[&str]| predicates.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
         assert_eq!(
-            alternatives(&asked),
+            alternatives(&declared),
             [
                 said(&[r#"HeaderRegexp("User-Agent", "^a/1\\.0 \\(b\\)$")"#, r#"Host("^beta\\.")"#, "Weight(64)"]),
                 said(&[r#"Cookie("canary", "^(?:a|\"b\")$")"#, r#"QueryParam("v", "^1$")"#, "Weight(64)"]),
@@ -151,12 +151,12 @@ mod tests {
             value in prop_oneof![any::<String>(), "[\"\\\\/)(&>;,`|^$\n a-c]{0,24}"],
             other in any::<String>()
         ) {
-            let asked = matched(json!([{
+            let declared = matched(json!([{
                 "headers": [{"name": name, "exact": value}, {"name": name, "prefix": value}],
                 "cookies": [{"name": name, "regex": value}],
                 "query": [{"name": name, "exact": value}]
             }]));
-            let read = parsed(&alternatives(&asked)[0].join(" && ")).unwrap();
+            let read = parsed(&alternatives(&declared)[0].join(" && ")).unwrap();
             let names: Vec<&str> = read.iter().map(|(name, _)| name.as_str()).collect();
             let header = if name.eq_ignore_ascii_case("host") { "Host" } else { "HeaderRegexp" };
             prop_assert_eq!(names, [header, header, "Cookie", "QueryParam", "Weight"]);

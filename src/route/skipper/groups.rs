@@ -9,9 +9,10 @@ use super::segments::{self, Segment};
 use crate::api::member::HostHeader;
 use crate::api::{Distribution, PRIMARY};
 use crate::backend;
+use crate::object::{Context, describe};
+use crate::route::RouteError;
 use crate::route::json::{items, put};
 use crate::route::weights::{self, Raw};
-use crate::route::{Context, RouteError, describe};
 
 /// Routes that share everything but their place in [0, 1).
 pub(super) struct Group {
@@ -22,16 +23,16 @@ pub(super) struct Group {
 }
 
 impl Group {
-    pub const fn new(template: Value) -> Self {
+    pub(super) const fn new(template: Value) -> Self {
         Self { template, routes: Vec::new(), shares: Vec::new() }
     }
 
-    pub fn is_ours(&self, context: &Context<'_>) -> bool {
+    pub(super) fn is_ours(&self, context: &Context<'_>) -> bool {
         self.shares.iter().any(|(backend, ..)| backend::is_of_service(context, backend))
     }
 
     /// A backend of no member keeps its traffic: its routes are not cut anew.
-    pub fn check_known(&self, context: &Context<'_>, title: &str) -> Result<(), RouteError> {
+    pub(super) fn check_known(&self, context: &Context<'_>, title: &str) -> Result<(), RouteError> {
         let carries =
             |weight: u64, segment: Option<Segment>| segment.map_or(weight > 0, |segment| segment.start < segment.end);
         let is_unknown = |backend: &str| backend::member(context, backend).is_none();
@@ -41,7 +42,7 @@ impl Group {
         }
     }
 
-    pub fn read(&self, context: &Context<'_>, title: &str) -> Result<Distribution, RouteError> {
+    pub(super) fn read(&self, context: &Context<'_>, title: &str) -> Result<Distribution, RouteError> {
         let placed: Vec<(String, Segment)> =
             self.shares.iter().filter_map(|(backend, _, segment)| Some((backend.clone(), (*segment)?))).collect();
         if placed.is_empty() {
@@ -62,22 +63,22 @@ impl Group {
     }
 
     /// A route for each member with a weight.
-    pub fn cut(&self, context: &Context<'_>, weights: &Distribution) -> Vec<Value> {
-        let weights = weights::nonzero(weights);
-        let units: Vec<u32> = weights.values().copied().collect();
+    pub(crate) fn cut(&self, context: &Context<'_>, weights: &Distribution) -> Vec<Value> {
+        let units: Vec<u32> = weights.carrying().map(|(_, units)| units).collect();
         let segments = Segment::cut(&units, context.total);
-        weights.keys().zip(segments).map(|(member, segment)| self.route(context, member, Some(segment))).collect()
+        let carrying = weights.carrying().zip(segments);
+        carrying.map(|((member, _), segment)| self.route(context, member, Some(segment))).collect()
     }
 
     /// The group for those of its requests that have these predicates.
-    pub fn narrowed(&self, predicates: Vec<String>) -> Self {
+    pub(super) fn narrowed(&self, predicates: Vec<String>) -> Self {
         let mut template = self.template.clone();
         append(&mut template, "predicates", predicates);
         Self::new(template)
     }
 
     /// The route of a member: for the requests in this segment, or for all.
-    pub fn route(&self, context: &Context<'_>, member: &str, segment: Option<Segment>) -> Value {
+    pub(super) fn route(&self, context: &Context<'_>, member: &str, segment: Option<Segment>) -> Value {
         let mut route = self.template.clone();
         append(&mut route, "predicates", segment.map(|segment| segment.to_string()));
         if let Some(filter) = host_filter(context, member) {
@@ -172,13 +173,13 @@ fn shares(
                 text(backend, "backendName")
             ))
         })?;
-        Ok((named_member(context, object, text(backend, "backendName")), weight, segment))
+        Ok((resolved_backend(context, object, text(backend, "backendName")), weight, segment))
     };
     backends.iter().map(share).collect()
 }
 
 /// The backend that a name means: in service mode the user's own Service, whatever it is called here, is the primary.
-fn named_member(context: &Context<'_>, object: &DynamicObject, name: &str) -> String {
+fn resolved_backend(context: &Context<'_>, object: &DynamicObject, name: &str) -> String {
     let is_own = |backend: &Value| {
         text(backend, "name") == name
             && text(backend, "serviceName") == context.service.name

@@ -7,45 +7,46 @@ use kube::ResourceExt;
 use kube::core::DynamicObject;
 use serde_json::json;
 
-use super::weighted::WEIGHTS;
-use crate::api::{ORIGINAL_ANNOTATION, TRIAL_ANNOTATION, WRITE_ANNOTATION};
+use crate::api::{ORIGINAL_ANNOTATION, STEERING_ANNOTATION, WRITE_ANNOTATION};
 use crate::route::ingress::ingress;
 use crate::route::json::{contains, put};
 use crate::route::provider::Objects;
 
+/// The annotation with the weights of an Ingress's backends.
+pub(super) const WEIGHTS: &str = "zalando.org/backend-weights";
 /// The annotation with an Ingress's predicates.
 pub(super) const PREDICATE: &str = "zalando.org/skipper-predicate";
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The name of such an Ingress; no member's name has a dot.
-pub(super) fn beside(name: &str) -> String {
+pub(super) fn matched_name(name: &str) -> String {
     format!("{name}.matched")
 }
 
 /// A new Ingress that is like another one.
-pub(super) fn like(model: &DynamicObject, name: &str) -> DynamicObject {
+pub(super) fn copy_of(model: &DynamicObject, name: &str) -> DynamicObject {
     let mut object = DynamicObject::new(name, &ingress()).data(json!({"spec": model.data.get("spec")}));
     object.metadata.namespace.clone_from(&model.metadata.namespace);
     object.metadata.labels.clone_from(&model.metadata.labels);
     object.metadata.annotations.clone_from(&model.metadata.annotations);
-    object.annotations_mut().retain(|key, _| !is_its_own(key));
+    object.annotations_mut().retain(|key, _| !is_own_annotation(key));
     object
 }
 
 /// The Ingress with this content, the live one if there is one.
-pub(super) fn with(live: Option<&DynamicObject>, content: DynamicObject) -> DynamicObject {
+pub(super) fn updated(live: Option<&DynamicObject>, content: DynamicObject) -> DynamicObject {
     let Some(mut object) = live.cloned() else { return content };
     put(&mut object.data, "spec", content.data.get("spec").cloned());
-    object.annotations_mut().retain(|key, _| is_its_own(key));
+    object.annotations_mut().retain(|key, _| is_own_annotation(key));
     object.annotations_mut().extend(content.metadata.annotations.into_iter().flatten());
     object
 }
 
-/// The Ingresses send requests as these do, and there are no others.
-pub(super) fn lead_alike(found: Objects<'_>, wanted: Objects<'_>) -> bool {
+/// The Ingresses match and route the same requests as these, and there are no others.
+pub(super) fn are_equivalent(found: Objects<'_>, wanted: Objects<'_>) -> bool {
     let same = |found: &DynamicObject, wanted: &DynamicObject| {
-        let says = |key| found.annotations().get(key) == wanted.annotations().get(key);
-        says(PREDICATE) && says(WEIGHTS) && contains(&found.data["spec"], &wanted.data["spec"])
+        let same_annotation = |key| found.annotations().get(key) == wanted.annotations().get(key);
+        same_annotation(PREDICATE) && same_annotation(WEIGHTS) && contains(&found.data["spec"], &wanted.data["spec"])
     };
     found.len() == wanted.len()
         && found.iter().zip(wanted).all(|pair| match pair {
@@ -73,6 +74,6 @@ pub(super) fn put_predicates(object: &mut DynamicObject, predicates: String) {
 }
 
 /// What every object has for itself.
-fn is_its_own(key: &str) -> bool {
-    [WRITE_ANNOTATION, ORIGINAL_ANNOTATION, TRIAL_ANNOTATION, LAST_APPLIED].contains(&key)
+fn is_own_annotation(key: &str) -> bool {
+    [WRITE_ANNOTATION, ORIGINAL_ANNOTATION, STEERING_ANNOTATION, LAST_APPLIED].contains(&key)
 }

@@ -8,41 +8,42 @@ use serde_json::{Value, json};
 
 use super::chain::{order, place, places, segment, without_overlaps, writes};
 use super::conditions::{MATCHING, alternatives};
-use super::matched::{self, PREDICATE, beside, lead_alike, like, predicates, put_predicates, with};
+use super::matched::{self, PREDICATE, are_equivalent, copy_of, matched_name, predicates, put_predicates, updated};
 use super::segments::{self, Segment};
 use crate::api::service::SkipperRoute;
-use crate::api::{Backend, Distribution, Matched, Steering};
-use crate::backend::{self, Reach};
+use crate::api::{Backend, Distribution, Matched, Split, Steering};
+use crate::backend;
+use crate::object::Owner;
+use crate::object::Reach;
+use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
 use crate::route::capability::{
-    Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Split, Verified,
+    AffinitySupport, Applied, BackendSupport, Capability, Extent, Matching, Mirroring, Shape, Verified, Weighting,
 };
-use crate::route::desired::Wanted;
-use crate::route::ingress::{self, draft, has_own, lead, paths, paths_mut, service_of, taken_over};
-use crate::route::owner::Owner;
+use crate::route::ingress::{self, draft, has_own_service, paths, paths_mut, point_to, service_of, with_primary};
 use crate::route::provider::{Objects, Provider};
 use crate::route::refusal::{no_tls, other_sni, refuse};
-use crate::route::{Context, RouteError, describe, weights};
+use crate::route::{RouteError, weights};
 
 /// What this form can do.
 pub(in crate::route) const CAPABILITY: Capability = Capability {
     route: "skipper, form IngressPerMember",
     object: "Ingress of Skipper per member, each with a `TrafficSegment`",
-    split: Split::Weights { members: None, parts: None },
-    external_name: Leads::Yes,
-    cluster_ip: Leads::Yes,
-    endpoint_slice: Leads::Yes,
+    weighting: Weighting::Weights { members: None, parts: None },
+    external_name: BackendSupport::Yes,
+    cluster_ip: BackendSupport::Yes,
+    endpoint_slice: BackendSupport::Yes,
     own_host: true,
     own_tls: true,
     matches: Matching { extent: Extent::OneMatch, ..MATCHING },
     mirrors: Mirroring::No,
-    keeps: Keeping::No,
+    affinity: AffinitySupport::No,
     shape: Shape::ObjectPerMember,
     applied: Applied::ReadBack,
     verified: Verified::Traffic,
-    note: "Where Skipper has no RouteGroups. The Ingresses are written in an order that leaves no part of the traffic without \
-           one. While a step chooses requests, each member that gets any has a second one, `<ingress>.matched`, which the \
-           hub makes and removes.",
+    note: "For installations of Skipper without RouteGroups. The Ingresses are written in an order that always covers \
+           all traffic. During a step with `matches`, each member that gets matched requests has a second Ingress, \
+           `<ingress>.matched`, which the hub creates and removes.",
 };
 
 /// Form `IngressPerMember`.
@@ -55,7 +56,7 @@ impl Provider for IngressPerMember<'_> {
 
     fn names(&self, context: &Context<'_>) -> Vec<String> {
         let plain = || context.endpoints.keys().map(|member| self.name_of(context, member));
-        plain().chain(plain().map(|name| beside(&name))).collect()
+        plain().chain(plain().map(|name| matched_name(&name))).collect()
     }
 
     fn title(&self, service: &str) -> String {
@@ -86,7 +87,7 @@ impl Provider for IngressPerMember<'_> {
 
     /// The service, and the member's place in the order.
     fn claims(&self, context: &Context<'_>, objects: Objects<'_>, index: usize) -> Result<Vec<String>, RouteError> {
-        let (plain, _) = parted(context, objects);
+        let (plain, _) = members_and_matched(context, objects);
         let place = places(context, plain).into_iter().position(|other| other == Some(index));
         let service = context.service.name.clone();
         Ok([service].into_iter().chain(place.map(|place| format!("#{place}"))).collect())
@@ -94,9 +95,9 @@ impl Provider for IngressPerMember<'_> {
 
     fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError> {
         let title = self.title(&context.service.name);
-        let placed = |object: &DynamicObject| Ok((leads_to(context, object)?, segment(object)?));
-        let objects = &*taken_over(context, objects);
-        let (plain, _) = parted(context, objects);
+        let placed = |object: &DynamicObject| Ok((target_backend(context, object)?, segment(object)?));
+        let objects = &*with_primary(context, objects);
+        let (plain, _) = members_and_matched(context, objects);
         let mut placed = plain.iter().flatten().map(placed).collect::<Result<Vec<_>, RouteError>>()?;
         if plain.iter().flatten().any(|object| place(context, object).is_some()) {
             placed = without_overlaps(placed);
@@ -108,42 +109,47 @@ impl Provider for IngressPerMember<'_> {
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
-        wanted: Wanted<'_>,
+        wanted: &Split,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
-        let objects = &*taken_over(context, objects);
-        let (plain, tried) = parted(context, objects);
-        let mut after = self.weighted(context, plain, wanted.weights);
-        let tried = self.tried(context, &after, tried, wanted.matched());
-        after.extend(tried);
+        let objects = &*with_primary(context, objects);
+        let (plain, tried) = members_and_matched(context, objects);
+        let mut after = self.weighted(context, plain, &wanted.weights);
+        let matched = self.matched_ingresses(context, &after, tried, wanted.matched());
+        after.extend(matched);
         Ok(after)
     }
 
-    fn shows(&self, context: &Context<'_>, objects: Objects<'_>, steering: &Steering) -> bool {
-        let objects = &*taken_over(context, objects);
-        let (plain, tried) = parted(context, objects);
-        let wanted = self.tried(context, plain, tried, steering.matched());
-        lead_alike(tried, &wanted)
+    fn applies_steering(&self, context: &Context<'_>, objects: Objects<'_>, steering: &Steering) -> bool {
+        let objects = &*with_primary(context, objects);
+        let (plain, tried) = members_and_matched(context, objects);
+        let wanted = self.matched_ingresses(context, plain, tried, steering.matched());
+        are_equivalent(tried, &wanted)
     }
 
     /// The predicates; and where they lead only of paths that are led elsewhere.
-    fn held(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
+    fn original_rules(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
         let predicates = json!(object.annotations().get(PREDICATE));
-        let paths = || ingress::held(context, object);
-        Ok(if has_own(context, object) { json!({"predicates": predicates, "paths": paths()}) } else { predicates })
+        let paths = || ingress::original_paths(context, object);
+        Ok(if has_own_service(context, object) {
+            json!({"predicates": predicates, "paths": paths()})
+        } else {
+            predicates
+        })
     }
 
-    fn restore(&self, context: &Context<'_>, object: &mut DynamicObject, held: &Value) {
-        if let Some(paths) = held.get("paths") {
-            ingress::put_back(context, object, paths);
+    fn restore(&self, context: &Context<'_>, object: &mut DynamicObject, original: &Value) {
+        if let Some(paths) = original.get("paths") {
+            ingress::restore_paths(context, object, paths);
         }
-        match held.get("predicates").unwrap_or(held).as_str() {
+        match original.get("predicates").unwrap_or(original).as_str() {
             Some(predicates) => object.annotations_mut().insert(PREDICATE.to_owned(), predicates.to_owned()),
             None => object.annotations_mut().remove(PREDICATE),
         };
     }
 
     fn order(&self, context: &Context<'_>, before: Objects<'_>, after: Objects<'_>) -> Vec<usize> {
-        let ((plain, _), (plain_after, _)) = (parted(context, before), parted(context, after));
+        let ((plain, _), (plain_after, _)) =
+            (members_and_matched(context, before), members_and_matched(context, after));
         matched::order(writes(context, plain, plain_after), after)
     }
 }
@@ -162,19 +168,17 @@ impl IngressPerMember<'_> {
     ) -> Vec<Option<DynamicObject>> {
         let members: Vec<&String> = context.endpoints.keys().collect();
         let order = order(context, plain);
-        let in_order: Vec<u32> = order
-            .iter()
-            .map(|index| members.get(*index).and_then(|member| weights.get(*member)).copied().unwrap_or_default())
-            .collect();
+        let in_order: Vec<u32> =
+            order.iter().map(|index| members.get(*index).map_or(0, |member| weights.weight(member))).collect();
         let model = plain.iter().flatten().next();
         let mut after = vec![None; members.len()];
         for ((index, segment), weight) in order.into_iter().zip(Segment::cut(&in_order, context.total)).zip(in_order) {
             let live = plain.get(index).and_then(Option::as_ref);
             if let (Some(member), true) = (members.get(index), live.is_some() || weight > 0) {
-                let new = || self.made(context, &self.name_of(context, member), member, model);
+                let new = || self.new_ingress(context, &self.name_of(context, member), member, model);
                 let mut object = live.cloned().unwrap_or_else(new);
                 if Owner::of(&object, context) == Owner::This {
-                    lead_all(&mut object, context, member);
+                    point_all_to(&mut object, context, member);
                 }
                 let predicates = segment.put(predicates(&object));
                 put_predicates(&mut object, predicates);
@@ -185,7 +189,7 @@ impl IngressPerMember<'_> {
     }
 
     /// An Ingress for each member that gets requests which are chosen: like the member's own, or any other one.
-    fn tried(
+    fn matched_ingresses(
         &self,
         context: &Context<'_>,
         plain: Objects<'_>,
@@ -193,34 +197,40 @@ impl IngressPerMember<'_> {
         matched: Option<&Matched>,
     ) -> Vec<Option<DynamicObject>> {
         let conditions = matched.and_then(|matched| alternatives(matched).into_iter().next());
-        let weight = |member| matched.and_then(|matched| matched.weights.get(member)).copied().unwrap_or_default();
+        let weight = |member: &String| matched.map_or(0, |matched| matched.weights.weight(member));
         let weights: Vec<u32> = context.endpoints.keys().map(weight).collect();
         let members = context.endpoints.keys().enumerate();
-        let tried = |((index, member), segment): ((usize, &String), Segment)| {
+        let ingress = |((index, member), segment): ((usize, &String), Segment)| {
             let conditions = conditions.as_ref().filter(|_| segment.start < segment.end)?;
             let model = plain.get(index).and_then(Option::as_ref).or_else(|| plain.iter().flatten().next());
-            let mut object = self.made(context, &beside(&self.name_of(context, member)), member, model);
+            let mut object = self.new_ingress(context, &matched_name(&self.name_of(context, member)), member, model);
             let all = format!("{} && {}", segment.put(predicates(&object)), conditions.join(" && "));
             put_predicates(&mut object, all);
-            Some(with(live.get(index).and_then(Option::as_ref), object))
+            Some(updated(live.get(index).and_then(Option::as_ref), object))
         };
-        members.zip(Segment::cut(&weights, context.total)).map(tried).collect()
+        members.zip(Segment::cut(&weights, context.total)).map(ingress).collect()
     }
 
     /// A new Ingress for a member: like the model, but leading to this member; else as it was declared.
-    fn made(&self, context: &Context<'_>, name: &str, member: &String, model: Option<&DynamicObject>) -> DynamicObject {
+    fn new_ingress(
+        &self,
+        context: &Context<'_>,
+        name: &str,
+        member: &str,
+        model: Option<&DynamicObject>,
+    ) -> DynamicObject {
         let Some(model) = model else {
             let hosts = self.0.create.as_ref().map_or(&[][..], |create| &create.hosts);
             return draft(name, context, hosts, &[member]);
         };
-        let mut object = like(model, name);
-        lead_all(&mut object, context, member);
+        let mut object = copy_of(model, name);
+        point_all_to(&mut object, context, member);
         object
     }
 }
 
 /// The Ingresses of the members, and those for requests that are chosen.
-fn parted<'o>(context: &Context<'_>, objects: Objects<'o>) -> (Objects<'o>, Objects<'o>) {
+fn members_and_matched<'o>(context: &Context<'_>, objects: Objects<'o>) -> (Objects<'o>, Objects<'o>) {
     objects.split_at_checked(context.endpoints.len()).unwrap_or((objects, &[]))
 }
 
@@ -232,8 +242,8 @@ fn other_scheme(reach: &Reach) -> Option<String> {
     })
 }
 
-/// The one backend of the service to which an Ingress leads.
-fn leads_to(context: &Context<'_>, object: &DynamicObject) -> Result<String, RouteError> {
+/// The one backend of the service that an Ingress points to.
+fn target_backend(context: &Context<'_>, object: &DynamicObject) -> Result<String, RouteError> {
     let mut names: Vec<&str> = paths(object).map(|(_, path)| service_of(path)).collect();
     names.dedup();
     match names.as_slice() {
@@ -247,9 +257,9 @@ fn leads_to(context: &Context<'_>, object: &DynamicObject) -> Result<String, Rou
     }
 }
 
-/// Leads every path of the service to a member's backend.
-fn lead_all(object: &mut DynamicObject, context: &Context<'_>, member: &str) {
+/// Points every path of the service to a member's backend.
+fn point_all_to(object: &mut DynamicObject, context: &Context<'_>, member: &str) {
     for (_, path) in paths_mut(object).filter(|(_, path)| backend::is_of_service(context, service_of(path))) {
-        lead(path, context, member);
+        point_to(path, context, member);
     }
 }

@@ -11,29 +11,32 @@ use super::affinity;
 use super::conditions::{MATCHING, alternatives};
 use super::groups::{Group, groups, template, text};
 use crate::api::service::SkipperRoute;
-use crate::api::{Affinity, Backend, Distribution, Matched, Steering};
+use crate::api::{Affinity, Backend, Distribution, Matched, Split, Steering};
 use crate::backend;
+use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
-use crate::route::capability::{Applied, Capability, Keeping, Leads, Mirroring, Shape, Split, Verified};
-use crate::route::desired::{Kept, Wanted};
+use crate::route::capability::{
+    AffinitySupport, Applied, BackendSupport, Capability, Mirroring, Shape, Verified, Weighting,
+};
+use crate::route::desired::Stored;
 use crate::route::json::{contains, items, put};
 use crate::route::provider::{Objects, Provider, only, resource};
 use crate::route::refusal::{no_tls, other_sni, refuse};
-use crate::route::{Context, RouteError, describe, weights};
+use crate::route::{RouteError, weights};
 
 /// What this form can do.
 pub(in crate::route) const CAPABILITY: Capability = Capability {
     route: "skipper, form RouteGroup",
     object: "RouteGroup of Skipper, with a `TrafficSegment` route per member",
-    split: Split::Weights { members: None, parts: None },
-    external_name: Leads::Yes,
-    cluster_ip: Leads::Yes,
-    endpoint_slice: Leads::Yes,
+    weighting: Weighting::Weights { members: None, parts: None },
+    external_name: BackendSupport::Yes,
+    cluster_ip: BackendSupport::Yes,
+    endpoint_slice: BackendSupport::Yes,
     own_host: true,
     own_tls: true,
     matches: MATCHING,
     mirrors: Mirroring::No,
-    keeps: Keeping::Yes { bins: 64 },
+    affinity: AffinitySupport::Yes { bins: 64 },
     shape: Shape::OneObject,
     applied: Applied::ReadBack,
     verified: Verified::Traffic,
@@ -80,7 +83,7 @@ impl Provider for RouteGroup<'_> {
     fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError> {
         let Some(object) = only(objects) else { return Ok(Distribution::new()) };
         let title = describe(object);
-        let shown = groups(context, &plain(context, object))?
+        let shown = groups(context, &weights_only(context, object))?
             .iter()
             .filter(|group| group.is_ours(context))
             .map(|group| group.read(context, &title))
@@ -92,12 +95,12 @@ impl Provider for RouteGroup<'_> {
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
-        wanted: Wanted<'_>,
+        wanted: &Split,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
         let creating = only(objects).is_none();
         let (mut object, groups) = match (only(objects), &self.0.create) {
             (Some(object), _) => {
-                let object = plain(context, object);
+                let object = weights_only(context, object);
                 let groups = groups(context, &object)?;
                 (object, groups)
             }
@@ -112,61 +115,66 @@ impl Provider for RouteGroup<'_> {
         };
         let is_ours = |group: &&Group| creating || group.is_ours(context);
         groups.iter().filter(is_ours).try_for_each(|group| group.check_known(context, &describe(&object)))?;
-        let cut = |group: &Group| match wanted.affinity {
+        let cut = |group: &Group| match wanted.affinity.as_ref() {
             _ if !is_ours(&group) => group.routes.clone(),
-            Some(affinity) => group.binned(context, affinity),
-            None => group.cut(context, wanted.weights),
+            Some(affinity) => group.bin_routes(context, affinity),
+            None => group.cut(context, &wanted.weights),
         };
         let keeping = |affinity| {
-            groups.iter().filter(is_ours).flat_map(|group| group.keeping(context, affinity)).collect::<Vec<_>>()
+            groups.iter().filter(is_ours).flat_map(|group| group.cookie_routes(context, affinity)).collect::<Vec<_>>()
         };
-        let tried =
-            wanted.matched().map(|matched| tried(context, groups.iter().filter(is_ours), matched)).unwrap_or_default();
-        let keeping = wanted.affinity.map(keeping).unwrap_or_default();
-        let routes = groups.iter().flat_map(cut).chain(tried).chain(keeping).collect();
-        let backends = backends(context, &object, &wanted.receiving())?;
+        let steered = wanted
+            .matched()
+            .map(|matched| matched_routes(context, groups.iter().filter(is_ours), matched))
+            .unwrap_or_default();
+        let keeping = wanted.affinity.as_ref().map(keeping).unwrap_or_default();
+        let routes = groups.iter().flat_map(cut).chain(steered).chain(keeping).collect();
+        let backends = backends(context, &object, &wanted.reached())?;
         put_spec(&mut object, routes, backends);
         Ok(vec![Some(object)])
     }
 
-    fn shows(&self, context: &Context<'_>, objects: Objects<'_>, steering: &Steering) -> bool {
+    fn applies_steering(&self, context: &Context<'_>, objects: Objects<'_>, steering: &Steering) -> bool {
         let Some(matched) = steering.matched() else { return false };
         let Some(object) = only(objects) else { return false };
-        let Ok(groups) = groups(context, &plain(context, object)) else { return false };
-        let wanted = tried(context, groups.iter().filter(|group| group.is_ours(context)), matched);
-        let is_tried = |route: &&Value| is_tried(context, route, &alternatives(matched));
-        let found: Vec<&Value> = routes(object).iter().filter(is_tried).collect();
+        let Ok(groups) = groups(context, &weights_only(context, object)) else { return false };
+        let wanted = matched_routes(context, groups.iter().filter(|group| group.is_ours(context)), matched);
+        let is_matched = |route: &&Value| is_matched(context, route, &alternatives(matched));
+        let found: Vec<&Value> = routes(object).iter().filter(is_matched).collect();
         found.len() == wanted.len() && found.iter().zip(&wanted).all(|(found, wanted)| contains(found, wanted))
     }
 
-    fn keeps(&self, context: &Context<'_>, objects: Objects<'_>, affinity: &Affinity) -> bool {
+    fn applies_affinity(&self, context: &Context<'_>, objects: Objects<'_>, affinity: &Affinity) -> bool {
         let Some(object) = only(objects) else { return false };
-        let Ok(groups) = groups(context, &plain(context, object)) else { return false };
+        let Ok(groups) = groups(context, &weights_only(context, object)) else { return false };
         let ours = || groups.iter().filter(|group| group.is_ours(context));
-        let binned = ours().flat_map(|group| group.binned(context, affinity));
-        let wanted: Vec<Value> = binned.chain(ours().flat_map(|group| group.keeping(context, affinity))).collect();
-        let found: Vec<&Value> = routes(object).iter().filter(|route| affinity::is_about(route, affinity)).collect();
+        let binned = ours().flat_map(|group| group.bin_routes(context, affinity));
+        let wanted: Vec<Value> =
+            binned.chain(ours().flat_map(|group| group.cookie_routes(context, affinity))).collect();
+        let found: Vec<&Value> =
+            routes(object).iter().filter(|route| affinity::has_affinity(route, affinity)).collect();
         found.len() == wanted.len() && wanted.iter().all(|wanted| found.iter().any(|found| contains(found, wanted)))
     }
 
-    fn held(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
-        let object = plain(context, object);
+    fn original_rules(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
+        let object = weights_only(context, object);
         let groups = groups(context, &object)?.into_iter().filter(|group| group.is_ours(context));
         let routes: Vec<Vec<Value>> = groups.map(|group| group.routes).collect();
         Ok(json!({"routes": routes, "backends": object.data.pointer("/spec/backends")}))
     }
 
-    fn restore(&self, context: &Context<'_>, object: &mut DynamicObject, held: &Value) {
-        *object = plain(context, object);
+    fn restore(&self, context: &Context<'_>, object: &mut DynamicObject, original: &Value) {
+        *object = weights_only(context, object);
         let Ok(mut groups) = groups(context, object) else { return };
-        for routes in items(held.get("routes")) {
+        for routes in items(original.get("routes")) {
             let template = items(Some(routes)).first().map(|route| template(context, route));
             if let Some(group) = groups.iter_mut().find(|group| Some(&group.template) == template.as_ref()) {
                 group.routes = items(Some(routes)).to_vec();
             }
         }
-        let was_there =
-            |backend: &&Value| items(held.get("backends")).iter().any(|held| held.get("name") == backend.get("name"));
+        let was_there = |backend: &&Value| {
+            items(original.get("backends")).iter().any(|original| original.get("name") == backend.get("name"))
+        };
         let is_foreign = |backend: &&Value| backend::member(context, text(backend, "name")).is_none();
         let kept: Vec<Value> = items(object.data.pointer("/spec/backends"))
             .iter()
@@ -178,26 +186,26 @@ impl Provider for RouteGroup<'_> {
 }
 
 /// Routes of their own for the requests that go elsewhere, like those of the groups.
-fn tried<'g>(context: &Context<'_>, groups: impl Iterator<Item = &'g Group>, matched: &Matched) -> Vec<Value> {
+fn matched_routes<'g>(context: &Context<'_>, groups: impl Iterator<Item = &'g Group>, matched: &Matched) -> Vec<Value> {
     let alternatives = alternatives(matched);
     let narrowed = groups.flat_map(|group| alternatives.iter().map(|predicates| group.narrowed(predicates.clone())));
     narrowed.flat_map(|group| group.cut(context, &matched.weights)).collect()
 }
 
-/// The object without what was asked beside its weights.
-fn plain(context: &Context<'_>, object: &DynamicObject) -> DynamicObject {
-    let kept = Affinity::kept(object, context.uid);
+/// The object without what was desired besides its weights.
+fn weights_only(context: &Context<'_>, object: &DynamicObject) -> DynamicObject {
+    let kept = Affinity::stored(object, context.uid);
     let mut plain = kept.map_or_else(|| object.clone(), |kept| affinity::without(object, &kept));
-    let Some(steering) = Steering::kept(object, context.uid) else { return plain };
+    let Some(steering) = Steering::stored(object, context.uid) else { return plain };
     let alternatives = steering.matched().map(alternatives).unwrap_or_default();
     if let Some(routes) = plain.data.pointer_mut("/spec/routes").and_then(Value::as_array_mut) {
-        routes.retain(|route| !is_tried(context, route, &alternatives));
+        routes.retain(|route| !is_matched(context, route, &alternatives));
     }
     plain
 }
 
 /// A route of the user's own that chooses the same requests does not say that it comes before the others.
-fn is_tried(context: &Context<'_>, route: &Value, alternatives: &[Vec<String>]) -> bool {
+fn is_matched(context: &Context<'_>, route: &Value, alternatives: &[Vec<String>]) -> bool {
     let found = items(route.get("predicates"));
     let is_chosen = |predicates: &Vec<String>| predicates.iter().all(|wanted| found.iter().any(|one| one == wanted));
     let mut backends = items(route.get("backends")).iter();
@@ -212,7 +220,7 @@ fn routes(object: &DynamicObject) -> &[Value] {
 /// The object's backends with those of these members. What the user named must be there and stays as it is.
 fn backends(context: &Context<'_>, object: &DynamicObject, members: &Distribution) -> Result<Vec<Value>, RouteError> {
     let mut backends = items(object.data.pointer("/spec/backends")).to_vec();
-    for member in members.keys() {
+    for member in members.members() {
         let name = backend::name(context.service, member);
         let is_named = backend::existing(context.service, member).is_some();
         match backends.iter_mut().find(|backend| text(backend, "name") == name) {

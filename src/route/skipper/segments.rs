@@ -19,10 +19,10 @@ const TOLERANCE: f64 = 1e-6;
 
 impl Segment {
     /// All traffic.
-    pub const WHOLE: Self = Self { start: 0.0, end: 1.0 };
+    pub(crate) const WHOLE: Self = Self { start: 0.0, end: 1.0 };
 
     /// Adjacent segments of these weights, in this order. A neighbour's end and start are the same number.
-    pub fn cut(weights: &[u32], total: u32) -> Vec<Self> {
+    pub(crate) fn cut(weights: &[u32], total: u32) -> Vec<Self> {
         let share = |units: u32| f64::from(units) / f64::from(total.max(1));
         let mut units = 0;
         let cut = |weight: &u32| {
@@ -34,7 +34,7 @@ impl Segment {
     }
 
     /// The segment in a text of predicates, if there is exactly one and it is one.
-    pub fn find(predicates: &str) -> Option<Self> {
+    pub(crate) fn find(predicates: &str) -> Option<Self> {
         let (start, end) = span(predicates)?;
         let (from, to) = predicates[start + NAME.len()..end - 1].split_once(',')?;
         let segment = Self { start: from.trim().parse().ok()?, end: to.trim().parse().ok()? };
@@ -42,7 +42,7 @@ impl Segment {
     }
 
     /// The text of predicates with this segment in it; the others stay.
-    pub fn put(self, predicates: &str) -> String {
+    pub(crate) fn put(self, predicates: &str) -> String {
         match span(predicates) {
             Some((start, end)) => format!("{}{self}{}", &predicates[..start], &predicates[end..]),
             None if predicates.trim().is_empty() => self.to_string(),
@@ -51,7 +51,7 @@ impl Segment {
     }
 
     /// Start and end in units of the total; `None` where a boundary lies between two units.
-    pub fn units(self, total: u32) -> Option<(u32, u32)> {
+    pub(crate) fn units(self, total: u32) -> Option<(u32, u32)> {
         Some((unit(self.start, total)?, unit(self.end, total)?))
     }
 }

@@ -9,49 +9,48 @@ use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Map, Value, json};
 
 use super::conditions::{MATCHING, alternatives};
-use super::matched::{self, beside, lead_alike, like, predicates, put_predicates, with};
+use super::matched::{self, WEIGHTS, are_equivalent, copy_of, matched_name, predicates, put_predicates, updated};
 use crate::api::service::SkipperRoute;
-use crate::api::{Backend, Distribution, Matched, PRIMARY, Steering};
+use crate::api::{Backend, Distribution, Matched, PRIMARY, Split, Steering};
 use crate::backend;
+use crate::object::Reach;
+use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
+use crate::route::RouteError;
 use crate::route::capability::{
-    Applied, Capability, Extent, Keeping, Leads, Matching, Mirroring, Shape, Split, Verified,
+    AffinitySupport, Applied, BackendSupport, Capability, Extent, Matching, Mirroring, Shape, Verified, Weighting,
 };
-use crate::route::desired::Wanted;
-use crate::route::ingress::{self, draft, is_of_service, leading, service_of};
+use crate::route::ingress::{self, draft, is_of_service, pointing_to, service_of};
 use crate::route::json::items;
 use crate::route::provider::{Objects, Provider, only};
 use crate::route::refusal::{no_host, no_tls, refuse};
 use crate::route::weights::{self, Raw};
-use crate::route::{Context, RouteError, describe};
-
-pub(super) const WEIGHTS: &str = "zalando.org/backend-weights";
 
 /// What this form can do.
 pub(in crate::route) const CAPABILITY: Capability = Capability {
     route: "skipper, form Ingress",
     object: "Ingress of Skipper, with `zalando.org/backend-weights`",
-    split: Split::Weights { members: None, parts: None },
-    external_name: Leads::No {
+    weighting: Weighting::Weights { members: None, parts: None },
+    external_name: BackendSupport::No {
         why: "skipper Ingress weights are ignored for ExternalName members (all traffic would go to one of them)",
         remedy: "use the RouteGroup form or backend kind EndpointSlice",
     },
-    cluster_ip: Leads::Yes,
-    endpoint_slice: Leads::Yes,
+    cluster_ip: BackendSupport::Yes,
+    endpoint_slice: BackendSupport::Yes,
     own_host: false,
     own_tls: false,
     matches: Matching { extent: Extent::OneMatch, ..MATCHING },
     mirrors: Mirroring::No,
-    keeps: Keeping::No,
+    affinity: AffinitySupport::No,
     shape: Shape::OneObject,
     applied: Applied::ReadBack,
     verified: Verified::Traffic,
-    note: "For Services with addresses in the hub cluster. While a step chooses requests there is a second one, \
-           `<ingress>.matched`, which the hub makes and removes.",
+    note: "For Services with addresses in the hub cluster. During a step with `matches` there is a second Ingress, \
+           `<ingress>.matched`, which the hub creates and removes.",
 };
 
 /// The place of the Ingress for requests that are chosen.
-const CHOSEN: usize = 1;
+const MATCHED: usize = 1;
 
 /// Form `Ingress`.
 pub(in crate::route) struct WeightedIngress<'r>(pub &'r SkipperRoute);
@@ -63,7 +62,7 @@ impl Provider for WeightedIngress<'_> {
 
     fn names(&self, context: &Context<'_>) -> Vec<String> {
         let name = self.title(&context.service.name);
-        vec![name.clone(), beside(&name)]
+        vec![name.clone(), matched_name(&name)]
     }
 
     fn title(&self, service: &str) -> String {
@@ -75,7 +74,7 @@ impl Provider for WeightedIngress<'_> {
     }
 
     fn creates(&self, _context: &Context<'_>, index: usize) -> bool {
-        self.0.name.is_none() || index == CHOSEN
+        self.0.name.is_none() || index == MATCHED
     }
 
     fn fields(&self) -> &'static [&'static [&'static str]] {
@@ -83,7 +82,7 @@ impl Provider for WeightedIngress<'_> {
     }
 
     fn problems(&self, context: &Context<'_>) -> Vec<Problem> {
-        let host = |reach: &backend::Reach| no_host(reach, "an Ingress has one Host for all its backends");
+        let host = |reach: &Reach| no_host(reach, "an Ingress has one Host for all its backends");
         match context.service.backend {
             Backend::ExternalName(_) | Backend::EndpointSlice(_) => {
                 refuse(context, |reach| no_tls(reach, "Skipper sends no SNI to addresses").or_else(|| host(reach)))
@@ -97,7 +96,7 @@ impl Provider for WeightedIngress<'_> {
     }
 
     fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError> {
-        let objects = &*taken_over(context, objects);
+        let objects = &*with_primary(context, objects);
         let Some(object) = only(objects) else { return Ok(Distribution::new()) };
         let (title, annotated) = (describe(object), annotated(object)?);
         let ours = paths(object).into_iter().flat_map(|(_, groups)| groups).filter(|group| is_ours(context, group));
@@ -116,9 +115,9 @@ impl Provider for WeightedIngress<'_> {
         &self,
         context: &Context<'_>,
         objects: Objects<'_>,
-        wanted: Wanted<'_>,
+        wanted: &Split,
     ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
-        let (weights, objects) = (wanted.weights, &*taken_over(context, objects));
+        let (weights, objects) = (&wanted.weights, &*with_primary(context, objects));
         let Some(mut object) = only(objects).cloned().or_else(|| self.draft(context, weights)) else {
             return Ok(vec![None, None]);
         };
@@ -131,25 +130,25 @@ impl Provider for WeightedIngress<'_> {
         annotated.retain(|name, _| backend::member(context, name).is_none());
         for name in paths(&object).iter().flat_map(|(_, groups)| groups).flatten().map(service_of) {
             if let Some(member) = backend::member(context, name) {
-                annotated.insert(name.to_owned(), weights.get(member).copied().unwrap_or_default().into());
+                annotated.insert(name.to_owned(), weights.weight(member).into());
             }
         }
         put_annotated(&mut object, &annotated);
-        let chosen = wanted.matched().and_then(|matched| chosen(context, &object, objects, matched));
-        Ok(vec![Some(object), chosen])
+        let matched_ingress = wanted.matched().and_then(|matched| matched_ingress(context, &object, objects, matched));
+        Ok(vec![Some(object), matched_ingress])
     }
 
-    fn shows(&self, context: &Context<'_>, objects: Objects<'_>, steering: &Steering) -> bool {
+    fn applies_steering(&self, context: &Context<'_>, objects: Objects<'_>, steering: &Steering) -> bool {
         let Some(matched) = steering.matched() else { return false };
-        let wanted = only(objects).and_then(|object| chosen(context, object, objects, matched));
-        lead_alike(objects.get(CHOSEN..).unwrap_or_default(), &[wanted])
+        let wanted = only(objects).and_then(|object| matched_ingress(context, object, objects, matched));
+        are_equivalent(objects.get(MATCHED..).unwrap_or_default(), &[wanted])
     }
 
     fn order(&self, _context: &Context<'_>, _before: Objects<'_>, after: Objects<'_>) -> Vec<usize> {
         matched::order(vec![0], after)
     }
 
-    fn held(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
+    fn original_rules(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
         let ours =
             |groups: Vec<Vec<Value>>| groups.into_iter().filter(|group| is_ours(context, group)).collect::<Vec<_>>();
         let paths: Map<String, Value> =
@@ -160,59 +159,58 @@ impl Provider for WeightedIngress<'_> {
         Ok(json!({"paths": paths, "weights": weights}))
     }
 
-    fn restore(&self, context: &Context<'_>, object: &mut DynamicObject, held: &Value) {
+    fn restore(&self, context: &Context<'_>, object: &mut DynamicObject, original: &Value) {
         for (index, mut groups) in paths(object) {
-            let kept = items(held.get("paths").and_then(|paths| paths.get(index.to_string())));
+            let kept = items(original.get("paths").and_then(|paths| paths.get(index.to_string())));
             for group in &mut groups {
                 let same = |other: &&Value| items(Some(other)).first().map(place) == group.first().map(place);
-                if let (true, Some(held)) = (is_ours(context, group), kept.iter().find(same)) {
-                    *group = items(Some(held)).to_vec();
+                if let (true, Some(original)) = (is_ours(context, group), kept.iter().find(same)) {
+                    *group = items(Some(original)).to_vec();
                 }
             }
             put_paths(object, index, groups.into_iter().flatten().collect());
         }
         let mut weights = annotated(object).unwrap_or_default();
         weights.retain(|name, _| backend::member(context, name).is_none());
-        weights.extend(held.get("weights").and_then(Value::as_object).cloned().unwrap_or_default());
+        weights.extend(original.get("weights").and_then(Value::as_object).cloned().unwrap_or_default());
         put_annotated(object, &weights);
     }
 }
 
 impl WeightedIngress<'_> {
     fn draft(&self, context: &Context<'_>, weights: &Distribution) -> Option<DynamicObject> {
-        let weights = weights::nonzero(weights);
-        let members: Vec<&String> = weights.keys().collect();
+        let members: Vec<&str> = weights.carrying().map(|(member, _)| member).collect();
         let hosts = &self.0.create.as_ref()?.hosts;
         Some(draft(&context.service.name, context, hosts, &members))
     }
 }
 
 /// The Ingress for requests that are chosen: the paths of the service, for the members that get any of them.
-fn chosen(
+fn matched_ingress(
     context: &Context<'_>,
     object: &DynamicObject,
     objects: Objects<'_>,
     matched: &Matched,
 ) -> Option<DynamicObject> {
     let conditions = alternatives(matched).into_iter().next()?.join(" && ");
-    let weights = weights::nonzero(&matched.weights);
-    let members: Vec<&String> = weights.keys().collect();
-    let mut chosen = like(object, &beside(&object.name_any()));
+    let weights = matched.weights.nonzero();
+    let members: Vec<&str> = weights.members().collect();
+    let mut matched_ingress = copy_of(object, &matched_name(&object.name_any()));
     for (index, groups) in paths(object) {
         let ours = groups.iter().filter(|group| is_ours(context, group)).filter_map(|group| group.first());
-        put_paths(&mut chosen, index, ours.flat_map(|path| leading(context, path, &members)).collect());
+        put_paths(&mut matched_ingress, index, ours.flat_map(|path| pointing_to(context, path, &members)).collect());
     }
-    if let Some(spec) = chosen.data.get_mut("spec").and_then(Value::as_object_mut) {
+    if let Some(spec) = matched_ingress.data.get_mut("spec").and_then(Value::as_object_mut) {
         spec.remove("defaultBackend");
         let has_paths = |rule: &Value| !items(rule.pointer("/http/paths")).is_empty();
         spec.get_mut("rules").and_then(Value::as_array_mut)?.retain(has_paths);
     }
-    let own = predicates(&chosen);
+    let own = predicates(&matched_ingress);
     let own = if own.trim().is_empty() { String::new() } else { format!("{own} && ") };
-    put_predicates(&mut chosen, format!("{own}{conditions}"));
+    put_predicates(&mut matched_ingress, format!("{own}{conditions}"));
     let weights = weights.iter().map(|(member, weight)| (backend::name(context.service, member), json!(weight)));
-    put_annotated(&mut chosen, &weights.collect());
-    Some(with(objects.get(CHOSEN).and_then(Option::as_ref), chosen))
+    put_annotated(&mut matched_ingress, &weights.collect());
+    Some(updated(objects.get(MATCHED).and_then(Option::as_ref), matched_ingress))
 }
 
 /// Every rule's paths; those that differ only in their backend stand together.
@@ -241,8 +239,8 @@ fn is_ours(context: &Context<'_>, group: &[Value]) -> bool {
 }
 
 /// The Ingresses with the primary in the place of the user's own Service, in paths and weights.
-fn taken_over<'o>(context: &Context<'_>, objects: Objects<'o>) -> Cow<'o, [Option<DynamicObject>]> {
-    let mut led = ingress::taken_over(context, objects);
+fn with_primary<'o>(context: &Context<'_>, objects: Objects<'o>) -> Cow<'o, [Option<DynamicObject>]> {
+    let mut led = ingress::with_primary(context, objects);
     if let Cow::Owned(led) = &mut led {
         led.iter_mut().flatten().for_each(|object| rename_weight(context, object));
     }
@@ -267,10 +265,9 @@ fn raw(group: &[Value], annotated: &Map<String, Value>) -> Vec<Raw> {
 /// The paths of a group, with one for each member that has a weight.
 fn weighted(context: &Context<'_>, mut group: Vec<Value>, weights: &Distribution) -> Vec<Value> {
     let is_missing =
-        |member: &&String| group.iter().all(|path| backend::member(context, service_of(path)) != Some(member.as_str()));
-    let weights = weights::nonzero(weights);
-    let missing: Vec<&String> = weights.keys().filter(is_missing).collect();
-    let new = group.first().map_or_else(Vec::new, |path| leading(context, path, &missing));
+        |member: &&str| group.iter().all(|path| backend::member(context, service_of(path)) != Some(*member));
+    let missing: Vec<&str> = weights.carrying().map(|(member, _)| member).filter(is_missing).collect();
+    let new = group.first().map_or_else(Vec::new, |path| pointing_to(context, path, &missing));
     group.extend(new);
     group
 }

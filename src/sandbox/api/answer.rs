@@ -10,7 +10,7 @@ use super::{status::Failure, watch::Watch};
 
 /// What a request gets.
 pub(super) enum Answer {
-    /// One document, and what the client should be told besides.
+    /// One document, and the warnings for the client.
     Json { code: StatusCode, body: Arc<Value>, warnings: Vec<String> },
     /// A word.
     Text(StatusCode, &'static str),

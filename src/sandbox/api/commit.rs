@@ -14,7 +14,7 @@ pub(super) fn is_definition(call: &Call<'_>) -> bool {
     (call.kind.group.as_str(), call.kind.plural.as_str()) == builtin::DEFINITIONS
 }
 
-/// Stores an object, unless `dry` says that it is only asked what would be, and shows it.
+/// Stores an object, unless `dry` says that this is a dry run, and shows it.
 pub(super) fn commit(
     state: &mut State,
     call: &Call<'_>,

@@ -47,7 +47,7 @@ pub(super) fn identified(call: &Call<'_>, mut object: Value) -> Result<Brought, 
     sift(call, object)
 }
 
-/// Takes out what the schema does not know; it is refused, told or passed over, as the request wants it.
+/// Takes out what the schema does not know; the request decides whether that is refused, warned of or ignored.
 fn sift(call: &Call<'_>, mut object: Value) -> Result<Brought, Failure> {
     if !object["metadata"].is_object() {
         object["metadata"] = json!({});

@@ -6,7 +6,7 @@
 //!
 //! | file | what it is |
 //! |---|---|
-//! | `request`, `selectors`, `decode` | what is asked |
+//! | `request`, `selectors`, `decode` | what is requested |
 //! | `state`, `store` | what is known: kinds, objects, every change |
 //! | `read`, `watch`, `table` | what is shown |
 //! | `admit`, `write`, `delete`, `commit` | what is changed |

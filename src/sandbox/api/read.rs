@@ -78,15 +78,15 @@ fn place(state: &State, call: &Call<'_>) -> Result<Place, Failure> {
         return continued(state, token);
     }
     let now = state.store.revision();
-    let asked = options.get("resourceVersion").map(revision).transpose()?.unwrap_or_default();
-    if asked > now {
-        return Err(Failure::ahead(asked, now));
+    let requested = options.get("resourceVersion").map(revision).transpose()?.unwrap_or_default();
+    if requested > now {
+        return Err(Failure::ahead(requested, now));
     }
     let exact = options.get("resourceVersionMatch") == Some("Exact");
-    if exact && asked < state.store.compacted() {
-        return Err(too_old(asked, state.store.compacted()));
+    if exact && requested < state.store.compacted() {
+        return Err(too_old(requested, state.store.compacted()));
     }
-    Ok(Place { revision: if exact { asked } else { now }, after: None })
+    Ok(Place { revision: if exact { requested } else { now }, after: None })
 }
 
 /// The end of a page says where the next one begins, and of which revision.
@@ -117,6 +117,6 @@ fn revision(text: &str) -> Result<u64, Failure> {
 }
 
 /// A revision that was compacted away.
-pub(super) fn too_old(asked: u64, oldest: u64) -> Failure {
-    Failure::expired(&format!("too old resource version: {asked} ({oldest})"))
+pub(super) fn too_old(requested: u64, oldest: u64) -> Failure {
+    Failure::expired(&format!("too old resource version: {requested} ({oldest})"))
 }

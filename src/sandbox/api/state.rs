@@ -115,7 +115,7 @@ impl Call<'_> {
         }
     }
 
-    /// A stored object in the version that was asked for; itself, if that is the one that it was written in.
+    /// A stored object in the version that was requested; itself, if that is the one that it was written in.
     pub(super) fn show(&self, stored: &Arc<Value>) -> Arc<Value> {
         let (api_version, kind) = (self.api_version(), self.kind.kind.as_str());
         let is_event = self.kind.group == builtin::EVENTS;

@@ -194,8 +194,8 @@ impl Failure {
     }
 
     /// A version that this server has not reached.
-    pub(super) fn ahead(asked: u64, current: u64) -> Self {
-        let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
+    pub(super) fn ahead(requested: u64, current: u64) -> Self {
+        let message = format!("Timeout: Too large resource version: {requested}, current: {current}");
         let cause = json!({"reason": "ResourceVersionTooLarge", "message": "Too large resource version"});
         Self::new(504, "Timeout", &message, Some(json!({"causes": [cause], "retryAfterSeconds": 1})))
     }

@@ -128,8 +128,8 @@ async fn kinds_that_are_known_from_the_start() {
     let system = Api::<Namespace>::all(client.clone()).get("kube-system").await.unwrap();
     assert!(system.metadata.uid.is_some());
     assert_eq!(client.apiserver_version().await.unwrap().minor, "34");
-    let nowhere: Api<Service> = Api::namespaced(client, "nowhere");
-    let missing = nowhere.create(&PostParams::default(), &service).await.unwrap_err();
+    let absent: Api<Service> = Api::namespaced(client, "nowhere");
+    let missing = absent.create(&PostParams::default(), &service).await.unwrap_err();
     assert!(matches!(missing, kube::Error::Api(status) if status.code == 404));
 }
 

@@ -19,7 +19,7 @@ use super::{
     table,
 };
 
-/// How often an idle watch that allows it is told the revision; the real server does so about once a minute.
+/// How often an idle watch that allows bookmarks gets one; the real server does so about once a minute.
 const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 /// How long a watch lasts that does not say so; the real server takes half an hour to an hour.
 const LASTS: u64 = 1800;
@@ -28,7 +28,7 @@ const LASTS: u64 = 1800;
 pub(super) struct Watch {
     server: ApiServer,
     subject: Subject,
-    /// Changes above this are still to be told.
+    /// Changes above this are still to be sent.
     revision: u64,
     ready: VecDeque<Bytes>,
     bookmarks: bool,
@@ -105,9 +105,9 @@ impl Watch {
         self.revision = state.store.revision();
         let Some(call) = self.subject.call() else { return };
         let there = state.store.list(&call.range());
-        let told = there.iter().filter(|(_, object)| self.subject.matches(Some(object)));
-        let told: Vec<Bytes> = told.map(|(_, object)| event("ADDED", &shown(&call, object, state))).collect();
-        self.ready.extend(told);
+        let added = there.iter().filter(|(_, object)| self.subject.matches(Some(object)));
+        let added: Vec<Bytes> = added.map(|(_, object)| event("ADDED", &shown(&call, object, state))).collect();
+        self.ready.extend(added);
         if mark_the_end {
             let mut end = self.bookmark();
             end["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});

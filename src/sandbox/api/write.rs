@@ -31,7 +31,7 @@ pub(super) fn answer(state: &mut State, call: &Call<'_>) -> Result<Answer, Failu
     }
 }
 
-/// What was unknown is told, whatever becomes of the rest.
+/// Unknown fields are warned of, whether the request succeeds or not.
 fn warned(outcome: Result<Answer, Failure>, warnings: Vec<String>) -> Answer {
     outcome.unwrap_or_else(Answer::from).warned(warnings)
 }

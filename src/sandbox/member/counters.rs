@@ -36,7 +36,7 @@ struct Counts {
 }
 
 impl Counters {
-    /// A request came in; it is told to Prometheus once it is answered.
+    /// A request arrived; Prometheus counts it once it is answered.
     pub(super) fn arrive(&self, service: &str) {
         locked(&self.0).entry(service.to_owned()).or_default().arrived += 1;
     }

@@ -1,4 +1,4 @@
-//! A member's ingress: answers every request as it was told to, and counts it.
+//! A member's ingress: answers every request as configured, and counts it.
 
 use std::{
     sync::{

@@ -55,10 +55,10 @@ impl Member {
         let gateway = Arc::<Gateway>::default();
         let monitoring = Monitoring::start(gateway.clone());
         let (credentials, tls) = Credentials::new(&server_name(name)).map_err(io::Error::other)?;
-        let (answering, asked, proxied) = (gateway.clone(), monitoring.clone(), monitoring.clone());
+        let (answering, queried, proxied) = (gateway.clone(), monitoring.clone(), monitoring.clone());
         let cluster = Arc::new(api_server::ApiServer::new(name, proxied));
         let traffic = Server::start(None, move |request| answering.clone().answer(request)).await?;
-        let prometheus = Server::start(None, move |request| std::future::ready(asked.answer(request.uri()))).await?;
+        let prometheus = Server::start(None, move |request| std::future::ready(queried.answer(request.uri()))).await?;
         let api = Server::start(Some(tls), move |request| std::future::ready(cluster.answer(&request))).await?;
         let addresses = Addresses { gateway: traffic.address, prometheus: prometheus.address, api_server: api.address };
         let servers = Mutex::new(vec![traffic, prometheus, api]);

@@ -11,7 +11,7 @@ use crate::{
     clock::Clock,
     http::{AddressRules, Aliases, Client, Limits, Network, Peer},
     member::{Declared, Member as Seen, Secrets},
-    metric::Prometheus,
+    prometheus::Prometheus,
 };
 
 const LIMITS: Limits = Limits { deadline: Duration::from_secs(5), body: 1 << 20 };
@@ -55,7 +55,7 @@ fn both_ways(member: &Member) -> [Prometheus; 2] {
 }
 
 #[tokio::test]
-async fn what_was_answered_is_counted_and_told() {
+async fn what_was_answered_is_counted_and_can_be_queried() {
     let member = Member::start("eu-1").await.unwrap();
     member.behave(Behaviour { fail_every: Some(5), ..Behaviour::default() });
     let mut answers = Vec::new();
@@ -71,7 +71,7 @@ async fn what_was_answered_is_counted_and_told() {
         let counted = loop {
             let now = Clock::default().now();
             let answer = prometheus.query(query, now).await.unwrap();
-            let crate::metric::Answer::Vector(series) = answer else { panic!("{answer:?}") };
+            let crate::prometheus::Answer::Vector(series) = answer else { panic!("{answer:?}") };
             let counted: BTreeMap<_, _> =
                 series.iter().map(|one| (one.labels["code"].clone(), one.point.value)).collect();
             if counted.values().sum::<f64>() >= 10.0 || since.elapsed() > Duration::from_secs(10) {
@@ -120,7 +120,7 @@ async fn an_api_server_wants_its_token() {
 }
 
 #[tokio::test]
-async fn a_dead_member_answers_nobody() {
+async fn a_member_that_is_down_answers_nobody() {
     let member = Member::start("eu-1").await.unwrap();
     assert_eq!(get(&member, "storefront.test").await, Ok(200));
     member.die();

@@ -93,7 +93,7 @@ fn a_counter_that_began_anew_loses_nothing() {
 }
 
 #[test]
-fn a_sample_stands_for_five_minutes() {
+fn a_sample_is_valid_for_five_minutes() {
     assert_eq!(
         answered(&series(), r#"latency_bucket{le="+Inf"}"#, 419),
         r#"{"__name__":"latency_bucket","le":"+Inf"}=1200"#
@@ -126,7 +126,7 @@ fn what_is_not_supported_is_named() {
 }
 
 #[test]
-fn errors_are_told_as_prometheus_tells_them() {
+fn errors_have_the_form_of_prometheus() {
     let (status, body) = response(&series().answer("sum(", at(0)));
     assert_eq!((status, &body["status"], &body["errorType"]), (400, &json!("error"), &json!("bad_data")));
     let (status, body) = response(&series().answer("max(a)", at(0)));
@@ -140,7 +140,7 @@ fn errors_are_told_as_prometheus_tells_them() {
 #[test]
 fn the_hub_reads_the_answer() {
     let (_, body) = response(&series().answer("sum(latency_bucket)", at(120)));
-    let answer = crate::metric::parse(body.to_string().as_bytes()).unwrap();
+    let answer = crate::prometheus::parse(body.to_string().as_bytes()).unwrap();
     assert_eq!(answer.number(at(120)), Ok(Some(2280.0)));
 }
 

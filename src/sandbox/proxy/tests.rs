@@ -122,7 +122,7 @@ async fn copies_reach_a_member_that_answers_nobody() {
 }
 
 #[tokio::test]
-async fn a_backend_that_is_not_there_is_told_and_answered_with_500() {
+async fn a_backend_that_is_not_there_is_reported_and_answered_with_500() {
     let stage = Stage::begin().await;
     stage.set(json!([{"backendRefs": [{"name": "shop-eu-9", "port": 80}]}])).await;
     let said = ["Accepted", "BackendNotFound not found: shop-eu-9"];

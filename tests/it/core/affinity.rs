@@ -27,10 +27,10 @@ fn world(yaml: &str) -> World {
 /// The member of each bin, one line a write, without repeats.
 fn kept(world: &World) -> Vec<String> {
     let mut told: Vec<String> = world
-        .kept
+        .written
         .iter()
-        .map(|affinity| {
-            let bins = affinity.iter().flat_map(|affinity| &affinity.bins);
+        .map(|(_, split)| {
+            let bins = split.affinity.iter().flat_map(|affinity| &affinity.bins);
             bins.map(|bin| format!("{}:{}", bin.member, bin.weight)).collect::<Vec<_>>().join(" ")
         })
         .collect();
@@ -48,9 +48,9 @@ fn users_move_once_and_only_with_the_weight_and_are_free_at_the_end() {
     );
     assert_eq!((world.status.phase, world.live()), (Phase::Succeeded, of(&[("eu-1", 50), ("eu-3", 50)])));
     assert!(world.status.desired.as_ref().unwrap().confirmed_at.is_some());
-    for (affinity, (_, weights)) in world.kept.iter().zip(&world.written) {
-        let Some(affinity) = affinity else { continue };
-        assert_eq!(affinity.weights(), *weights);
+    for (_, split) in &world.written {
+        let Some(affinity) = &split.affinity else { continue };
+        assert_eq!(affinity.weights(), split.weights);
         assert_eq!((affinity.run.as_str(), affinity.cookie_name.as_str()), ("11111111-1", "shop"));
     }
 }
@@ -79,13 +79,13 @@ fn in_service_mode_users_are_kept_until_one_has_everybody() {
 fn rules_that_somebody_changed_are_put_back_and_lowered_weights_are_obeyed() {
     let mut world = world(KEPT);
     world.run_for(10);
-    let desired = world.status.desired.clone().unwrap().affinity;
+    let desired = world.status.desired.clone().unwrap().split.affinity;
     assert!(desired.is_some());
     let route = world.routes.values_mut().flatten().next().unwrap();
-    route.affinity = None;
+    route.split.affinity = None;
     route.editor = Some("kubectl".to_owned());
     world.run_for(2);
-    assert!(world.routes.values().flatten().all(|route| route.affinity == desired), "{}", world.status.message);
+    assert!(world.routes.values().flatten().all(|route| route.split.affinity == desired), "{}", world.status.message);
     let transitions: Vec<&str> =
         world.status.transitions.iter().map(|transition| transition.message.as_str()).collect();
     assert!(
@@ -112,11 +112,16 @@ strategy:
         &[("eu-1", 80), ("eu-2", 20)],
     );
     world.run_for(20);
-    assert!(world.status.desired.as_ref().unwrap().affinity.is_some());
+    assert!(world.status.desired.as_ref().unwrap().split.affinity.is_some());
     world.down.insert("eu-2".to_owned());
     world.run_for(20);
     let desired = world.status.desired.as_ref().unwrap();
-    assert_eq!((desired.weights.get("eu-2"), &desired.affinity), (Some(&0), &None), "{}", world.status.message);
+    assert_eq!(
+        (desired.split.weights.get("eu-2"), &desired.split.affinity),
+        (Some(0), &None),
+        "{}",
+        world.status.message
+    );
 }
 
 #[test]
@@ -128,7 +133,7 @@ fn a_crash_at_any_point_ends_in_the_same_place() {
             world.pass_until(if round % 7 == 0 { crash } else { Crash::Never });
         }
         assert_eq!(world.status.phase, Phase::Succeeded, "{crash:?}: {}", world.status.message);
-        assert!(world.routes.values().flatten().all(|route| route.affinity.is_none()));
+        assert!(world.routes.values().flatten().all(|route| route.split.affinity.is_none()));
     }
 }
 
@@ -138,6 +143,7 @@ fn each_run_has_bins_of_its_own() {
     world.run_for(10);
     world.ask(Verb::Rollback).run_for(10);
     world.ask(Verb::Retry).run_for(20);
-    let runs: Vec<&str> = world.kept.iter().flatten().map(|affinity| affinity.run.as_str()).collect();
+    let runs: Vec<&str> =
+        world.written.iter().filter_map(|(_, split)| Some(split.affinity.as_ref()?.run.as_str())).collect();
     assert!(runs.contains(&"11111111-1") && runs.last() == Some(&"11111111-2"), "{runs:?}");
 }

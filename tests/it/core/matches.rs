@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cutover::api::{Phase, Reason, Steering, Verb, status::Verdict};
+use cutover::api::{Phase, Reason, Verb, status::Verdict};
 
 use super::world::{Crash, Metrics, World, of, spec};
 
@@ -61,9 +61,9 @@ fn a_step_of_three_checks_ends_after_three_that_passed() {
     let mut passed = BTreeSet::new();
     for _ in 0..200 {
         world.run_for(1);
-        let run = world.run();
-        let check = run.check.as_ref().filter(|check| run.step == 2 && check.verdict == Verdict::Pass);
-        passed.extend(check.filter(|_| run.passes > 0).map(|check| check.at));
+        let Some(run) = world.live_run() else { break };
+        let check = run.check.as_ref().filter(|check| run.step() == 2 && check.verdict == Verdict::Pass);
+        passed.extend(check.filter(|_| run.bake().passes > 0).map(|check| check.at));
     }
     // The pass that sees the third moves on, so that it is seen at the step after.
     assert_eq!(passed.len(), 2, "{passed:?}");
@@ -78,7 +78,7 @@ fn matching_requests_are_divided_as_all_will_be_in_the_end_and_all_others_stay()
         world.told(),
         ["eu-1 100 eu-2 0 eu-3 0, header x-test: a and query beta ~ 1|2 or cookie canary: always"]
     );
-    assert_eq!(world.tried[0].as_ref().and_then(Steering::matched).unwrap().weights, of(&[("eu-2", 75), ("eu-3", 25)]));
+    assert_eq!(world.written[0].1.matched().unwrap().weights, of(&[("eu-2", 75), ("eu-3", 25)]));
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_guard_takes_the_matches_away_in_the_pass_that_sees_the_breach() {
         world.after(1).probe();
         world.pass();
     }
-    assert_eq!(world.routes.values().flatten().next().unwrap().steering, None);
+    assert_eq!(world.routes.values().flatten().next().unwrap().split.steering, None);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn an_edit_that_lowers_the_weight_is_obeyed_while_requests_are_chosen_too() {
     let mut world = world(MIXED);
     world.run_for(120);
     world.ask(Verb::Promote).run_for(15);
-    assert!(world.status.desired.as_ref().unwrap().steering.is_some());
+    assert!(world.status.desired.as_ref().unwrap().split.steering.is_some());
     world.edit(&[("eu-1", 97), ("eu-3", 3)]).run_for(3);
     assert_eq!((world.status.phase, world.status.reason), (Phase::Paused, Reason::PausedByForeignEdit));
     assert_eq!(world.live(), of(&[("eu-1", 97), ("eu-3", 3)]));
@@ -119,12 +119,12 @@ fn a_step_with_matches_is_confirmed_only_when_the_route_shows_them() {
     world.run_for(8);
     assert!(world.status.desired.as_ref().unwrap().confirmed_at.is_some());
     let route = world.routes.values_mut().flatten().next().unwrap();
-    route.steering = None;
+    route.split.steering = None;
     route.editor = Some("kubectl".to_owned());
     world.run_for(3);
     assert_eq!(world.status.phase, Phase::Paused, "somebody took them away, and is obeyed: {}", world.status.message);
     world.ask(Verb::Resume).run_for(3);
-    assert!(world.routes.values().flatten().all(|route| route.steering.is_some()));
+    assert!(world.routes.values().flatten().all(|route| route.split.steering.is_some()));
 }
 
 #[test]
@@ -147,6 +147,6 @@ fn a_crash_at_any_point_ends_in_the_same_place() {
             }
         }
         assert_eq!(world.status.phase, Phase::Succeeded, "{crash:?}: {}", world.status.message);
-        assert!(world.routes.values().flatten().all(|route| route.steering.is_none()));
+        assert!(world.routes.values().flatten().all(|route| route.split.steering.is_none()));
     }
 }

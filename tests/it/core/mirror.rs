@@ -1,6 +1,6 @@
 //! Steps that send copies of requests to canaries, and leave the weights as they are.
 
-use cutover::api::{CANARY, Mirrored, PRIMARY, Phase, Reason, Steering, Verb};
+use cutover::api::{CANARY, Mirrored, PRIMARY, Phase, Reason, Verb};
 
 use super::world::{Crash, Metrics, World, Writes, spec};
 
@@ -20,14 +20,13 @@ fn service(ramp: &str, seconds: i64) -> World {
     let mut world = World::new(spec(&format!("strategy: {{bake: 20s, ramp: {ramp}}}")), &[(PRIMARY, 100)]);
     world.point("eu-1.example.com").run_for(10);
     world.written.clear();
-    world.tried.clear();
     world.point("eu-3.example.com").run_for(seconds);
     world
 }
 
 /// No write gave the canary any weight.
 fn nobody_was_served_by(world: &World, canary: &str) {
-    assert!(world.written.iter().all(|(_, weights)| weights.get(canary).is_none_or(|weight| *weight == 0)));
+    assert!(world.written.iter().all(|(_, split)| split.weights.weight(canary) == 0));
 }
 
 /// Scenario 15, with members.
@@ -86,8 +85,10 @@ fn a_canary_that_fails_on_copies_is_rolled_back_and_nobody_was_ever_served_by_it
     {
         assert_eq!((world.status.phase, world.status.reason), (Phase::Failed, reason), "{}", world.status.message);
         nobody_was_served_by(&world, canary);
-        assert!(world.tried.first().unwrap().is_some() && world.tried.last().unwrap().is_none());
-        assert!(world.routes.values().flatten().all(|route| route.steering.is_none()));
+        assert!(
+            world.written.first().unwrap().1.steering.is_some() && world.written.last().unwrap().1.steering.is_none()
+        );
+        assert!(world.routes.values().flatten().all(|route| route.split.steering.is_none()));
     }
 }
 
@@ -103,7 +104,7 @@ fn a_rollback_is_over_when_no_route_mirrors_any_more() {
     world.writes.clear();
     world.run_for(5);
     assert_eq!(world.status.phase, Phase::Failed);
-    assert!(world.routes.values().flatten().all(|route| route.steering.is_none()));
+    assert!(world.routes.values().flatten().all(|route| route.split.steering.is_none()));
 }
 
 #[test]
@@ -137,10 +138,9 @@ strategy:
     );
     world.run_for(300);
     let copied: Vec<Vec<String>> = world
-        .tried
+        .written
         .iter()
-        .flatten()
-        .filter_map(Steering::mirrored)
+        .filter_map(|(_, split)| split.steering.as_ref()?.mirrored())
         .map(|Mirrored { members, .. }| members.clone())
         .collect();
     assert_eq!(copied, [vec!["eu-4".to_owned()], vec!["eu-2".to_owned(), "eu-3".to_owned()]]);
@@ -152,12 +152,12 @@ fn copies_that_somebody_ended_are_not_sent_again_until_resume() {
     let mut world = world(COPIES_FIRST);
     world.run_for(8);
     let route = world.routes.values_mut().flatten().next().unwrap();
-    route.steering = None;
+    route.split.steering = None;
     route.editor = Some("kubectl".to_owned());
     world.run_for(3);
     assert_eq!(world.status.phase, Phase::Paused, "{}", world.status.message);
     world.ask(Verb::Resume).run_for(3);
-    assert!(world.routes.values().flatten().all(|route| route.steering.is_some()));
+    assert!(world.routes.values().flatten().all(|route| route.split.steering.is_some()));
 }
 
 #[test]
@@ -180,13 +180,13 @@ fn a_crash_in_between_keeps_the_copies_and_changes_nothing_of_the_end() {
         world.after(1).probe();
         world.pass_until(crash);
         world.restart().run_for(3);
-        assert!(world.routes.values().flatten().all(|route| route.steering.is_some()), "{crash:?}");
+        assert!(world.routes.values().flatten().all(|route| route.split.steering.is_some()), "{crash:?}");
         for round in 0..400 {
             world.after(1).probe();
             world.pass_until(if round % 7 == 0 { crash } else { Crash::Never });
         }
         assert_eq!(world.status.phase, Phase::Succeeded, "{crash:?}: {}", world.status.message);
-        assert!(world.routes.values().flatten().all(|route| route.steering.is_none()));
+        assert!(world.routes.values().flatten().all(|route| route.split.steering.is_none()));
         assert_eq!(world.told(), ["eu-1 100 eu-3 0, copies of all requests", "eu-1 90 eu-3 10", "eu-1 0 eu-3 100"]);
     }
 }

@@ -5,6 +5,8 @@ mod matches;
 mod mirror;
 mod scenarios;
 mod schedule;
+mod scrambled;
 mod search;
 mod service_mode;
+mod states;
 mod world;

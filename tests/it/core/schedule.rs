@@ -50,7 +50,7 @@ fn no_run_begins_while_every_window_is_closed_and_the_hub_wakes_when_one_opens()
     let message = "the step to 25% takes 25s (settle and bake) and waits for a window; the next opens Mon 2026-01-12 \
                    09:00 Europe/Berlin (2026-01-12T08:00:00Z); checks and rollback go on";
     assert_eq!(world.status.message, message);
-    assert!(world.written.is_empty() && world.last_run().is_none());
+    assert!(world.written.is_empty() && world.live_run().is_none());
     assert_eq!(sleep(&mut world).to_string(), "2026-01-12T08:00:00Z");
     world.run_for(8);
     assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]));
@@ -137,7 +137,7 @@ fn a_run_begins_when_what_it_depends_on_has_come_to_rest() {
     shows(&world, Phase::Progressing, Reason::WaitingForDependency);
     let message = "waits for FleetRollout base to be Ready with what it declares: Progressing, Baking";
     assert_eq!(world.status.message, message);
-    assert!(world.last_run().is_none() && world.written.is_empty());
+    assert!(world.live_run().is_none() && world.written.is_empty());
     base_stands(&mut world, DependencySeen::AtRest).run_for(120);
     shows(&world, Phase::Succeeded, Reason::RunSucceeded);
 }
@@ -197,9 +197,13 @@ strategy:
     );
     let mut world = at(World::new(spec(&text), &[("eu-1", 100)]), "2026-01-09T14:58:30Z");
     world.run_for(8);
-    assert!(world.status.desired.as_ref().is_some_and(|desired| desired.steering.is_some()), "{:?}", world.status);
+    assert!(
+        world.status.desired.as_ref().is_some_and(|desired| desired.split.steering.is_some()),
+        "{:?}",
+        world.status
+    );
     let mut world = at(World::new(spec(&text), &[("eu-1", 100)]), "2026-01-09T14:59:50Z");
     world.run_for(8);
     shows(&world, Phase::Progressing, Reason::WindowClosed);
-    assert!(world.last_run().is_none(), "a step of 25 s would end after the window");
+    assert!(world.live_run().is_none(), "a step of 25 s would end after the window");
 }

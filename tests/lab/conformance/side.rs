@@ -77,7 +77,7 @@ impl Side {
 
     async fn send(&self, case: &Case) -> Result<(u16, String, Vec<String>)> {
         let path = self.path(case)?;
-        let body = if case.raw { self.filled(&case.body) } else { dressed(case, &path, &self.filled(&case.body)) };
+        let body = if case.raw { self.filled(&case.body) } else { with_kind(case, &path, &self.filled(&case.body)) };
         let request = Request::builder()
             .method(case.method()?)
             .uri(&path)
@@ -133,7 +133,7 @@ impl Side {
 }
 
 /// A body with the apiVersion and kind of its path.
-fn dressed(case: &Case, path: &str, body: &str) -> String {
+fn with_kind(case: &Case, path: &str, body: &str) -> String {
     let writes = case.method().is_ok_and(|method| method == "POST" || method == "PUT");
     let (true, Some((api_version, kind)), Ok(Value::Object(mut fields))) =
         (writes, kinds::kind(path), serde_json::from_str(body))

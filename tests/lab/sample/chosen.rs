@@ -4,25 +4,25 @@ use std::collections::BTreeMap;
 
 use crate::simulator::{
     drive::Outcome,
-    plan::{Bad, Dice, PATTERNS, Plan, Run, variants},
+    plan::{
+        Bad, Dice, Fault, Plan, Run,
+        sorts::{Deleted, Late, Poison, WatchFault},
+    },
 };
 
 /// Variants that change the kinds themselves, which all plans share; and a watch that falls silent, which the hub finds
 /// out only when the server ends it: what it then does may break the rules about counts and rest, in memory too.
-const LEFT_OUT: [(u8, &str); 9] = [
-    (14, "idle"),
-    (16, "crd"),
-    (19, "rollout-before"),
-    (19, "rollout-live"),
-    (19, "member-before"),
-    (19, "member-live"),
-    (19, "request-live"),
-    (24, "late-crds"),
-    (24, "late-route-crd"),
+const LEFT_OUT: [Fault; 9] = [
+    Fault::Watch(WatchFault::Idle),
+    Fault::Delete(Deleted::Kind),
+    Fault::Poison(Poison::RolloutBefore),
+    Fault::Poison(Poison::RolloutLive),
+    Fault::Poison(Poison::MemberBefore),
+    Fault::Poison(Poison::MemberLive),
+    Fault::Poison(Poison::RequestLive),
+    Fault::Late(Late::Kinds),
+    Fault::Late(Late::RouteKind),
 ];
-
-/// The pattern that is made once more on every run: crashes.
-const ON_EVERY_RUN: u8 = 1;
 
 /// The runs without faults, with and without leader election.
 pub type References = BTreeMap<(Run, u64), Outcome>;
@@ -31,35 +31,21 @@ pub type References = BTreeMap<(Run, u64), Outcome>;
 pub fn plans(references: &References) -> Vec<Plan> {
     let mut plans = Vec::new();
     let mut turn = Run::ALL.into_iter().cycle();
-    for (pattern, variants) in PATTERNS {
-        for what in (0..variants.len()).filter(|what| !LEFT_OUT.contains(&(pattern, variants[*what]))) {
-            let run = turn.find(|run| run.suits(pattern)).unwrap_or(Run::Promotion);
-            plans.push(drawn(references, pattern, what, run, plans.len()));
-        }
+    for fault in Fault::patterns().into_iter().flatten().filter(|fault| !LEFT_OUT.contains(fault)) {
+        let run = turn.find(|run| run.suits(fault)).unwrap_or(Run::Promotion);
+        plans.push(drawn(references, fault, run, plans.len()));
     }
     for run in Run::ALL {
-        let what = plans.len() % variants(ON_EVERY_RUN).len();
-        plans.push(drawn(references, ON_EVERY_RUN, what, run, plans.len()));
+        plans.push(drawn(references, Fault::CrashAfter, run, plans.len()));
     }
     plans
 }
 
-fn drawn(references: &References, pattern: u8, what: usize, run: Run, place: usize) -> Plan {
-    let mut plan = Plan { pattern, what, ..Plan::clean(run, place as u64) };
+fn drawn(references: &References, fault: Fault, run: Run, place: usize) -> Plan {
+    let mut plan = Plan { fault, ..Plan::clean(run, place as u64) };
     let mut dice = Dice(place as u64);
-    plan.k = 1 + dice.below(most(references, &plan));
+    let most = references.get(&(plan.run, plan.seed % 2)).map_or(1, |reference| reference.most(fault));
+    plan.k = 1 + dice.below(most);
     plan.bad = Bad::ALL[dice.below(Bad::ALL.len())];
     plan
-}
-
-/// Writes, calls or events of the run without a fault.
-fn most(references: &References, plan: &Plan) -> usize {
-    let Some(reference) = references.get(&(plan.run, plan.seed % 2)) else { return 1 };
-    match plan.pattern {
-        12 => reference.calls,
-        4 if plan.variant() != "hide-write" => reference.events,
-        14 => reference.events,
-        24 => 1,
-        _ => reference.writes,
-    }
 }

@@ -66,6 +66,6 @@ pub fn author(head: &Parts, asked: &Asked) -> Author {
 }
 
 /// Somebody whom no request of the plan explains.
-pub fn stranger() -> Author {
+pub fn unknown_author() -> Author {
     Author { manager: "nobody-in-this-plan".to_owned(), ..Author::default() }
 }

@@ -22,7 +22,7 @@ use tokio::{runtime::Handle, task::JoinSet};
 use super::{
     asked::Asked,
     names::{Names, requested_by},
-    past::{Past, author, key, stranger},
+    past::{Past, author, key, unknown_author},
     watches::{Choice, News, Watches, revision},
 };
 use crate::{
@@ -76,7 +76,7 @@ impl Server for Tenant {
         let unasked = self.0.watches.unasked();
         let mut past = self.past();
         for news in unasked {
-            past.take(news, stranger(), (self.0.time)());
+            past.take(news, unknown_author(), (self.0.time)());
         }
         past.since(seen)
     }
@@ -171,7 +171,7 @@ impl Tenant {
         let mut past = self.past();
         for news in news {
             let mine = news.is_about(&asked.plural, about);
-            let author = if mine { author(head, asked) } else { stranger() };
+            let author = if mine { author(head, asked) } else { unknown_author() };
             past.take(news, author, (self.0.time)());
         }
     }

@@ -92,8 +92,8 @@ fn without_backends(route: &DynamicObject) -> Value {
 async fn unmappable(scene: Scene) -> Result<()> {
     let name = &scene.namespace;
     external_name(&scene.hub, name, &format!("{name}-eu-1"), &format!("{name}.eu-1.lab")).await?;
-    external_name(&scene.hub, name, "stranger", &format!("{name}.eu-2.lab")).await?;
-    let backends = format!("{{name: {name}-eu-1, port: 80, weight: 90}}, {{name: stranger, port: 80, weight: 10}}");
+    external_name(&scene.hub, name, "legacy-shop", &format!("{name}.eu-2.lab")).await?;
+    let backends = format!("{{name: {name}-eu-1, port: 80, weight: 90}}, {{name: legacy-shop, port: 80, weight: 10}}");
     http_route(&scene.hub, name, "public", name, &backends).await?;
     let load = clients(&scene, name).await?;
     let routes = scene.hub.api("gateway.networking.k8s.io/v1", "HTTPRoute", name).await?;
@@ -102,7 +102,7 @@ async fn unmappable(scene: Scene) -> Result<()> {
     declared["spec"]["members"] = members([0, 0, 100], [100, 0, 0]);
     let rollout = Rollout::declare(&scene, name, &declared).await?;
     let status = rollout.until("refused", |status| status.reason == Reason::AdoptionNeedsMapping).await?;
-    ensure!(status.message.contains("stranger"), "{}", status.message);
+    ensure!(status.message.contains("legacy-shop"), "{}", status.message);
     load.goes_on_for(seconds(3)).await?;
     let written = history
         .entries()

@@ -75,7 +75,7 @@ async fn restored(scene: Scene) -> Result<()> {
     stage.expect_weights(&[0, 50, 100])?;
     stage.rollout.ask(Verb::Adopt).await?;
     let status = stage.rollout.stands(Phase::Initialized, Reason::AtTarget).await?;
-    ensure!(status.primary.context("no primary")?.get("eu-3") == Some(&100), "the live weights are not the primary");
+    ensure!(status.primary.context("no primary")?.get("eu-3") == Some(100), "the live weights are not the primary");
     stage.load.stop().await.assert_all_ok()
 }
 
@@ -95,7 +95,7 @@ async fn applied(scene: Scene) -> Result<()> {
     let rollout = Rollout::declare(&scene, name, &declared).await?;
     let status = rollout.until("refused", |status| status.reason == Reason::ManagedByOther).await?;
     ensure!(status.message.contains("argocd") && status.message.contains("spec.rules"), "{}", status.message);
-    ensure!(status.run.is_none_or(|run| run.step == 0), "the run began");
+    ensure!(status.run.is_none_or(|run| run.step() == 0), "the run began");
     Ok(())
 }
 

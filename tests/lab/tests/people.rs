@@ -1,4 +1,4 @@
-//! The command line as a person uses it: with the operator's role and nothing more, or past a dead hub.
+//! The command line as a person uses it: with the operator's role and nothing more, or without a running hub.
 
 use crate::{
     apiserver::{ADMIN, OPERATOR},
@@ -95,8 +95,8 @@ async fn direct(scene: Scene) -> Result<()> {
 async fn abort_without_hub(stage: &Stage<'_>) -> Result<()> {
     receive(stage, &[("eu-1", 50), ("eu-3", 50)], 5.0).await?;
     let before = stage.routes.get("public").await?;
-    let words = ["abort", "--direct", "--reason", "the hub is dead"];
-    expect_as(ADMIN, stage.scene, &words, 0, "asked: rolloutrequest").await?;
+    let words = ["abort", "--direct", "--reason", "the hub is down"];
+    expect_as(ADMIN, stage.scene, &words, 0, "requested: rolloutrequest").await?;
     eventually("no more requests at eu-3", PATIENCE, async || receive(stage, &[("eu-1", 100)], 0.0).await).await?;
     let after = stage.routes.get("public").await?;
     let [was, is] = [&before, &after].map(|route| route.annotations().get(WRITE_ANNOTATION));

@@ -49,7 +49,7 @@ async fn plans(scene: Scene) -> Result<()> {
 fn patterns(outcomes: &[Outcome]) -> String {
     let mut counts: BTreeMap<u8, (usize, usize)> = BTreeMap::new();
     for outcome in outcomes {
-        let count = counts.entry(outcome.plan.pattern).or_default();
+        let count = counts.entry(outcome.plan.fault.number()).or_default();
         (count.0, count.1) = (count.0 + 1, count.1 + usize::from(outcome.struck));
     }
     let counts = counts.into_iter().map(|(pattern, (plans, struck))| format!("P{pattern} {struck}/{plans}"));

@@ -210,7 +210,7 @@ async fn judge(scene: &Scene, rollout: &Rollout<'_>, load: &Load, step: u32, sha
     load.sends(2_100).await?;
     assert_shares(&before, &scene.observed(&scene.namespace), &[("eu-1", 100 - share), ("eu-3", share)], POINTS)?;
     let paused = rollout.phase(Phase::Paused).await?;
-    ensure!(paused.run.is_some_and(|run| run.step == step), "the run went on from step {step} in the meantime");
+    ensure!(paused.run.is_some_and(|run| run.step() == step), "the run went on from step {step} in the meantime");
     rollout.ask(Verb::Resume).await
 }
 

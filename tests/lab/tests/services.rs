@@ -173,12 +173,12 @@ async fn becomes_another_type(copies: &Copies, rollout: &Rollout<'_>) -> Result<
 }
 
 async fn number(rollout: &Rollout<'_>) -> Result<u64> {
-    Ok(rollout.status().await?.run.map_or(0, |run| run.number))
+    Ok(rollout.status().await?.last_run())
 }
 
 /// A run after this one has ended well.
 async fn ends_after(rollout: &Rollout<'_>, run: u64) -> Result<()> {
-    let later = |status: &FleetRolloutStatus| status.run.as_ref().is_some_and(|now| now.number > run);
+    let later = |status: &FleetRolloutStatus| status.last_run() > run;
     rollout.until("the end of the run", |status| status.phase == Phase::Succeeded && later(status)).await.map(|_| ())
 }
 

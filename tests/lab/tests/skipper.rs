@@ -54,7 +54,7 @@ async fn backend_weights_lie(scene: Scene) -> Result<()> {
         bail!("Skipper obeyed backend-weights of ExternalName Services");
     };
     let said = format!("{error:#}");
-    ensure!(said.contains("observed") && said.contains("asked 80 %"), "failed for another reason: {said}");
+    ensure!(said.contains("observed") && said.contains("desired 80 %"), "failed for another reason: {said}");
     Ok(())
 }
 

@@ -27,9 +27,10 @@ async fn another(scene: Scene) -> Result<()> {
     let to_eu_2 =
         json!([{"name": "eu-1", "weight": 0}, {"name": "eu-3", "weight": 0}, {"name": "eu-2", "weight": 100}]);
     stage.rollout.edit(json!({ "members": to_eu_2 })).await?;
-    let second = |status: &FleetRolloutStatus| status.run.as_ref().is_some_and(|run| (run.number, run.step) == (2, 1));
+    let second =
+        |status: &FleetRolloutStatus| status.run.as_ref().is_some_and(|run| (run.number, run.step()) == (2, 1));
     let run = stage.rollout.until("run 2 at step 1", second).await?.run.context("no run")?;
-    ensure!(run.rollback_to.get("eu-1") == Some(&100), "the rollback target is {:?}", run.rollback_to);
+    ensure!(run.rollback_to.get("eu-1") == Some(100), "the rollback target is {:?}", run.rollback_to);
     stage.rollout.applied(1).await?;
     stage.rollout.ask(Verb::Abort).await?;
     stage.rollout.stands(Phase::RolledBack, Reason::Aborted).await?;
@@ -57,7 +58,7 @@ async fn soak(scene: Scene) -> Result<()> {
     let stage = Stage::begin(&scene, json!({"strategy": {"keepPrevious": "10m", "steps": steps(&[50, 100])}})).await?;
     stage.first_step().await?;
     let status = stage.rollout.phase(Phase::Soaking).await?;
-    ensure!(status.primary.context("no primary")?.get("eu-1") == Some(&100), "the primary is not eu-1 any more");
+    ensure!(status.primary.context("no primary")?.get("eu-1") == Some(100), "the primary is not eu-1 any more");
     stage.rollout.ask(Verb::Rollback).await?;
     stage.rollout.stands(Phase::RolledBack, Reason::RollbackRequested).await?;
     stage.expect_weights(&[0, 50, 100, 0])?;

@@ -56,7 +56,7 @@ async fn errors(scene: Scene) -> Result<()> {
     stage.behave("eu-3", Some(20));
     let status = stage.rollout.stands(Phase::Failed, Reason::ChecksFailed).await?;
     stage.expect_weights(&[0, 30, 0])?;
-    let sampled = status.run.and_then(|run| run.check).context("no check")?.at;
+    let sampled = status.history.last().and_then(|run| run.check.as_ref()).context("no check")?.at;
     let written = stage.weights().last().context("no write")?.0;
     let took = written.duration_since(sampled);
     ensure!(took <= SignedDuration::from_secs(1), "{took:?} from the sample to the route write");

@@ -7,9 +7,12 @@ use serde_json::Value;
 use super::{
     super::{
         data_plane::{COPIED, Weights},
+        plan::Fault,
+        status::Status,
         world::World,
     },
-    Judge, answering, at, distribution, nonzero,
+    Judge,
+    weights::{answering, at, nonzero},
 };
 
 type Members = BTreeSet<String>;
@@ -23,17 +26,16 @@ impl Judge {
             self.break_rule(world, format!("I18: {route} copies to {gets:?}, and {declared:?} is declared"));
         }
         // Who is down is stood in for at the same time, and what a webhook or a person changed is put right.
-        let moves = world.plan.pattern == 8 || world.plan.pattern == 21 || self.meddled.is_some();
+        let moves = matches!(world.plan.fault, Fault::Member(_) | Fault::Webhook(_)) || self.meddled.is_some();
         if !gets.is_subset(&had) && answering(old) != answering(new) && !moves {
             self.break_rule(world, format!("I18: {route} copies to {gets:?}, and {old:?} becomes {new:?}"));
         }
     }
 
     /// Looks at what is recorded as confirmed: everybody to whom copies are declared gets them, unless it is dead.
-    pub(super) fn judge_asked_copies(&mut self, world: &World, status: &Value) {
+    pub(super) fn judge_asked_copies(&mut self, world: &World, status: &Status) {
         let Some(mut declared) = self.declared(status) else { return };
-        let dead = status["run"]["dead"].as_array().cloned().unwrap_or_default();
-        declared.retain(|member| !dead.contains(&member.as_str().into()));
+        declared.retain(|member| !status.is_unavailable(member));
         let gets = copied(&desired(status).collect());
         if gets != declared {
             self.break_rule(world, format!("I18: {gets:?} get copies, and {declared:?} is declared"));
@@ -42,25 +44,22 @@ impl Judge {
 
     /// To whom the present step of a run declares copies: the members that gain. Once a run goes back or is over, to
     /// nobody. Nothing is known of what was declared before the world began.
-    fn declared(&self, status: &Value) -> Option<Members> {
-        let run = &status["run"];
-        let is_live = run.is_object() && run.get("outcome").is_none() && run.get("rollback").is_none();
-        if !is_live {
+    fn declared(&self, status: &Status) -> Option<Members> {
+        if !status.goes_forward() {
             return Some(Members::new());
         }
-        let spec = &self.declared.get(&run["generation"].as_i64()?)?["spec"];
-        let (start, target) = (distribution(&run["start"]), distribution(&run["target"]));
+        let spec = &self.declared.get(&status.run_generation()?)?["spec"];
+        let (start, target) = (status.start(), status.target());
         let gains = target.into_iter().filter(|(name, weight)| *weight > at(&start, name)).map(|(name, _)| name);
-        Some(gains.filter(|_| mirrors(run, &spec["strategy"]["steps"])).collect())
+        Some(gains.filter(|_| mirrors(status, &spec["strategy"]["steps"])).collect())
     }
 }
 
 /// Whether the step at which a run is was declared to mirror. A canary that had weight is proven first, in a step that
 /// nobody declared.
-fn mirrors(run: &Value, steps: &Value) -> bool {
-    let count = |list: &Value| list.as_array().map_or(0, Vec::len);
-    let undeclared = count(&run["plan"]).checked_sub(count(steps));
-    let step = run["step"].as_u64().and_then(|step| usize::try_from(step).ok());
+fn mirrors(status: &Status, steps: &Value) -> bool {
+    let undeclared = status.planned().checked_sub(steps.as_array().map_or(0, Vec::len));
+    let step = status.step().and_then(|step| usize::try_from(step).ok());
     let place = step.zip(undeclared).and_then(|(step, undeclared)| step.checked_sub(1 + undeclared));
     place.is_some_and(|place| steps[place]["mirror"].is_object())
 }
@@ -71,9 +70,6 @@ fn copied(weights: &Weights) -> Members {
 }
 
 /// The copies that a status asks for, as a route shows them.
-pub(super) fn desired(status: &Value) -> impl Iterator<Item = (String, u32)> {
-    let mirrored = &status["desired"]["steering"]["mirrored"];
-    let percent = u32::try_from(mirrored["percent"].as_u64().unwrap_or_default()).unwrap_or_default();
-    let members = mirrored["members"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    members.map(move |member| (format!("{member}{COPIED}"), percent))
+pub(super) fn desired(status: &Status) -> impl Iterator<Item = (String, u32)> {
+    status.desired_copies().map(|(member, percent)| (format!("{member}{COPIED}"), percent))
 }

@@ -7,9 +7,11 @@ use serde_json::Value;
 use super::{
     super::{
         data_plane::{Weights, keeps},
+        status::Status,
         world::World,
     },
-    Judge, answering, by_member,
+    Judge,
+    weights::{answering, by_member},
 };
 
 type Members = BTreeSet<String>;
@@ -25,17 +27,14 @@ impl Judge {
         if kept != carrying {
             self.break_rule(world, format!("I19: {name} keeps users at {kept:?}, and {carrying:?} have weight"));
         }
-        let run = &self.status["run"];
-        let is_live = run.is_object() && run.get("outcome").is_none() && run.get("rollback").is_none();
-        if !is_live && !self.restored {
+        if !self.status.goes_forward() && !self.restored {
             self.break_rule(world, format!("I19: {name} keeps users at {kept:?}, and no run moves them"));
         }
     }
 
     /// Looks at what is recorded as confirmed.
-    pub(super) fn judge_asked_kept(&mut self, world: &World, status: &Value) {
-        let bins = status["desired"]["affinity"]["bins"].as_array().into_iter().flatten();
-        let desired: Members = bins.filter_map(|bin| bin["member"].as_str()).map(str::to_owned).collect();
+    pub(super) fn judge_asked_kept(&mut self, world: &World, status: &Status) {
+        let desired: Members = status.desired_bins().map(str::to_owned).collect();
         let other = self.routes.iter().find(|(_, route)| route.kept != desired);
         if let Some((name, route)) = other.map(|(name, route)| (name.clone(), route.kept.clone())) {
             self.break_rule(world, format!("I19: {name} keeps users at {route:?}, and {desired:?} is confirmed"));

@@ -100,7 +100,7 @@ fn outside_a_run_an_edit_is_told_and_left() {
 fn a_route_that_somebody_made_anew_in_mid_run_is_obeyed_where_it_lowers_and_told() {
     let mut world = at_first_step();
     for route in world.routes.values_mut().flatten() {
-        (route.mark, route.weights) = (None, of(&[("eu-1", 100)]));
+        (route.mark, route.split.weights) = (None, of(&[("eu-1", 100)]));
     }
     world.run_for(30);
     shows(&world, Phase::Paused, Reason::PausedByForeignEdit);

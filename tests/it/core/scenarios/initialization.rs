@@ -25,7 +25,7 @@ fn the_primary_is_never_guessed() {
     assert!(world.written.is_empty());
     world.spec.members[0].initial_weight = Some(100);
     world.run_for(3);
-    assert_eq!(world.written[0].1, of(&[("eu-1", 100)]), "the route is made at the primary");
+    assert_eq!(world.written[0].1.weights, of(&[("eu-1", 100)]), "the route is made at the primary");
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn a_member_with_traffic_that_is_not_declared_is_refused() {
 fn routes_that_differ_are_refused_with_what_they_show() {
     let services = "services: [{name: shop, port: 80, routes: [{gatewayAPI: {name: a}}, {gatewayAPI: {name: b}}]}]";
     let mut world = World::new(spec(&format!("{services}{PLAIN}")), &[("eu-1", 100)]);
-    world.routes.values_mut().next().unwrap().as_mut().unwrap().weights = of(&[("eu-1", 90), ("eu-3", 10)]);
+    world.routes.values_mut().next().unwrap().as_mut().unwrap().split.weights = of(&[("eu-1", 90), ("eu-3", 10)]);
     world.run_for(5);
     shows(&world, Phase::Initializing, Reason::PrimaryDiffers);
     assert!(world.written.is_empty());

@@ -11,7 +11,7 @@ use super::{
 fn a_promotion_goes_through_every_step_and_the_target_becomes_the_primary() {
     let mut world = plain();
     world.run_for(150);
-    let steps: Vec<_> = world.written.iter().map(|(_, weights)| weights.clone()).collect();
+    let steps: Vec<_> = world.written.iter().map(|(_, split)| split.weights.clone()).collect();
     let expected = [(75, 25), (50, 50), (0, 100)].map(|(old, new)| of(&[("eu-1", old), ("eu-3", new)]));
     assert_eq!(steps, expected);
     shows(&world, Phase::Succeeded, Reason::RunSucceeded);
@@ -78,7 +78,7 @@ fn a_clock_that_is_set_back_stops_no_check() {
     let mut world = at_first_step();
     world.after(86_400).run_for(10);
     world.after(-86_400).run_for(200);
-    assert_eq!(world.live()["eu-3"], 100, "{}", world.status.message);
+    assert_eq!(world.live().weight("eu-3"), 100, "{}", world.status.message);
 }
 
 #[test]

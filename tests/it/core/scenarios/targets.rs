@@ -38,7 +38,7 @@ fn a_new_target_gives_a_canary_no_more_before_it_is_proven_where_it_stands() {
     assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]), "{}", world.status.message);
     world.metrics = Metrics::Good;
     world.run_for(60);
-    assert!(world.live()["eu-3"] > 25, "{:?}", world.live());
+    assert!(world.live().weight("eu-3") > 25, "{:?}", world.live());
 }
 
 #[test]

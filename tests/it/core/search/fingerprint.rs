@@ -17,7 +17,7 @@ impl State {
         let mut text = serde_json::to_string(&status).unwrap();
         for (index, route) in self.world.routes.values().enumerate() {
             let route = route.as_ref().map(|route| {
-                (&route.weights, route.mark.as_ref().map(|mark| base - mark.sequence.min(base)), &route.accepted)
+                (&route.split.weights, route.mark.as_ref().map(|mark| base - mark.sequence.min(base)), &route.accepted)
             });
             let _ = write!(text, "{index}{route:?}");
         }

@@ -58,4 +58,6 @@ fn no_move_from_any_state_within_reach_breaks_a_rule() {
         .filter(|reason| is_reachable_here(**reason) && !reached.reasons.contains_key(reason))
         .collect();
     assert!(missed.is_empty(), "never reached: {missed:?}");
+    let taken = reached.arrows.into_iter().chain(super::states::arrows_of_service_mode()).collect();
+    assert_eq!(super::states::drawn(), taken, "the arrows that are drawn, and those that are taken");
 }

@@ -1,21 +1,27 @@
 //! What the search came by: moves, reasons, states.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cutover::api::Reason;
 
-use super::{super::world::World, moves::Move};
+use super::{
+    super::{states::Arrow, world::World},
+    moves::Move,
+};
 
 #[derive(Default)]
 pub struct Reached {
     pub moves: BTreeMap<Move, usize>,
     pub reasons: BTreeMap<Reason, usize>,
     pub states: usize,
+    /// The changes of state that were made.
+    pub arrows: BTreeSet<Arrow>,
 }
 
 impl Reached {
     pub fn add(&mut self, other: Self) {
         self.states += other.states;
+        self.arrows.extend(other.arrows);
         other.moves.into_iter().for_each(|(what, times)| *self.moves.entry(what).or_default() += times);
         other.reasons.into_iter().for_each(|(reason, times)| *self.reasons.entry(reason).or_default() += times);
     }
@@ -23,7 +29,7 @@ impl Reached {
 
 pub fn count_reasons(world: &World, reached: &mut Reached) {
     let status = &world.status;
-    let run = world.last_run();
+    let run = world.live_run();
     let stops = run.iter().flat_map(|run| run.pause.iter().chain(&run.hold)).map(|stop| stop.reason);
     let judged = run
         .iter()

@@ -1,8 +1,12 @@
 //! What must hold after every pass.
 
 use cutover::{
-    api::{Distribution, Reason, Verb, status::Outcome, strategy::Wait},
-    rollout::{Decision, same},
+    api::{
+        Distribution, Reason, Verb,
+        status::{Outcome, Run},
+        strategy::Wait,
+    },
+    rollout::Decision,
 };
 
 use super::{
@@ -41,22 +45,18 @@ impl Checked<'_> {
     }
 
     fn sums_hold(&self) -> bool {
-        let total = |weights: &Distribution| weights.values().sum::<u32>() == 100;
-        let desired = self.after.status.desired.iter().all(|desired| total(&desired.weights));
-        desired && self.after.written.iter().all(|(_, weights)| total(weights))
+        let total = |weights: &Distribution| weights.total() == 100;
+        let desired = self.after.status.desired.iter().all(|desired| total(&desired.split.weights));
+        desired && self.after.written.iter().all(|(_, split)| total(&split.weights))
     }
 
     /// The canaries whose asked weight rose in this pass. Primary members may rise by projection.
     fn risen(&self) -> Vec<String> {
         let Some(run) = self.after.live_run() else { return Vec::new() };
-        let weight = |weights: &Distribution, name: &str| weights.get(name).copied().unwrap_or(0);
-        let desired = |world: &World| world.status.desired.as_ref().map(|desired| desired.weights.clone());
+        let desired = |world: &World| world.status.desired.as_ref().map(|desired| desired.split.weights.clone());
         let old = desired(self.before).or(self.before.status.primary.clone()).unwrap_or_default();
         let new = desired(self.after).unwrap_or_else(|| old.clone());
-        new.iter()
-            .filter(|(name, units)| **units > weight(&old, name) && weight(&run.rollback_to, name) == 0)
-            .map(|(name, _)| name.clone())
-            .collect()
+        new.above(&old).into_iter().filter(|name| run.rollback_to.weight(name) == 0).collect()
     }
 
     fn rises_on_evidence(&self) -> bool {
@@ -64,7 +64,7 @@ impl Checked<'_> {
         let first = self.after.step() == 1;
         let probed = canaries.iter().all(|name| self.before.endpoints.get(name).is_some_and(|seen| seen.successes > 0));
         // Taking a step back returns to what every route showed a minute ago, also for a canary that the step lowered.
-        let held = |world: &World| world.last_run().and_then(|run| run.hold.as_ref()).map(|hold| hold.reason);
+        let held = |world: &World| world.live_run().and_then(|run| run.hold.as_ref()).map(|hold| hold.reason);
         let taken_back = held(self.before).is_none() && held(self.after) == Some(Reason::Skewed);
         canaries.is_empty() || taken_back || first && probed || self.witness.proven || measured_good(self.after)
     }
@@ -86,7 +86,7 @@ impl Checked<'_> {
             .any(|told| told.at == self.after.now && told.reason == Reason::Adopted);
         let never_written = self.before.status.desired.is_none() && self.before.live_run().is_none();
         match (old, new) {
-            (Some(old), Some(new)) => same(old, new) || succeeded || soaked || adopted || never_written,
+            (Some(old), Some(new)) => old.same_as(new) || succeeded || soaked || adopted || never_written,
             (None, _) => true,
             (Some(_), None) => false,
         }
@@ -99,7 +99,7 @@ impl Checked<'_> {
     }
 
     fn dwells(&self) -> bool {
-        let run = |world: &World| world.live_run().map(|run| (run.number, run.step));
+        let run = |world: &World| world.live_run().map(|run| (run.number, run.step()));
         let (Some((number, from)), Some((same_number, to))) = (run(self.before), run(self.after)) else { return true };
         if number != same_number || to <= from || from == 0 {
             return true;
@@ -109,10 +109,9 @@ impl Checked<'_> {
     }
 
     fn waits(&self) -> bool {
-        let (Some(before), Some(after)) = (self.before.last_run(), self.after.last_run()) else { return true };
-        let left = before.step.checked_sub(1).and_then(|index| before.plan.get(index as usize));
-        let waits = left.is_some_and(|step| step.wait == Some(Wait::Promotion));
-        let passed_the_wait = before.number == after.number && after.step > before.step && waits;
+        let (Some(before), Some(after)) = (self.before.live_run(), self.after.live_run()) else { return true };
+        let waits = before.present().is_some_and(|step| step.wait == Some(Wait::Promotion));
+        let passed_the_wait = before.number == after.number && after.step() > before.step() && waits;
         let opened_now = applied(self.before, self.after).contains(&(Verb::Promote, after.number));
         !passed_the_wait || opened_now || self.witness.promoted == Some(after.number)
     }
@@ -129,31 +128,29 @@ impl Checked<'_> {
     }
 
     fn does_not_try_again(&self) -> bool {
-        let number = |world: &World| world.last_run().map_or(0, |run| run.number);
         let retried =
             applied(self.before, self.after).iter().any(|(verb, _)| matches!(verb, Verb::Retry | Verb::Adopt));
-        let began = self.after.last_run().filter(|_| number(self.after) > number(self.before) && !retried);
+        let newer = self.after.status.last_run() > self.before.status.last_run();
+        let began = self.after.live_run().filter(|_| newer && !retried);
         began.is_none_or(|run| self.witness.failed.as_ref() != Some(&run.revision))
     }
 
     fn takes_back(&self) -> bool {
         let under_way = |world: &World| {
-            let run = world.live_run().filter(|run| run.step > 0);
+            let run = world.live_run().filter(|run| run.step() > 0);
             // On the way from one target to another a step may lower the canary; taking that back would raise it.
-            let canary = |step: usize| {
-                let run = run.expect("a run");
-                let weights = step.checked_sub(1).map_or(&run.start, |index| &run.plan[index].weights);
-                weights.get("eu-3").copied().unwrap_or(0)
+            let raises = |run: &Run| {
+                let canary = |step: u32| run.weights_of_step(step).weight("eu-3");
+                canary(run.step()) > canary(run.step() - 1)
             };
-            let raises = |step: u32| canary(step as usize) > canary(step as usize - 1);
-            let forward = run.is_some_and(|run| !world.is_rolling_back() && run.hold.is_none() && raises(run.step));
+            let forward = run.is_some_and(|run| !world.is_rolling_back() && run.hold.is_none() && raises(run));
             world.status.desired.clone().filter(|desired| forward && desired.confirmed_at.is_none())
         };
         let hands_off = self.before.spec.suspend
             || self.before.deleting
             || matches!(self.after.status.reason, Reason::StatusBehindRoute | Reason::OwnedByOtherHub);
         match (under_way(self.before), under_way(self.after)) {
-            (Some(before), Some(after)) if before.weights == after.weights => {
+            (Some(before), Some(after)) if before.split.weights == after.split.weights => {
                 hands_off || self.after.now.duration_since(before.at).as_secs() < 60
             }
             _ => true,
@@ -165,7 +162,7 @@ impl Checked<'_> {
     }
 
     fn wakes(&self) -> bool {
-        let judged = !self.after.is_rolling_back() && self.after.live_run().is_some_and(|run| run.step > 0);
+        let judged = !self.after.is_rolling_back() && self.after.live_run().is_some_and(|run| run.step() > 0);
         let confirmed = self.after.status.desired.as_ref().is_some_and(|desired| desired.confirmed_at.is_some());
         let hands_off = self.before.spec.suspend
             || matches!(self.after.status.reason, Reason::StatusBehindRoute | Reason::OwnedByOtherHub);

@@ -1,13 +1,13 @@
 //! A world with what the search remembers of it, and how a move changes both.
 
-use cutover::{
-    api::{FleetRolloutStatus, Verb, request::RequestState, status::Outcome},
-    rollout::same,
-};
+use cutover::api::{FleetRolloutStatus, Verb, request::RequestState, status::Outcome};
 use jiff::Timestamp;
 
 use super::{
-    super::world::{Crash, Metrics, World, Writes, spec},
+    super::{
+        states::arrows,
+        world::{Crash, Metrics, World, Writes, spec},
+    },
     moves::{Down, Edit, Move, Target},
     reached::{Reached, count_reasons},
     rules::Checked,
@@ -136,7 +136,7 @@ impl State {
             }
             Move::RestoreOldStatus => {
                 let weights =
-                    |status: &FleetRolloutStatus| status.desired.as_ref().map(|desired| desired.weights.clone());
+                    |status: &FleetRolloutStatus| status.desired.as_ref().map(|desired| desired.split.weights.clone());
                 self.witness.proven &= weights(&world.status) == weights(&self.witness.backup);
                 world.status = self.witness.backup.clone();
                 self.witness.went_back = None;
@@ -155,6 +155,7 @@ impl State {
         check.every_rule(what);
         self.remember(&before);
         count_reasons(&self.world, reached);
+        reached.arrows.extend(arrows(&before.status, &self.world.status));
         self.world.written.clear();
         self.world.answered.clear();
         self.world.released.clear();
@@ -163,14 +164,15 @@ impl State {
     /// Brings the witness up to date from what happened in the world.
     fn remember(&mut self, before: &World) {
         let world = &self.world;
-        let desired = |world: &World| world.status.desired.as_ref().map(|desired| desired.weights.clone());
+        let desired = |world: &World| world.status.desired.as_ref().map(|desired| desired.split.weights.clone());
         if desired(before) != desired(world) {
             (self.witness.proven, self.witness.shown_since) = (false, None);
         }
         let shown = world.status.desired.as_ref().is_some_and(|desired| {
             world.routes.values().all(|route| {
                 route.as_ref().is_some_and(|route| {
-                    same(&route.weights, &desired.weights) && route.accepted == cutover::rollout::input::Accepted::Yes
+                    route.split.weights.same_as(&desired.split.weights)
+                        && route.accepted == cutover::rollout::input::Accepted::Yes
                 })
             })
         });

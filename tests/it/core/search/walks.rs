@@ -1,9 +1,6 @@
 //! Long seeded walks, which end well when every fault ends.
 
-use cutover::{
-    api::{Phase, Reason, Verb},
-    rollout::same,
-};
+use cutover::api::{Phase, Reason, Verb};
 
 use super::{
     super::world::Metrics,
@@ -65,7 +62,7 @@ pub fn ends_well(mut state: State, seed: u64) {
         if world.status.reason == Reason::StatusBehindRoute {
             // Nothing can be adopted from routes that differ; a person brings them to one distribution first.
             let first = world.live();
-            world.routes.values_mut().flatten().for_each(|route| route.weights = first.clone());
+            world.routes.values_mut().flatten().for_each(|route| route.split.weights = first.clone());
         }
         for verb in [Verb::Adopt, Verb::Resume, Verb::Retry, Verb::Promote] {
             world.ask(verb).run_for(2);
@@ -77,7 +74,10 @@ pub fn ends_well(mut state: State, seed: u64) {
         matches!(phase, Phase::Succeeded | Phase::Initialized | Phase::Failed | Phase::RolledBack) || world.gone;
     assert!(rests, "seed {seed}: {phase:?} {} {}", world.status.reason, world.status.message);
     if let Some(desired) = world.status.desired.as_ref().filter(|_| !world.gone) {
-        assert!(same(&desired.weights, world.status.primary.as_ref().unwrap()), "seed {seed}");
-        assert!(world.routes.values().flatten().all(|route| same(&route.weights, &desired.weights)), "seed {seed}");
+        assert!(desired.split.weights.same_as(world.status.primary.as_ref().unwrap()), "seed {seed}");
+        assert!(
+            world.routes.values().flatten().all(|route| route.split.weights.same_as(&desired.split.weights)),
+            "seed {seed}"
+        );
     }
 }

@@ -14,7 +14,7 @@ use super::{
 fn initialization_makes_both_copies_and_leads_the_routes_to_the_primary() {
     let world = ramp();
     assert_eq!((world.leads(PRIMARY), world.leads(CANARY)), (OLD, OLD));
-    assert_eq!(world.written.iter().map(|(_, weights)| weights.clone()).collect::<Vec<_>>(), [split(100, 0)]);
+    assert_eq!(world.written.iter().map(|(_, split)| split.weights.clone()).collect::<Vec<_>>(), [split(100, 0)]);
     assert_eq!(world.status.primary, Some(split(100, 0)));
 }
 

@@ -38,7 +38,7 @@ fn shows(world: &World, phase: Phase, reason: Reason) {
 /// What was written after the routes had been led to the primary.
 fn written(world: &World) -> Vec<Distribution> {
     let services = world.spec.services.len();
-    world.written.iter().skip(services).map(|(_, weights)| weights.clone()).collect()
+    world.written.iter().skip(services).map(|(_, split)| split.weights.clone()).collect()
 }
 
 /// One round of probes and one pass, a second apart from the next.

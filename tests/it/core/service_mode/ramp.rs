@@ -33,7 +33,7 @@ fn step_weights_are_the_canarys_shares() {
     let mut world = with("{bake: 20s, ramp: {stepWeights: [1, 2, 10, 80]}}");
     world.point(NEW);
     until(&mut world, |world| world.status.phase == Phase::Succeeded);
-    let primaries: Vec<u32> = written(&world).iter().map(|weights| weights[PRIMARY]).collect();
+    let primaries: Vec<u32> = written(&world).iter().map(|weights| weights.weight(PRIMARY)).collect();
     assert_eq!(primaries, [99, 98, 90, 20, 0, 100]);
 }
 
@@ -102,7 +102,7 @@ fn several_services_move_in_lockstep_and_one_that_is_gone_changes_nothing() {
     world.point(OLD).run_for(10);
     world.point(NEW);
     until(&mut world, |world| world.live() == split(50, 50));
-    assert!(world.routes.values().flatten().all(|route| route.weights == split(50, 50)));
+    assert!(world.routes.values().flatten().all(|route| route.split.weights == split(50, 50)));
     world.sources.remove("cart");
     until(&mut world, |world| world.status.phase == Phase::Held || world.status.phase == Phase::Succeeded);
     assert_eq!(world.outcome(), Some(Outcome::Succeeded), "the run goes on with what it began with");
@@ -122,7 +122,7 @@ fn a_crash_at_any_action_of_a_run_changes_nothing_of_its_end() {
         shows(&world, Phase::Succeeded, Reason::RunSucceeded);
         assert_eq!((world.leads(PRIMARY), world.live()), (NEW, split(100, 0)), "crash in pass {moment}");
         let rising: Vec<u32> =
-            written(&world).iter().map(|weights| weights[CANARY]).take_while(|share| *share > 0).collect();
+            written(&world).iter().map(|weights| weights.weight(CANARY)).take_while(|share| *share > 0).collect();
         assert!(rising.is_sorted(), "{rising:?}");
     }
 }

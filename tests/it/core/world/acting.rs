@@ -1,7 +1,7 @@
 //! The hub: passes, and what they do to the world.
 
 use cutover::{
-    api::{Affinity, Distribution, Steering},
+    api::Split,
     rollout::{
         self, Action, Decision, RouteKey,
         input::{Accepted, Mark},
@@ -9,7 +9,7 @@ use cutover::{
 };
 use jiff::SignedDuration;
 
-use super::{Crash, HUB, RouteInWorld, UID, World, Writes};
+use super::{super::scrambled::assert_output_is_not_read, Crash, HUB, RouteInWorld, UID, World, Writes};
 
 impl World {
     /// One pass of the hub: observe, measure what is due, decide, record, act.
@@ -24,7 +24,9 @@ impl World {
         let measured = wanted.map(|wanted| self.measure(&wanted));
         let measured_at = measured.as_ref().map(|measured| measured.at);
         let seen = self.observe(measured);
-        let decision = rollout::decide(&self.input(&seen, &leader));
+        let input = self.input(&seen, &leader);
+        let decision = rollout::decide(&input);
+        assert_output_is_not_read(&input, &decision);
         self.measured_at = measured_at.or(self.measured_at);
         self.status = decision.status.clone();
         if crash == Crash::AfterStatus {
@@ -72,9 +74,9 @@ impl World {
                 let result = if self.refuse_rehearsals { Err("denied by a webhook".to_owned()) } else { Ok(()) };
                 self.rehearsed.insert(route.clone(), result);
             }
-            Action::WriteRoute { route, weights, steering, affinity, run, sequence } => {
+            Action::WriteRoute { route, split, run, sequence } => {
                 let mark = Mark { hub: HUB.to_owned(), rollout: UID.to_owned(), run: *run, sequence: *sequence };
-                self.write(route, weights, steering.clone(), affinity.clone(), mark);
+                self.write(route, split, mark);
             }
             Action::ReleaseRoute { route, policy } => {
                 self.released.push((route.clone(), *policy));
@@ -89,14 +91,7 @@ impl World {
         }
     }
 
-    fn write(
-        &mut self,
-        key: &RouteKey,
-        weights: &Distribution,
-        steering: Option<Steering>,
-        affinity: Option<Affinity>,
-        mark: Mark,
-    ) {
+    fn write(&mut self, key: &RouteKey, split: &Split, mark: Mark) {
         let mode = self.writes.get(key).copied().unwrap_or(Writes::Confirmed);
         let route = self.routes.get_mut(key).unwrap();
         let accepted = match mode {
@@ -112,17 +107,13 @@ impl World {
         };
         let failed = (mode == Writes::AnswerLost).then(|| "the answer was lost".to_owned());
         *route = Some(RouteInWorld {
-            weights: weights.clone(),
+            split: split.clone(),
             uneven: false,
-            steering: steering.clone(),
-            affinity: affinity.clone(),
             mark: Some(mark),
             accepted,
             failed,
             editor: None,
         });
-        self.written.push((key.clone(), weights.clone()));
-        self.tried.push(steering);
-        self.kept.push(affinity);
+        self.written.push((key.clone(), split.clone()));
     }
 }

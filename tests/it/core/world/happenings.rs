@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cutover::{
-    api::{RolloutRequestSpec, ServiceCopy, Verb, request::RolloutRef},
+    api::{RolloutRequestSpec, ServiceCopy, Verb, request::RolloutRef, status::Run},
     rollout::input::{EndpointSeen, Request},
 };
 use jiff::SignedDuration;
@@ -35,7 +35,6 @@ impl World {
     }
 
     pub fn ask(&mut self, verb: Verb) -> &mut Self {
-        let run = self.last_run();
         let number = self.requests.len() + self.answered.len() + 1;
         self.requests.push(Request {
             name: format!("r{number}"),
@@ -44,8 +43,8 @@ impl World {
             spec: RolloutRequestSpec {
                 rollout: RolloutRef { name: "shop".to_owned(), uid: UID.to_owned() },
                 verb,
-                run: run.map_or(0, |run| run.number),
-                step: run.map(|run| run.step).filter(|_| verb == Verb::Promote),
+                run: self.status.last_run(),
+                step: self.live_run().map(Run::step).filter(|_| verb == Verb::Promote),
                 reason: None,
                 requested_by: "alice".to_owned(),
             },
@@ -56,7 +55,7 @@ impl World {
     /// Somebody edits every route.
     pub fn edit(&mut self, weights: &[(&str, u32)]) -> &mut Self {
         for route in self.routes.values_mut().flatten() {
-            route.weights = of(weights);
+            route.split.weights = of(weights);
             route.editor = Some("kubectl-edit".to_owned());
         }
         self

@@ -1,19 +1,16 @@
 //! What the members' metrics say.
 
-use cutover::{
-    api::Steering,
-    rollout::input::{Measured, Sample, Sampled, Wanted},
-};
+use cutover::rollout::input::{Measured, MeasurementRequest, Sample, Sampled};
 
 use super::{Metrics, World};
 
 impl World {
-    pub(super) fn measure(&self, wanted: &Wanted) -> Measured {
+    pub(super) fn measure(&self, wanted: &MeasurementRequest) -> Measured {
         let run = self.run();
         let desired = self.status.desired.as_ref().unwrap();
-        let tried = |name: &str| desired.steering.iter().flat_map(Steering::members).any(|member| member == name);
-        let weight = |name: &str| desired.weights.get(name).copied().unwrap_or(0);
-        let canary = |name: &str| tried(name) || weight(name) > run.rollback_to.get(name).copied().unwrap_or(0);
+        let steered = |name: &str| desired.split.steered().any(|member| member == name);
+        let above = |name: &str| desired.split.weights.weight(name) > run.rollback_to.weight(name);
+        let canary = |name: &str| steered(name) || above(name);
         let mut samples = Vec::new();
         for service in &wanted.services {
             for metric in &wanted.windows {

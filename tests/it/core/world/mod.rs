@@ -10,8 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cutover::{
     api::{
-        Affinity, DeletionPolicy, Distribution, FleetRolloutSpec, FleetRolloutStatus, ServiceCopy, Steering,
-        request::RequestState,
+        DeletionPolicy, Distribution, FleetRolloutSpec, FleetRolloutStatus, ServiceCopy, Split, request::RequestState,
     },
     rollout::{
         RouteKey,
@@ -53,10 +52,8 @@ pub enum Crash {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct RouteInWorld {
-    pub weights: Distribution,
+    pub split: Split,
     pub uneven: bool,
-    pub steering: Option<Steering>,
-    pub affinity: Option<Affinity>,
     pub mark: Option<Mark>,
     pub accepted: Accepted,
     pub failed: Option<String>,
@@ -92,12 +89,8 @@ pub struct World {
     pub instance: u32,
     pub measured_at: Option<Timestamp>,
     pub identities: BTreeMap<String, String>,
-    /// Every distribution that was written to a route, in order.
-    pub written: Vec<(RouteKey, Distribution)>,
-    /// And which requests reached canaries beside it.
-    pub tried: Vec<Option<Steering>>,
-    /// And where users were kept.
-    pub kept: Vec<Option<Affinity>>,
+    /// Everything that was written to a route, in order.
+    pub written: Vec<(RouteKey, Split)>,
     pub released: Vec<(RouteKey, DeletionPolicy)>,
     /// Service mode: the users' own Services.
     pub sources: BTreeMap<String, ServiceCopy>,
@@ -110,7 +103,7 @@ pub const UID: &str = "11111111-1111-1111-1111-111111111111";
 pub const HUB: &str = "hub-uid";
 
 pub fn of(weights: &[(&str, u32)]) -> Distribution {
-    weights.iter().map(|(name, weight)| ((*name).to_owned(), *weight)).collect()
+    weights.iter().copied().collect()
 }
 
 /// A spec in YAML, completed with what every rollout here has.
@@ -148,10 +141,8 @@ impl World {
             .into_iter()
             .map(|key| {
                 let route = RouteInWorld {
-                    weights: of(live),
+                    split: of(live).into(),
                     uneven: false,
-                    steering: None,
-                    affinity: None,
                     mark: None,
                     accepted: Accepted::Yes,
                     failed: None,
@@ -185,8 +176,6 @@ impl World {
             measured_at: None,
             identities: BTreeMap::new(),
             written: Vec::new(),
-            tried: Vec::new(),
-            kept: Vec::new(),
             released: Vec::new(),
             sources: BTreeMap::new(),
             copies: BTreeMap::new(),
@@ -201,11 +190,13 @@ impl World {
 
     /// What was written, one line each, without repeats: `eu-1 100 eu-3 0, copies of all requests`.
     pub fn told(&self) -> Vec<String> {
-        let writes = self.written.iter().zip(&self.tried);
-        let mut told: Vec<String> = writes
-            .map(|((_, weights), steering)| {
-                let weights: Vec<String> = weights.iter().map(|(name, weight)| format!("{name} {weight}")).collect();
-                let steering = steering.as_ref().map(|steering| format!(", {steering}"));
+        let mut told: Vec<String> = self
+            .written
+            .iter()
+            .map(|(_, split)| {
+                let weights: Vec<String> =
+                    split.weights.iter().map(|(name, weight)| format!("{name} {weight}")).collect();
+                let steering = split.steering.as_ref().map(|steering| format!(", {steering}"));
                 format!("{}{}", weights.join(" "), steering.unwrap_or_default())
             })
             .collect();
@@ -215,7 +206,7 @@ impl World {
 
     /// The weights that the first route shows.
     pub fn live(&self) -> Distribution {
-        self.routes.values().flatten().next().map(|route| route.weights.clone()).unwrap_or_default()
+        self.routes.values().flatten().next().map(|route| route.split.weights.clone()).unwrap_or_default()
     }
 }
 

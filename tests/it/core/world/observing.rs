@@ -18,8 +18,8 @@ impl World {
         if self.spec.mode() == Mode::Service {
             names.extend([PRIMARY.to_owned(), CANARY.to_owned()]);
         }
-        if let Some(run) = self.last_run() {
-            names.extend(run.target.keys().chain(run.rollback_to.keys()).cloned());
+        if let Some(run) = self.live_run() {
+            names.extend(run.target.members().chain(run.rollback_to.members()).map(str::to_owned));
         }
         names.into_iter().collect()
     }
@@ -66,6 +66,7 @@ impl World {
             leader,
             uid: UID,
             generation: self.generation,
+            declared_by: Some("kubectl"),
             deleting: self.deleting,
             finalizer: self.finalizer,
             spec: &self.spec,
@@ -85,7 +86,7 @@ impl World {
     /// Service mode: what the Service of primary or canary must be, by what is recorded.
     pub(super) fn copy(&self, (service, slot): &(String, String)) -> Option<&ServiceCopy> {
         let promoted = self.status.promoted.as_ref().and_then(|promoted| promoted.services.get(service));
-        let proving = self.last_run().and_then(|run| run.services.get(service));
+        let proving = self.live_run().map_or(&self.status.canary, |run| &run.services).get(service);
         if slot == CANARY { proving.or(promoted) } else { promoted }
     }
 }
@@ -94,10 +95,8 @@ fn seen(route: Option<&RouteInWorld>) -> RouteSeen {
     match route {
         None => RouteSeen::ToCreate,
         Some(route) => RouteSeen::Live(Box::new(LiveRoute {
-            weights: route.weights.clone(),
+            split: route.split.clone(),
             uneven: route.uneven,
-            steering: route.steering.clone(),
-            affinity: route.affinity.clone(),
             mark: route.mark.clone(),
             accepted: route.accepted.clone(),
             editor: route.editor.clone(),

@@ -2,57 +2,57 @@
 
 use cutover::api::{
     Duration,
-    status::{Check, Outcome, Rollback, Run},
+    status::{Check, Outcome, RollingBack, Run, RunRecord, RunState},
 };
 
 use super::World;
 
 impl World {
-    /// The run that is not over.
     pub fn live_run(&self) -> Option<&Run> {
-        self.last_run().filter(|run| run.outcome.is_none())
-    }
-
-    /// The run as it is recorded, also when it is over.
-    pub fn last_run(&self) -> Option<&Run> {
         self.status.run.as_ref()
     }
 
     pub fn run(&self) -> &Run {
-        self.last_run().unwrap()
+        self.live_run().expect("a live run")
     }
 
-    /// The step of the last run; 0 before the first one.
+    /// The record of the run that ended last, while none is live.
+    pub fn ended_run(&self) -> Option<&RunRecord> {
+        self.status.history.last().filter(|_| self.live_run().is_none())
+    }
+
+    /// The step of the run, or the one that the last run had reached; 0 before the first one.
     pub fn step(&self) -> u32 {
-        self.last_run().map_or(0, |run| run.step)
+        self.live_run().map_or_else(|| self.ended_run().map_or(0, |ended| ended.step), Run::step)
     }
 
+    /// How the last run ended; nothing while one is live.
     pub fn outcome(&self) -> Option<Outcome> {
-        self.last_run().and_then(|run| run.outcome)
+        self.ended_run().map(|ended| ended.outcome)
     }
 
-    pub fn rollback(&self) -> Option<&Rollback> {
-        self.last_run().and_then(|run| run.rollback.as_ref())
+    pub fn rollback(&self) -> Option<&RollingBack> {
+        self.live_run()?.state.rollback()
     }
 
     pub fn is_rolling_back(&self) -> bool {
-        self.live_run().is_some_and(|run| run.rollback.is_some())
+        self.rollback().is_some()
     }
 
     /// What passed is recorded as what the primary shall be.
     pub fn is_promoting(&self) -> bool {
-        self.last_run().is_some_and(|run| run.promoting_since.is_some())
+        self.live_run().is_some_and(Run::is_promoted)
     }
 
     pub fn is_soaking(&self) -> bool {
-        self.last_run().is_some_and(|run| run.soaking_since.is_some())
+        self.live_run().is_some_and(|run| matches!(run.state, RunState::Soaking(_)))
     }
 
     pub fn check(&self) -> Option<&Check> {
-        self.last_run().and_then(|run| run.check.as_ref())
+        self.live_run().map_or_else(|| self.ended_run()?.check.as_ref(), |run| run.check.as_ref())
     }
 
     pub fn baked(&self) -> Duration {
-        self.run().baked
+        self.run().bake().time
     }
 }

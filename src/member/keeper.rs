@@ -1,0 +1,68 @@
+//! Every declared member is in the registry, with a task that checks it.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use tokio::{sync::watch, task::JoinHandle};
+
+use super::{Declared, Member, Registry, checks, registry::Members};
+use crate::{clock::Clock, http::Network};
+
+/// What keeps a registry up to date: a task for each member, so that one member's trouble never delays another's.
+pub(crate) struct Keeper {
+    registry: Registry,
+    network: Network,
+    clock: Clock,
+    leading: watch::Receiver<bool>,
+    tasks: BTreeMap<String, Task>,
+}
+
+/// A task that ends when it is dropped.
+struct Task(JoinHandle<()>);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Keeper {
+    /// Knows no member yet. Members are checked only while `leading`, and until this is dropped.
+    #[must_use]
+    pub(crate) fn new(registry: Registry, network: Network, clock: Clock, leading: watch::Receiver<bool>) -> Self {
+        Self { registry, network, clock, leading, tasks: BTreeMap::new() }
+    }
+
+    /// Takes what is declared now: makes anew every member whose declaration or Secrets changed, and forgets those that
+    /// are gone.
+    pub(crate) fn declare(&mut self, declared: impl IntoIterator<Item = Declared>) {
+        let declared: BTreeMap<String, Declared> = declared.into_iter().map(|one| (one.name.clone(), one)).collect();
+        let before = self.registry.0.borrow().clone();
+        let mut changed = before.as_ref().is_none_or(|before| before.len() != declared.len());
+        self.tasks.retain(|name, task| declared.contains_key(name) && !task.0.is_finished());
+        let known = before.unwrap_or_default();
+        let mut members = Members::new();
+        for (name, declared) in declared {
+            let member = match known.get(&name) {
+                Some(member) if member.declared == declared && self.tasks.contains_key(&name) => Arc::clone(member),
+                Some(_) | None => {
+                    changed = true;
+                    self.start(declared)
+                }
+            };
+            members.insert(name, member);
+        }
+        if changed {
+            self.registry.0.send_replace(Some(members));
+        }
+    }
+
+    /// Makes the member's clients and starts its checks.
+    fn start(&mut self, declared: Declared) -> Arc<Member> {
+        let name = declared.name.clone();
+        let member = Arc::new(Member::new(declared, self.network.clone(), self.clock.now()));
+        let checks = checks::run(Arc::clone(&member), self.registry.clone(), self.clock.clone(), self.leading.clone());
+        // The task of an earlier declaration ends as it is replaced.
+        self.tasks.insert(name, Task(tokio::spawn(checks)));
+        member
+    }
+}

@@ -1,0 +1,21 @@
+//! Objects of the hub cluster: whose they are, who else writes them, and what changes them. Routes and backends are both
+//! made of these.
+
+mod context;
+pub(crate) mod field_manager;
+pub(crate) mod owner;
+mod reach;
+mod write;
+
+pub(crate) use context::Context;
+use kube::ResourceExt;
+use kube::core::DynamicObject;
+pub(crate) use owner::Owner;
+pub(crate) use reach::Reach;
+pub(crate) use write::{Target, Write};
+
+/// Kind and name, for messages.
+pub(crate) fn describe(object: &DynamicObject) -> String {
+    let kind = object.types.as_ref().map_or("object", |types| types.kind.as_str());
+    format!("{kind} {}", object.name_any())
+}

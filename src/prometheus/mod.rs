@@ -1,0 +1,10 @@
+//! One Prometheus: its query API and what it answers, read with distrust. Members refer to it,
+//! and metrics are queried from it.
+//!
+//! Not knowing is a value here: [`Missing`] is neither a pass nor a failure.
+
+mod answer;
+mod client;
+
+pub(crate) use answer::{Answer, Missing, parse};
+pub(crate) use client::Prometheus;

@@ -1,0 +1,71 @@
+//! Services, backends and routes.
+
+use super::Case;
+
+pub const CASES: &[Case] = &[
+    (
+        "port: 80",
+        "port: 70000",
+        &["7: spec.services[0].port: 70000 is not allowed; write a whole number from 1 to 65535"],
+    ),
+    (
+        "gatewayAPI: {name: public}",
+        "gatewayAPI: {name: public}\n          contour: {name: public}",
+        &[
+            "10: spec.services[0].routes[0]: gatewayAPI and contour are both given; give exactly one of gatewayAPI, contour, skipper, nginx, aliyunALB, kubernetes",
+        ],
+    ),
+    (
+        "gatewayAPI: {name: public}",
+        "istio: {name: public}",
+        &[
+            "10: spec.services[0].routes[0].istio: unknown field; known are: aliyunALB, contour, gatewayAPI, kubernetes, nginx, skipper",
+            "10: spec.services[0].routes[0]: nothing is chosen; give exactly one of gatewayAPI, contour, skipper, nginx, aliyunALB, kubernetes",
+        ],
+    ),
+    (
+        "gatewayAPI: {name: public}",
+        "skipper: {form: Ingress, name: shop}",
+        &[
+            "10: spec.services[0].routes[0]: skipper Ingress weights are ignored for ExternalName members (all traffic would go to one of them); \
+             use the RouteGroup form or backend kind EndpointSlice",
+        ],
+    ),
+    (
+        "gatewayAPI: {name: public}",
+        "kubernetes: {name: storefront}",
+        &[
+            "10: spec.services[0].routes[0]: 2 members would carry traffic at once, but kubernetes has no weights; give one \
+             member all the weight, and use strategy.steps: [{progress: 100%}]; or use a route with weights",
+        ],
+    ),
+    (
+        "gatewayAPI: {name: public}",
+        "aliyunALB: {name: public}",
+        &[
+            "10: spec.services[0].routes[0]: an ALB sends to the endpoints of a Service, and an ExternalName Service has \
+             none; use backend kind EndpointSlice or clusterIP",
+        ],
+    ),
+    (
+        "        - gatewayAPI: {name: public}\n",
+        "        - gatewayAPI: {name: public}\n        - gatewayAPI: {name: public, rules: [main]}\n",
+        &[
+            "11: spec.services[0].routes[1]: HTTPRoute \"public\" already holds the weights of spec.services[0].routes[0]; name other rules, or another route",
+        ],
+    ),
+    (
+        "{externalName: {}}",
+        "{clusterIP: {existing: {eu-1: old, eu-3: old}}}",
+        &[
+            "8: spec.services[0].backend.clusterIP.existing.eu-3: \"old\" is already the Service of \"eu-1\"; weights would have no effect; give each member a Service of its own",
+        ],
+    ),
+    (
+        "{externalName: {}}",
+        "{externalName: {existing: {eu-33: old}}}",
+        &[
+            "8: spec.services[0].backend.externalName.existing.eu-33: \"eu-33\" is not in spec.members; did you mean eu-3?",
+        ],
+    ),
+];

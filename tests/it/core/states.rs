@@ -1,0 +1,149 @@
+//! The states of a run and what leads from one to the next: the diagram in docs/ARCHITECTURE.md.
+
+use std::{collections::BTreeSet, fmt};
+
+use cutover::api::{
+    FleetRolloutStatus, Verb,
+    status::{Outcome, RunState},
+};
+
+use super::world::{World, spec};
+
+/// A state without its fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    AtRest,
+    Preparing,
+    Stepping,
+    Promoting,
+    Soaking,
+    RollingBack,
+}
+
+pub type Arrow = (State, State);
+
+impl State {
+    const ALL: [Self; 6] =
+        [Self::AtRest, Self::Preparing, Self::Stepping, Self::Promoting, Self::Soaking, Self::RollingBack];
+
+    fn of(status: &FleetRolloutStatus) -> Self {
+        match status.run.as_ref().map(|run| &run.state) {
+            None => Self::AtRest,
+            Some(RunState::Preparing(_)) => Self::Preparing,
+            Some(RunState::Stepping(_)) => Self::Stepping,
+            Some(RunState::Promoting(_)) => Self::Promoting,
+            Some(RunState::Soaking(_)) => Self::Soaking,
+            Some(RunState::RollingBack(_)) => Self::RollingBack,
+        }
+    }
+
+    /// Where a decision may lead from here, and what leads there.
+    fn next(self) -> &'static [(Self, &'static str)] {
+        match self {
+            Self::AtRest => &[(Self::Preparing, "another target is declared")],
+            Self::Preparing => &[
+                (Self::Stepping, "everything is ready"),
+                (Self::Promoting, "skipAnalysis"),
+                (Self::Preparing, "another target"),
+                (Self::RollingBack, "abort, deletion"),
+                (Self::AtRest, "adopt"),
+            ],
+            Self::Stepping => &[
+                (Self::Stepping, "the step passed, or is taken back"),
+                (Self::Preparing, "another target, or the first step is taken back"),
+                (Self::Promoting, "service mode: the canary passed"),
+                (Self::Soaking, "the last step passed, keepPrevious"),
+                (Self::AtRest, "the last step passed, or adopt"),
+                (Self::RollingBack, "a verdict, a person, deletion"),
+            ],
+            Self::Promoting => {
+                &[(Self::Promoting, "the primary is what passed"), (Self::AtRest, "the primary has its traffic back")]
+            }
+            Self::Soaking => &[
+                (Self::AtRest, "keepPrevious is over, or adopt"),
+                (Self::Preparing, "another target"),
+                (Self::RollingBack, "a verdict, a person, deletion"),
+            ],
+            Self::RollingBack => &[(Self::AtRest, "every route confirms the rollback target")],
+        }
+    }
+}
+
+/// As Mermaid names it: `[*]` where there is no run.
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AtRest => "[*]",
+            Self::Preparing => "preparing",
+            Self::Stepping => "stepping",
+            Self::Promoting => "promoting",
+            Self::Soaking => "soaking",
+            Self::RollingBack => "rollingBack",
+        })
+    }
+}
+
+/// Every arrow of the diagram.
+pub fn drawn() -> BTreeSet<Arrow> {
+    State::ALL.into_iter().flat_map(|from| from.next().iter().map(move |(to, _)| (from, *to))).collect()
+}
+
+/// The changes of state between two statuses, by the runs that ended in between.
+pub fn arrows(before: &FleetRolloutStatus, after: &FleetRolloutStatus) -> Vec<Arrow> {
+    let (from, to) = (State::of(before), State::of(after));
+    if before.last_run() > after.last_run() {
+        return Vec::new(); // an old status was restored
+    }
+    let ended = after.history.last().filter(|ended| before.run.as_ref().is_some_and(|run| run.number == ended.number));
+    let step = |status: &FleetRolloutStatus| status.run.as_ref().map(cutover::api::status::Run::step);
+    let mut path = vec![from];
+    match ended.map(|ended| ended.outcome) {
+        Some(Outcome::Failed | Outcome::RolledBack) => path.extend([State::RollingBack, State::AtRest]),
+        Some(Outcome::Superseded) if to == State::Preparing && from != State::RollingBack => {}
+        Some(Outcome::Succeeded | Outcome::Superseded) => path.push(State::AtRest),
+        None => {}
+    }
+    path.push(to);
+    let stands = |(one, other): &(State, State)| {
+        one == other && (ended.is_none() && step(before) == step(after) || *one != from)
+    };
+    let pairs = path.iter().copied().zip(path.iter().copied().skip(1));
+    pairs
+        .filter(|pair| !stands(pair))
+        .filter(|(one, other)| one != other || *one != State::RollingBack && *one != State::AtRest)
+        .collect()
+}
+
+/// What happens in service mode, of which the search knows nothing: a promotion, one without analysis, one at once.
+pub fn arrows_of_service_mode() -> BTreeSet<Arrow> {
+    const RAMP: &str = "strategy: {bake: 20s, ramp: {stepWeights: [20, 50], stepWeightPromotion: 50}}";
+    let skipping = format!("{RAMP}\nskipAnalysis: true");
+    let mut taken = BTreeSet::new();
+    for yaml in [RAMP, &skipping] {
+        let mut world = World::new(spec(yaml), &[("primary", 100)]);
+        world.point("eu-1.example.com").run_for(20);
+        world.point("eu-3.example.com");
+        for _ in 0..400 {
+            let before = world.status.clone();
+            world.ask(Verb::Promote).probe();
+            world.pass();
+            taken.extend(arrows(&before, &world.status));
+            world.after(1);
+        }
+        assert_eq!(world.outcome(), Some(Outcome::Succeeded), "{}", world.status.message);
+    }
+    taken
+}
+
+fn diagram() -> String {
+    let arrows = State::ALL.into_iter().flat_map(|from| {
+        from.next().iter().map(move |(to, why)| format!("    {from} --> {to}: {}\n", why.replace(':', ",")))
+    });
+    format!("```mermaid\nstateDiagram-v2\n{}```\n", arrows.collect::<String>())
+}
+
+#[test]
+fn the_diagram_in_the_architecture_page_is_that_of_the_states() {
+    let page = std::fs::read_to_string(crate::command::root().join("docs/ARCHITECTURE.md")).unwrap();
+    assert!(page.contains(&diagram()), "docs/ARCHITECTURE.md needs this diagram:\n{}", diagram());
+}

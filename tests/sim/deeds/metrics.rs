@@ -1,0 +1,51 @@
+//! P9: what a member's Prometheus answers.
+
+use super::super::{
+    fleet::{Metrics, Wrong},
+    plan::sorts::MetricsFault,
+    scenario::MEMBERS,
+    world::World,
+};
+
+pub fn answer_badly(world: &World, what: MetricsFault, begins: bool) {
+    let wrong = wrong(what);
+    for name in whose(what, world.plan.seed) {
+        world.fleet().member(name).metrics = begins.then_some(wrong);
+    }
+}
+
+fn wrong(what: MetricsFault) -> Metrics {
+    match what {
+        MetricsFault::Down | MetricsFault::OneMissing | MetricsFault::Flapping => Metrics::Door(Wrong::Refused),
+        MetricsFault::SlowIn => Metrics::Door(Wrong::Slow(4_900)),
+        MetricsFault::SlowOut => Metrics::Door(Wrong::Slow(5_100)),
+        MetricsFault::Internal => Metrics::Door(Wrong::Status(500)),
+        MetricsFault::Unavailable => Metrics::Door(Wrong::Status(503)),
+        MetricsFault::Nan => Metrics::Value("NaN"),
+        MetricsFault::PlusInfinity => Metrics::Value("+Inf"),
+        MetricsFault::MinusInfinity => Metrics::Value("-Inf"),
+        MetricsFault::Empty => Metrics::Empty,
+        MetricsFault::NoValue => Metrics::NoValue,
+        MetricsFault::Two => Metrics::Two,
+        MetricsFault::Matrix => Metrics::Type("matrix"),
+        MetricsFault::Scalar => Metrics::Type("scalar"),
+        MetricsFault::Text => Metrics::Type("string"),
+        MetricsFault::Stale => Metrics::Stale,
+        MetricsFault::Warnings => Metrics::Warnings,
+    }
+}
+
+/// One primary member, or by the seed the canary or all.
+fn whose(what: MetricsFault, seed: u64) -> &'static [&'static str] {
+    match (what, seed % 2) {
+        (MetricsFault::OneMissing, _) => &["eu-1"],
+        (_, 0) => &["eu-3"],
+        _ => &MEMBERS,
+    }
+}
+
+/// It goes and comes back every seven seconds.
+pub fn flap(world: &World, passed: f64) {
+    let wrong = ((passed / 7.0) as u64).is_multiple_of(2);
+    world.fleet().member("eu-3").metrics = wrong.then_some(Metrics::Door(Wrong::Refused));
+}

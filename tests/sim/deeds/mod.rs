@@ -1,0 +1,177 @@
+//! What the world does to the hub in each pattern: when it begins, meanwhile, and how it ends.
+
+mod declarations;
+mod deletions;
+mod edits;
+mod members;
+mod metrics;
+mod people;
+
+use super::{
+    plan::{
+        Fault, Plan,
+        sorts::{Late, MetricsFault, Pause},
+    },
+    world::{World, seconds},
+};
+pub use people::help;
+
+/// How long a fault lasts, in seconds.
+const fn lasts(fault: Fault) -> f64 {
+    match fault {
+        Fault::Blind(_) => 12.0,
+        Fault::StaleFailover | Fault::Pause(Pause::Leader | Pause::InCall) => 20.0,
+        Fault::Pause(Pause::LeaderLong) | Fault::Storm | Fault::Late(_) => 120.0,
+        Fault::Lease(_) => 25.0,
+        Fault::Member(_) | Fault::Clock(_) => 60.0,
+        Fault::Metrics(MetricsFault::Flapping) | Fault::Webhook(_) => 45.0,
+        Fault::Metrics(_) => 35.0,
+        Fault::Reapply(_) => 90.0,
+        Fault::Forbidden(_) => 50.0,
+        Fault::Delete(_) | Fault::Finalizers(_) | Fault::Poison(_) | Fault::Members(_) => 40.0,
+        Fault::None
+        | Fault::CrashAfter
+        | Fault::CrashBefore
+        | Fault::CrashPair
+        | Fault::Edit(_)
+        | Fault::BadCalls(_)
+        | Fault::Watch(_)
+        | Fault::Declare(_) => 0.0,
+    }
+}
+
+pub fn horizon(plan: &Plan) -> jiff::SignedDuration {
+    seconds(lasts(plan.fault))
+}
+
+/// It begins with a write of the hub, and not in the fault layer.
+const fn begins_with_a_write(fault: Fault) -> bool {
+    match fault {
+        Fault::Member(_)
+        | Fault::Metrics(_)
+        | Fault::Edit(_)
+        | Fault::Reapply(_)
+        | Fault::Storm
+        | Fault::Clock(_)
+        | Fault::Delete(_)
+        | Fault::Finalizers(_)
+        | Fault::Declare(_)
+        | Fault::Members(_)
+        | Fault::Webhook(_)
+        | Fault::Forbidden(_) => true,
+        Fault::Poison(what) => !what.is_before(),
+        Fault::None
+        | Fault::CrashAfter
+        | Fault::CrashBefore
+        | Fault::CrashPair
+        | Fault::Blind(_)
+        | Fault::StaleFailover
+        | Fault::Pause(_)
+        | Fault::Lease(_)
+        | Fault::BadCalls(_)
+        | Fault::Watch(_)
+        | Fault::Late(_) => false,
+    }
+}
+
+/// Directly after the hub's write with this number was committed.
+pub fn after_write(world: &World, index: usize) {
+    if index != world.plan.k || world.faults().struck.is_some() {
+        return;
+    }
+    if begins_with_a_write(world.plan.fault) {
+        begin(world);
+    }
+}
+
+fn mark_begun(world: &World) {
+    let now = world.now();
+    world.faults().struck = Some(now);
+    let age = world.age();
+    let line = format!("{age:9.3}  ---- {} begins", world.plan);
+    world.faults().trace.push(line);
+}
+
+/// Begins the plan's fault.
+pub fn begin(world: &World) {
+    mark_begun(world);
+    match world.plan.fault {
+        Fault::Member(what) => members::answer_badly(world, what, true),
+        Fault::Metrics(what) => metrics::answer_badly(world, what, true),
+        Fault::Edit(what) => edits::edit(world, what),
+        Fault::Reapply(how) => edits::reapply(world, how),
+        Fault::Delete(what) => deletions::delete(world, what),
+        Fault::Finalizers(what) => deletions::finalizers(world, what),
+        Fault::Declare(what) => declarations::declare(world, what),
+        Fault::Poison(what) => declarations::poison(world, what),
+        Fault::Members(what) => members::change(world, what),
+        // The fault layer and the clocks see that it began.
+        Fault::None
+        | Fault::CrashAfter
+        | Fault::CrashBefore
+        | Fault::CrashPair
+        | Fault::Blind(_)
+        | Fault::StaleFailover
+        | Fault::Pause(_)
+        | Fault::Lease(_)
+        | Fault::BadCalls(_)
+        | Fault::Storm
+        | Fault::Watch(_)
+        | Fault::Clock(_)
+        | Fault::Webhook(_)
+        | Fault::Forbidden(_)
+        | Fault::Late(_) => {}
+    }
+}
+
+/// What goes on between the beginning and the end, at every moment.
+pub fn meanwhile(world: &World) {
+    let (struck, relieved) = {
+        let faults = world.faults();
+        (faults.struck, faults.relieved)
+    };
+    let Some(struck) = struck.filter(|_| relieved.is_none()) else { return };
+    let passed = world.now().duration_since(struck).as_secs_f64();
+    if passed >= lasts(world.plan.fault) {
+        end(world);
+        return;
+    }
+    let every = |period: f64| (passed / period).fract() * period < 0.25;
+    match world.plan.fault {
+        Fault::Metrics(MetricsFault::Flapping) => metrics::flap(world, passed),
+        Fault::Reapply(how) if every(3.0) => edits::reapply(world, how),
+        _ => {}
+    }
+}
+
+/// Ends the plan's fault; what people broke, they repair.
+fn end(world: &World) {
+    let now = world.now();
+    world.faults().relieved = Some(now);
+    let line = format!("{:9.3}  ---- {} ends", world.age(), world.plan);
+    world.faults().trace.push(line);
+    match world.plan.fault {
+        Fault::Blind(_) | Fault::StaleFailover => world.faults().thaw.notify_one(),
+        Fault::Member(what) => members::answer_badly(world, what, false),
+        Fault::Metrics(what) => metrics::answer_badly(world, what, false),
+        Fault::Delete(_) | Fault::Finalizers(_) | Fault::Poison(_) | Fault::Members(_) => people::repair(world),
+        Fault::Late(Late::Kinds) => people::bring_kinds(world),
+        Fault::Late(Late::RouteKind) => people::bring_routes(world),
+        Fault::Late(Late::Server)
+        | Fault::None
+        | Fault::CrashAfter
+        | Fault::CrashBefore
+        | Fault::CrashPair
+        | Fault::Pause(_)
+        | Fault::Lease(_)
+        | Fault::Edit(_)
+        | Fault::Reapply(_)
+        | Fault::BadCalls(_)
+        | Fault::Storm
+        | Fault::Watch(_)
+        | Fault::Clock(_)
+        | Fault::Declare(_)
+        | Fault::Webhook(_)
+        | Fault::Forbidden(_) => {}
+    }
+}

@@ -1,0 +1,113 @@
+//! People: they bring back what they took away, and do what they are asked to.
+
+use serde_json::{Value, json};
+
+use super::super::{
+    data_plane::Weights,
+    plan::{
+        Fault,
+        sorts::{Declared, Deleted, FinalizerFault, Poison},
+    },
+    scenario::{self, CRDS, MEMBER_PATH, MEMBERS, ROUTES, SECRETS},
+    status::Status,
+    world::{ROLLOUT, World},
+};
+
+/// The kinds are there at last, and with them what people declare.
+pub fn bring_kinds(world: &World) {
+    scenario::kinds(world);
+    for name in MEMBERS {
+        world.create(MEMBER_PATH, &scenario::member(name));
+    }
+    world.scenario.declare(world);
+}
+
+/// The kind of routes is there at last, and with it the routes.
+pub fn bring_routes(world: &World) {
+    world.create(CRDS, scenario::route_kind());
+    for (route, service) in &world.scenario.routes {
+        world.create(ROUTES, &world.scenario.route(route, service));
+    }
+}
+
+/// People bring back what they took away.
+pub fn repair(world: &World) {
+    let fault = world.plan.fault;
+    // The namespace controller's part: nobody can ask for anything in a namespace that goes.
+    if matches!(fault, Fault::Delete(Deleted::Namespace) | Fault::Finalizers(FinalizerFault::Terminating)) {
+        world.delete(ROLLOUT);
+    }
+    "cluster-eu-3".clone_into(&mut world.fleet().member("eu-3").cluster);
+    if world.object(&format!("{CRDS}/memberclusters.cutover.dev")).is_none() {
+        scenario::kinds(world);
+    }
+    let kinds = world.object(CRDS).is_some();
+    for name in world.scenario.members().iter().filter(|_| kinds) {
+        if world.object(&format!("{SECRETS}/{name}")).is_none() {
+            scenario::secret(world, name);
+        }
+        if world.object(&format!("{MEMBER_PATH}/{name}")).is_none() {
+            world.create(MEMBER_PATH, &scenario::member(name));
+        }
+    }
+    if fault == Fault::Delete(Deleted::Route) {
+        for (name, service) in &world.scenario.routes {
+            if world.object(&format!("{ROUTES}/{name}")).is_none() {
+                world.create(ROUTES, &world.scenario.route(name, service));
+            }
+        }
+    }
+    if fault == Fault::Poison(Poison::BrokenQuery) {
+        world.patch(ROLLOUT, &json!({"spec": {"analysis": world.scenario.spec()["analysis"]}}), "user");
+    }
+    if fault == Fault::Finalizers(FinalizerFault::Foreign)
+        && let Some(rollout) = world.rollout()
+    {
+        let kept: Vec<Value> = rollout["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
+        let kept: Vec<Value> = kept.into_iter().filter(|name| name != "example.com/never").collect();
+        world.patch(ROLLOUT, &json!({"metadata": {"finalizers": kept}}), "kubectl-edit");
+    }
+}
+
+/// When nothing happens any more, people do what they are asked to.
+pub fn help(world: &World) {
+    let Some(rollout) = world.rollout() else { return };
+    let status = Status::of(&rollout);
+    if rollout["metadata"].get("deletionTimestamp").is_some() {
+        return;
+    }
+    if rollout["spec"]["paused"] == true {
+        world.patch(ROLLOUT, &json!({"spec": {"paused": false}}), "user");
+    }
+    if world.plan.fault == Fault::Declare(Declared::Aba) && rollout["metadata"]["generation"] == 2 {
+        world.judge().declared_anew();
+        world.patch(ROLLOUT, &json!({"spec": {"members": world.scenario.spec()["members"]}}), "user");
+        return;
+    }
+    match (status.phase(), status.reason()) {
+        (_, "MemberNotDeclared") => {
+            world.judge().declared_anew();
+            world.patch(ROLLOUT, &json!({"spec": {"members": world.scenario.spec()["members"]}}), "user");
+        }
+        // Routes that differ from each other cannot be taken as they are.
+        (_, "RouteDrifted") if world.judge().has_asked("Adopt") => put_back(world, &status.primary()),
+        (_, "StatusBehindRoute" | "AdoptionNeedsMapping" | "RouteDrifted") => world.ask("Adopt"),
+        ("Paused", _) => world.ask("Resume"),
+        ("Held", _) => world.ask("Retry"),
+        ("WaitingPromotion", _) => world.ask("Promote"),
+        _ => {}
+    }
+}
+
+/// Gives every route the last known good weights by hand.
+fn put_back(world: &World, primary: &Weights) {
+    for (name, service) in &world.scenario.routes {
+        let path = format!("{ROUTES}/{name}");
+        let Some(mut rules) = world.object(&path).map(|route| route["spec"]["rules"].clone()) else { continue };
+        for backend in rules.pointer_mut("/0/backendRefs").and_then(Value::as_array_mut).into_iter().flatten() {
+            let member = backend["name"].as_str().and_then(|name| name.strip_prefix(&format!("{service}-")));
+            backend["weight"] = member.map_or(0.into(), |member| primary.get(member).copied().unwrap_or(0).into());
+        }
+        world.patch(&path, &json!({"spec": {"rules": rules}}), "kubectl-edit");
+    }
+}

@@ -1,0 +1,98 @@
+//! What becomes of each event on a watch.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use super::{
+    super::plan::{
+        Fault,
+        sorts::{Blind, WatchFault},
+    },
+    Faults,
+    call::Call,
+};
+
+/// What becomes of an event on a watch.
+pub enum Told {
+    As(Vec<Bytes>),
+    Later(Arc<Notify>, Bytes),
+    Cut(Option<Bytes>),
+    Never,
+}
+
+impl Faults {
+    pub(super) fn event(&mut self, call: &Call, event: Bytes, kept: &mut Option<Bytes>, now: Timestamp) -> Told {
+        let user_kind = call.plural != "leases";
+        if user_kind {
+            self.events += 1;
+        }
+        let this = user_kind && self.events == self.plan.k && self.struck.is_none();
+        if this && matches!(self.plan.fault, Fault::Blind(_) | Fault::Watch(_)) {
+            self.struck = Some(now);
+        }
+        if self.plan.fault == Fault::StaleFailover && self.active() && self.instances > 1 {
+            return Told::Later(self.thaw.clone(), event);
+        }
+        if let Some(kept) = kept.take() {
+            return Told::As(vec![event, kept]);
+        }
+        match self.plan.fault {
+            Fault::Blind(what) if this => self.blind(what, event),
+            Fault::Watch(what) if this => told(what, event, kept),
+            _ => Told::As(vec![event]),
+        }
+    }
+
+    fn blind(&self, what: Blind, event: Bytes) -> Told {
+        match what {
+            Blind::HoldWatch => Told::Later(self.thaw.clone(), event),
+            Blind::DropEvent => Told::Cut(Some(error(410, "Expired"))),
+            Blind::HideWrite => Told::As(vec![event]),
+        }
+    }
+}
+
+/// `kept` is told after the next event.
+fn told(what: WatchFault, event: Bytes, kept: &mut Option<Bytes>) -> Told {
+    match what {
+        WatchFault::Gone => Told::Cut(Some(error(410, "Expired"))),
+        WatchFault::Bookmark => {
+            let bookmark = bookmark(&event);
+            Told::As(vec![event, bookmark])
+        }
+        WatchFault::Duplicate => Told::As(vec![event.clone(), event]),
+        WatchFault::Reorder => {
+            *kept = Some(event);
+            Told::As(Vec::new())
+        }
+        WatchFault::Cut => Told::Cut(Some(event.slice(..event.len() / 2))),
+        WatchFault::Error => Told::Cut(Some(error(500, "InternalError"))),
+        WatchFault::Idle => Told::Never,
+        WatchFault::Older => {
+            let mut older = serde_json::from_slice::<Value>(&event).unwrap_or_default();
+            older["object"]["metadata"]["resourceVersion"] = "1".into();
+            Told::As(vec![event, line(&older)])
+        }
+    }
+}
+
+fn bookmark(event: &[u8]) -> Bytes {
+    let version = serde_json::from_slice::<Value>(event).unwrap_or_default();
+    let object = &version["object"];
+    line(&json!({"type": "BOOKMARK", "object": {"kind": object["kind"],
+        "apiVersion": object["apiVersion"], "metadata": {"resourceVersion": object["metadata"]["resourceVersion"]}}}))
+}
+
+fn error(code: u16, reason: &str) -> Bytes {
+    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+                        "message": reason, "reason": reason, "code": code});
+    line(&json!({"type": "ERROR", "object": status}))
+}
+
+fn line(event: &Value) -> Bytes {
+    Bytes::from(format!("{event}\n"))
+}

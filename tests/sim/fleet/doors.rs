@@ -1,0 +1,168 @@
+//! The doors of the members: what the hub's network leads to, and how they answer.
+
+use std::{fmt, net::IpAddr, sync::Arc, time::Duration};
+
+use cutover::{
+    http::{Answer, HttpError, Names, Peers},
+    sandbox::prometheus,
+};
+use futures::future::BoxFuture;
+use http::Request;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::{
+    super::{scenario::MEMBERS, world::World},
+    Metrics, Wrong,
+};
+
+/// What the hub's network leads to.
+pub struct Doors {
+    pub world: Arc<World>,
+    /// The instance of the hub that asks, for its death cuts its calls.
+    pub instance: usize,
+}
+
+impl fmt::Debug for Doors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Doors")
+    }
+}
+
+impl Names for Doors {
+    fn addresses(&self, _: &str) -> BoxFuture<'static, Vec<IpAddr>> {
+        Box::pin(std::future::ready(vec![IpAddr::from([203, 0, 113, 7])]))
+    }
+}
+
+impl Peers for Doors {
+    fn answer(&self, call: Request<()>) -> BoxFuture<'static, Result<Answer, HttpError>> {
+        let (world, instance) = (self.world.clone(), self.instance);
+        Box::pin(async move {
+            if world.faults().is_dead(instance) {
+                return std::future::pending().await;
+            }
+            answer(&world, &call).await
+        })
+    }
+}
+
+async fn answer(world: &World, call: &Request<()>) -> Result<Answer, HttpError> {
+    let host = call.uri().host().unwrap_or_default().to_owned();
+    let path = call.uri().path().to_owned();
+    let name = MEMBERS.iter().find(|name| host.contains(*name)).copied().unwrap_or_default();
+    if name.is_empty() {
+        return Err(HttpError::NotResolved(host));
+    }
+    if path.ends_with("/api/v1/query") {
+        return query(world, name, call).await;
+    }
+    let is_api = host.starts_with("api.");
+    let wrong = {
+        let mut fleet = world.fleet();
+        let now = world.now();
+        let member = fleet.member(name);
+        if !is_api && member.endpoint.is_none() {
+            member.probed = Some(now);
+        }
+        if is_api { member.api } else { member.endpoint }
+    };
+    if let Some(wrong) = wrong {
+        return badly(wrong).await;
+    }
+    let cluster = world.fleet().member(name).cluster.clone();
+    let body = match path.as_str() {
+        "/version" => json!({"gitVersion": "v1.34.1"}),
+        "/api/v1/namespaces/kube-system" => json!({"kind": "Namespace", "metadata": {"uid": cluster}}),
+        _ => Value::Null,
+    };
+    Ok(json(200, &body))
+}
+
+fn json(status: u16, body: &Value) -> Answer {
+    Answer { status, body: body.to_string().into_bytes() }
+}
+
+async fn badly(wrong: Wrong) -> Result<Answer, HttpError> {
+    match wrong {
+        Wrong::Refused => Err(HttpError::Failed("Connection refused".to_owned())),
+        Wrong::Tls => Err(HttpError::Failed("invalid peer certificate: UnknownIssuer".to_owned())),
+        Wrong::Blackhole => std::future::pending().await,
+        Wrong::Status(status) => Ok(json(status, &json!({"message": "s3cret-of-a-member"}))),
+        Wrong::Slow(millis) => {
+            tokio::time::sleep(Duration::from_millis(millis)).await;
+            Ok(json(200, &json!({"gitVersion": "v1.34.1"})))
+        }
+        Wrong::Huge => Ok(Answer { status: 200, body: vec![b'x'; 17 << 20] }),
+        Wrong::Garbage => Ok(Answer { status: 200, body: b"<html>s3cret-of-a-member</html>".to_vec() }),
+    }
+}
+
+async fn query(world: &World, name: &str, call: &Request<()>) -> Result<Answer, HttpError> {
+    let url = reqwest::Url::parse(&call.uri().to_string()).map_err(|error| HttpError::Failed(error.to_string()))?;
+    let parameter = |key: &str| {
+        url.query_pairs().find(|(name, _)| name == key).map(|(_, value)| value.into_owned()).unwrap_or_default()
+    };
+    let (query, time) = (parameter("query"), parameter("time"));
+    let at = time.parse::<f64>().ok().and_then(|time| {
+        #[expect(clippy::cast_possible_truncation, reason = "a time in this century")]
+        Timestamp::from_millisecond((time * 1000.0).round() as i64).ok()
+    });
+    let at = at.unwrap_or_default();
+    let (wrong, through_api) = {
+        let mut fleet = world.fleet();
+        let member = fleet.member(name);
+        (member.metrics, member.api.filter(|_| call.uri().path().contains("/proxy/")))
+    };
+    match wrong.or(through_api.map(Metrics::Door)) {
+        Some(Metrics::Door(Wrong::Slow(millis))) => tokio::time::sleep(Duration::from_millis(millis)).await,
+        Some(Metrics::Door(wrong)) => return badly(wrong).await,
+        Some(_) | None => {}
+    }
+    let data = {
+        let mut fleet = world.fleet();
+        let now = world.now();
+        let data = fleet.answer(name, &query, at);
+        let member = fleet.member(name);
+        if matches!(wrong, None | Some(Metrics::Door(Wrong::Slow(_)))) && member.errors < 0.01 && query != "vector(1)" {
+            member.proven = Some((now, at));
+        }
+        data
+    };
+    let (status, mut body) = prometheus::response(&data);
+    if let Some(wrong) = wrong {
+        spoil(&mut body, wrong, at);
+    }
+    Ok(json(status, &body))
+}
+
+fn spoil(body: &mut Value, wrong: Metrics, at: Timestamp) {
+    let time = at.as_second();
+    let vector = |value: &str| json!([{"metric": {}, "value": [time, value]}]);
+    match wrong {
+        Metrics::Door(_) => {}
+        Metrics::Value(value) => body["data"]["result"] = vector(value),
+        Metrics::Empty => body["data"]["result"] = json!([]),
+        Metrics::NoValue => body["data"]["result"] = json!([{"metric": {}}]),
+        Metrics::Two => {
+            body["data"]["result"] =
+                json!([{"metric": {"a": "1"}, "value": [time, "1"]}, {"metric": {"a": "2"}, "value": [time, "1"]}]);
+        }
+        Metrics::Type(kind) => {
+            body["data"]["resultType"] = kind.into();
+            body["data"]["result"] = match kind {
+                "matrix" => json!([{"metric": {}, "values": [[time, "1"]]}]),
+                "string" => json!([time, "good"]),
+                _ => json!([time, "1"]),
+            };
+        }
+        Metrics::Stale => {
+            if let Some(results) = body["data"]["result"].as_array_mut() {
+                for result in results.iter_mut() {
+                    result["value"][0] = (time - 3600).into();
+                }
+            }
+        }
+        Metrics::Warnings => body["warnings"] = json!(["a store did not answer: partial response"]),
+    }
+}

@@ -1,0 +1,145 @@
+//! The members: what they answer, and what they really counted.
+
+mod doors;
+
+use std::collections::BTreeMap;
+
+use cutover::sandbox::prometheus::{Expression, Series, Unsupported};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{
+    data_plane::Shares,
+    scenario::{MEMBERS, Scenario},
+    world::seconds,
+};
+pub use doors::Doors;
+
+/// Requests per second of each route.
+const RATE: f64 = 200.0;
+/// Seconds between two scrapes.
+const SCRAPE: f64 = 2.0;
+
+/// What is wrong with one door of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    Refused,
+    Blackhole,
+    Tls,
+    Status(u16),
+    Slow(u64),
+    Huge,
+    Garbage,
+}
+
+/// What is wrong with a member's metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metrics {
+    Door(Wrong),
+    Value(&'static str),
+    Empty,
+    NoValue,
+    Two,
+    Type(&'static str),
+    Stale,
+    Warnings,
+}
+
+pub struct Member {
+    pub api: Option<Wrong>,
+    pub endpoint: Option<Wrong>,
+    /// Since when its endpoint does not answer.
+    pub down_since: Option<Timestamp>,
+    pub metrics: Option<Metrics>,
+    /// Share of its requests that fail.
+    pub errors: f64,
+    /// When it last failed more than allowed.
+    pub bad_at: Option<Timestamp>,
+    /// When a good answer about it was given, and the time that it was about.
+    pub proven: Option<(Timestamp, Timestamp)>,
+    pub probed: Option<Timestamp>,
+    pub cluster: String,
+    series: Series,
+    counted: BTreeMap<String, (f64, f64)>,
+}
+
+pub struct Fleet {
+    pub members: BTreeMap<String, Member>,
+    /// What was asked before: the hub asks the same few things again and again.
+    queries: BTreeMap<String, Result<Expression, Unsupported>>,
+    scraped: Option<Timestamp>,
+    last: Option<Timestamp>,
+}
+
+impl Fleet {
+    pub fn new(_: &Scenario) -> Self {
+        let member = |name: &&str| {
+            let member = Member {
+                api: None,
+                endpoint: None,
+                down_since: None,
+                metrics: None,
+                errors: 0.001,
+                bad_at: None,
+                proven: None,
+                probed: None,
+                cluster: format!("cluster-{name}"),
+                series: Series::default(),
+                counted: BTreeMap::new(),
+            };
+            ((*name).to_owned(), member)
+        };
+        Self { members: MEMBERS.iter().map(member).collect(), queries: BTreeMap::new(), scraped: None, last: None }
+    }
+
+    pub fn member(&mut self, name: &str) -> &mut Member {
+        self.members.get_mut(name).expect("a member of this fleet")
+    }
+
+    /// What a member's Prometheus knows.
+    fn answer(&mut self, name: &str, query: &str, at: Timestamp) -> Result<Value, Unsupported> {
+        let read = self.queries.entry(query.to_owned()).or_insert_with(|| query.parse());
+        let expression = read.as_ref().map_err(Clone::clone)?;
+        self.members[name].series.value(expression, at)
+    }
+
+    /// Traffic since the last moment, split as the routes said. A member counts copies like any other request.
+    pub fn flow(&mut self, scenario: &Scenario, shares: &BTreeMap<String, Shares>, now: Timestamp) {
+        let passed = self.last.map_or(0.0, |last| now.duration_since(last).as_secs_f64());
+        self.last = Some(now);
+        for (route, Shares { answer, copied }) in shares {
+            let Some(service) = scenario.service_of(route) else { continue };
+            let total: u32 = answer.values().sum();
+            let copies = copied.iter().map(|member| (member, total));
+            for (member, weight) in answer.iter().map(|(member, weight)| (member, *weight)).chain(copies) {
+                let Some(member) = self.members.get_mut(member) else { continue };
+                let requests = RATE * passed * f64::from(weight) / f64::from(total.max(1));
+                let counted = member.counted.entry(service.to_owned()).or_default();
+                counted.0 += requests * (1.0 - member.errors);
+                counted.1 += requests * member.errors;
+            }
+        }
+        if self.scraped.is_none_or(|at| now.duration_since(at) >= seconds(SCRAPE)) {
+            self.scraped = Some(now);
+            self.scrape(now);
+        }
+    }
+
+    fn scrape(&mut self, now: Timestamp) {
+        for member in self.members.values_mut() {
+            if member.errors > 0.01 {
+                member.bad_at = Some(now);
+            }
+            for (service, (good, bad)) in &member.counted {
+                for (code, value) in [("200", good), ("500", bad)] {
+                    member.series.record(
+                        now,
+                        "http_requests_total",
+                        &[("service", service), ("code", code)],
+                        value.floor(),
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! I6, I14: the hub changes only what is its own, and tells no secret.
+
+use std::sync::Arc;
+
+use cutover::sandbox::api::Change;
+use serde_json::Value;
+
+use super::{
+    super::{
+        data_plane::{chooses, copies_to},
+        scenario::SECRET,
+    },
+    Judge,
+};
+
+impl Judge {
+    /// I6: nothing but the hub's own kinds, and of them only its own fields.
+    pub(super) fn owned(&mut self, change: &Change) {
+        let own = match change.plural.as_str() {
+            "events" | "memberclusters" | "rolloutrequests" => true,
+            "fleetrollouts" => {
+                let [before, after] =
+                    [&change.before, &change.after].map(|object| object.as_ref().map(|object| &object["spec"]));
+                after.is_none() || before == after
+            }
+            "services" => change.namespace == "shop" && is_made(&change.name),
+            "httproutes" => {
+                change.namespace == "shop"
+                    && self.wanted.contains_key(&change.name)
+                    && (change.after.is_none() || masked(change.before.as_deref()) == masked(change.after.as_deref()))
+            }
+            _ => false,
+        };
+        if !own {
+            let spec = |object: &Option<Arc<Value>>| object.as_ref().map(|object| object["spec"].to_string());
+            self.broken.push(format!(
+                "I6: the hub changed what is not its own: {}/{}: {:?} became {:?}",
+                change.plural,
+                change.name,
+                spec(&change.before),
+                spec(&change.after)
+            ));
+        }
+    }
+
+    /// I14: a secret leaves its Secret.
+    pub(super) fn no_leak(&mut self, change: &Change) {
+        if change.after.as_ref().is_some_and(|after| tells(after, SECRET)) {
+            self.broken.push(format!("I14: {}/{} shows a secret", change.plural, change.name));
+        }
+    }
+}
+
+/// The Service has a name of the sort that the hub gives.
+fn is_made(service: &str) -> bool {
+    ["-eu-", "-primary", "-canary"].iter().any(|part| service.contains(part))
+}
+
+/// The text is somewhere in it.
+fn tells(value: &Value, text: &str) -> bool {
+    match value {
+        Value::String(said) => said.contains(text),
+        Value::Array(items) => items.iter().any(|item| tells(item, text)),
+        Value::Object(fields) => fields.iter().any(|(key, field)| key.contains(text) || tells(field, text)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// A route without what the hub may change.
+fn masked(route: Option<&Value>) -> Option<Value> {
+    let mut route = route?.clone();
+    if let Some(rules) = route.pointer_mut("/spec/rules").and_then(Value::as_array_mut) {
+        rules.retain(|rule| !chooses(rule));
+        rules.iter_mut().for_each(take_copies_out);
+    }
+    if let Some(backends) = route.pointer_mut("/spec/rules/0/backendRefs") {
+        *backends = Value::Null;
+    }
+    if let Some(annotations) = route["metadata"]["annotations"].as_object_mut() {
+        annotations.retain(|key, _| !key.starts_with("cutover.dev/"));
+    }
+    if let Some(metadata) = route["metadata"].as_object_mut() {
+        metadata.retain(|key, _| !["managedFields", "resourceVersion", "generation"].contains(&key.as_str()));
+    }
+    Some(route)
+}
+
+fn take_copies_out(rule: &mut Value) {
+    let Some(filters) = rule.get_mut("filters").and_then(Value::as_array_mut) else { return };
+    filters.retain(|filter| !copies_to(filter).is_some_and(is_made));
+    if filters.is_empty() {
+        rule.as_object_mut().map(|fields| fields.remove("filters"));
+    }
+}

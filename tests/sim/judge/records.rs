@@ -1,0 +1,129 @@
+//! I3, I9, I10, I15: what the hub records of a rollout is true.
+
+use cutover::sandbox::api::Change;
+use serde_json::Value;
+
+use super::{
+    super::{
+        status::Status,
+        world::{World, seconds},
+    },
+    DWELL, Judge, copies,
+    weights::{at, nonzero},
+};
+
+impl Judge {
+    pub(super) fn see_rollout(&mut self, world: &World, change: &Change, by_hub: bool) {
+        self.rollout.clone_from(&change.after);
+        let Some(after) = &change.after else { return };
+        let status = Status::of(after);
+        let generation = after["metadata"]["generation"].as_i64().unwrap_or_default();
+        if generation != self.generation {
+            self.declared.insert(generation, after.clone());
+            if self.generation > 0 {
+                self.rollback = None;
+                (self.new_target, self.stepped) = (true, false);
+                self.run_before = self.routes.values().map(|route| route.mark.0).max().unwrap_or(0);
+            }
+            self.generation = generation;
+        }
+        if by_hub {
+            self.judge_status(world, change, &status, generation);
+        } else if change.author.subresource.as_deref() == Some("status") {
+            self.restored = true;
+            self.meddled = Some(change.at);
+        }
+        self.status = status;
+    }
+
+    fn judge_status(&mut self, world: &World, change: &Change, status: &Status, generation: i64) {
+        if status.observed_generation().is_some_and(|observed| observed > generation) {
+            self.break_rule(world, "I10: a generation was observed that is not there".to_owned());
+        }
+        if status.sequence() < self.status.sequence() && !self.restored {
+            self.break_rule(world, "I15: the sequence went back".to_owned());
+        }
+        if status.run_number() < self.status.run_number() && !self.restored {
+            self.break_rule(world, "I15: the number of the run went back".to_owned());
+        }
+        let seen = status.is_paused_by_edit() || status.rollback().is_some();
+        if seen || status.run_number() != self.status.run_number() {
+            self.lowered.clear();
+        }
+        self.judge_confirmation(world, change, status);
+        self.judge_primary(world, change, status);
+        if let Some(rollback) = status.rollback().filter(|_| self.status.rollback().is_none()) {
+            self.rollback = Some((generation, status.run_number()));
+            self.judge_rollback(world, change, rollback);
+        }
+    }
+
+    /// I10: what is recorded as confirmed was shown by every route.
+    fn judge_confirmation(&mut self, world: &World, change: &Change, status: &Status) {
+        let fresh = status.is_confirmed()
+            && (!self.status.is_confirmed() || self.status.desired()["sequence"] != status.desired()["sequence"]);
+        let meddled = self.meddled.is_some_and(|at| change.at.duration_since(at) < seconds(15.0));
+        if !fresh || meddled {
+            return;
+        }
+        let mut desired = nonzero(&status.desired_weights());
+        desired.extend(copies::desired(status));
+        self.judge_asked_copies(world, status);
+        self.judge_asked_kept(world, status);
+        let shown = self.shown.as_ref().filter(|shown| shown.until.is_none()).map(|shown| shown.weights.clone());
+        if shown.as_ref() != Some(&desired) && self.routes.len() == self.wanted.len() {
+            self.break_rule(
+                world,
+                format!("I10: {desired:?} was recorded as confirmed, and the routes show {shown:?}"),
+            );
+        }
+    }
+
+    /// I3: the last known good distribution is recorded, and changes only after a full pass.
+    fn judge_primary(&mut self, world: &World, change: &Change, status: &Status) {
+        let (new, old) = (nonzero(&status.primary()), nonzero(&self.status.primary()));
+        if old.is_empty() && new.is_empty() || old == new {
+            return;
+        }
+        let stood = self.shown.as_ref().filter(|shown| shown.weights == new);
+        let earned = stood.is_some_and(|shown| {
+            shown.until.unwrap_or(change.at).duration_since(shown.since) >= seconds(DWELL)
+                && new.iter().filter(|(member, weight)| **weight > at(&self.good, member)).all(|(member, _)| {
+                    let proven = world.fleet().members.get(member).and_then(|member| member.proven);
+                    proven.is_some_and(|(_, about)| about >= shown.since)
+                })
+        });
+        if old.is_empty() {
+            if new != nonzero(&self.good) && self.meddled.is_none() {
+                self.break_rule(world, format!("I3: {new:?} was taken as the last known good"));
+            }
+        } else if earned || self.meddled.is_some() || self.restored || self.desired.contains("Adopt") {
+            self.good = new;
+        } else {
+            self.break_rule(world, format!("I3: the last known good became {new:?} without a full pass"));
+        }
+    }
+
+    /// I9: a rollback by a verdict has its reason in the world.
+    fn judge_rollback(&mut self, world: &World, change: &Change, rollback: &Value) {
+        let fleet = world.fleet();
+        let bad = fleet
+            .members
+            .values()
+            .any(|member| member.bad_at.is_some_and(|at| change.at.duration_since(at) < seconds(60.0)));
+        let down = fleet
+            .members
+            .values()
+            .any(|member| member.down_since.is_some_and(|since| change.at.duration_since(since) > seconds(8.0)));
+        drop(fleet);
+        let justified = match rollback["reason"].as_str().unwrap_or_default() {
+            "ChecksFailed" | "GuardBreached" => bad || world.spoiled_values(),
+            "EndpointDown" => down,
+            "UnknownLimit" => false,
+            _ => true,
+        };
+        if !justified {
+            self.break_rule(world, format!("I9: a rollback without a reason in the world: {rollback}"));
+        }
+    }
+}

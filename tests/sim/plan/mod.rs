@@ -1,0 +1,79 @@
+//! Plans: one run of the hub with one sort of fault, named by a line that replays it.
+
+mod bad;
+mod dice;
+mod fault;
+mod run;
+pub mod sorts;
+
+use std::{fmt, str::FromStr};
+
+pub use bad::Bad;
+pub use dice::Dice;
+pub use fault::{Counted, Fault};
+pub use run::Run;
+
+/// One run with one sort of fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Plan {
+    pub fault: Fault,
+    pub run: Run,
+    /// The write, call or event at which it begins, from 1.
+    pub k: usize,
+    /// P12 only.
+    pub bad: Bad,
+    pub seed: u64,
+}
+
+impl Plan {
+    pub const fn clean(run: Run, seed: u64) -> Self {
+        Self { fault: Fault::None, run, k: 0, bad: Bad::Conflict, seed }
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "P{}", self.fault.number())?;
+        if self.run != Run::Promotion {
+            write!(f, " run={}", self.run.name())?;
+        }
+        if let Some(word) = self.fault.word().filter(|_| !self.fault.is_first()) {
+            write!(f, " what={word}")?;
+        }
+        if matches!(self.fault, Fault::BadCalls(_)) {
+            write!(f, " bad={:?}", self.bad)?;
+        }
+        write!(f, " k={} seed={}", self.k, self.seed)
+    }
+}
+
+impl FromStr for Plan {
+    type Err = String;
+
+    fn from_str(line: &str) -> Result<Self, String> {
+        let mut words = line.split_whitespace();
+        let first = words.next().and_then(|word| word.strip_prefix('P')).and_then(|number| number.parse().ok());
+        let pattern = first.and_then(Fault::of_pattern);
+        let pattern = pattern.ok_or_else(|| format!("{line}: begin with a pattern, such as P1"))?;
+        let mut plan = Self { fault: pattern[0], ..Self::clean(Run::Promotion, 0) };
+        for word in words {
+            let (key, value) = word.split_once('=').ok_or_else(|| format!("{word}: write key=value"))?;
+            let number = || value.parse::<u64>().map_err(|_| format!("{word}: not a number"));
+            let unknown = || format!("{word}: not known");
+            match key {
+                "run" => plan.run = Run::ALL.into_iter().find(|run| run.name() == value).ok_or_else(unknown)?,
+                "what" => {
+                    let named = pattern.iter().find(|fault| fault.word() == Some(value));
+                    plan.fault = *named.ok_or_else(unknown)?;
+                }
+                "bad" => {
+                    plan.bad = Bad::ALL.into_iter().find(|bad| format!("{bad:?}") == value).ok_or_else(unknown)?;
+                }
+                "k" => plan.k = usize::try_from(number()?).map_err(|error| error.to_string())?,
+                "seed" => plan.seed = number()?,
+                _ => return Err(unknown()),
+            }
+        }
+        Ok(plan)
+    }
+}

@@ -1,0 +1,44 @@
+//! Runs: what the hub is asked to do.
+
+use super::fault::Fault;
+
+/// What the hub is asked to do in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Run {
+    /// All traffic of one service with two routes moves to a new member; the first step waits for a person.
+    Promotion,
+    /// Two services move in lockstep.
+    Fleet,
+    /// The canary fails at its second step.
+    Rollback,
+    /// Another target is declared in mid-run.
+    Retarget,
+    /// The rollout is deleted in mid-run.
+    Deletion,
+    /// Service mode: the Service is pointed at another cluster.
+    Service,
+    /// A step by weight, then copies of requests, then those with a header, then the rest by weight.
+    Mixed,
+}
+
+impl Run {
+    pub const ALL: [Self; 7] =
+        [Self::Promotion, Self::Fleet, Self::Rollback, Self::Retarget, Self::Deletion, Self::Service, Self::Mixed];
+
+    /// What the pattern does can be done in this run: some deeds are about the members that a rollout declares.
+    pub const fn suits(self, fault: Fault) -> bool {
+        !matches!(self, Self::Service) || !fault.needs_members()
+    }
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Promotion => "promotion",
+            Self::Fleet => "fleet",
+            Self::Rollback => "rollback",
+            Self::Retarget => "retarget",
+            Self::Deletion => "deletion",
+            Self::Service => "service",
+            Self::Mixed => "mixed",
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The sorts of fault of each pattern.
+
+/// Sorts of one pattern, each with the word that names it in a plan's line.
+macro_rules! sorts {
+    ($(#[$about:meta])* $name:ident { $($(#[$note:meta])* $sort:ident = $word:literal),* $(,)? }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum $name { $($(#[$note])* $sort),* }
+
+        impl $name {
+            pub const ALL: &[Self] = &[$(Self::$sort),*];
+
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$sort => $word),* }
+            }
+        }
+    };
+}
+
+sorts! {
+    /// P4: the hub is not told of something.
+    Blind { HoldWatch = "hold-watch", DropEvent = "drop-event", HideWrite = "hide-write" }
+}
+
+sorts! {
+    /// P6: the leader's process is stopped, and goes on when another one leads.
+    Pause { Leader = "pause-leader", LeaderLong = "pause-leader-long", InCall = "pause-in-call" }
+}
+
+sorts! {
+    /// P7: leader election.
+    LeaseFault {
+        Lost = "lease-lost",
+        Slow = "lease-slow",
+        Refused = "lease-refused",
+        SkewOne = "skew-one",
+        Stolen = "steal-lease",
+    }
+}
+
+sorts! {
+    /// P8: what a member's API server and endpoints answer.
+    MemberFault {
+        Refused = "refused",
+        Blackhole = "blackhole",
+        Tls = "tls",
+        Unauthorized = "401",
+        Forbidden = "403",
+        Slow = "slow",
+        TooMany = "429",
+        Huge = "huge",
+        Garbage = "garbage",
+        Redirect = "redirect",
+        AllRefused = "all-refused",
+        AllBlackhole = "all-blackhole",
+        EndpointDown = "endpoint-down",
+        PrimaryDown = "primary-down",
+        AllDown = "all-down",
+    }
+}
+
+sorts! {
+    /// P9: what a member's Prometheus answers.
+    MetricsFault {
+        Down = "down",
+        SlowIn = "slow-in",
+        SlowOut = "slow-out",
+        Internal = "500",
+        Unavailable = "503",
+        Nan = "nan",
+        PlusInfinity = "+inf",
+        MinusInfinity = "-inf",
+        Empty = "empty",
+        NoValue = "no-value",
+        Two = "two",
+        Matrix = "matrix",
+        Scalar = "scalar",
+        Text = "string",
+        Stale = "stale",
+        Warnings = "warnings",
+        OneMissing = "one-missing",
+        Flapping = "flapping",
+    }
+}
+
+sorts! {
+    /// P10: a person edits what the hub looks after.
+    Edit { Raise = "raise", Lower = "lower", Host = "host", Timeout = "timeout", Mark = "mark", Status = "status" }
+}
+
+sorts! {
+    /// P11: a GitOps tool puts the original route back, again and again.
+    Reapply { Put = "put", Merge = "merge", Force = "force" }
+}
+
+sorts! {
+    /// P12: calls are answered badly.
+    BadCalls { Once = "once", Twice = "twice", Minute = "60s" }
+}
+
+sorts! {
+    /// P14: what a watch says and does not say.
+    WatchFault {
+        Gone = "gone",
+        Bookmark = "bookmark",
+        Duplicate = "duplicate",
+        Reorder = "reorder",
+        Cut = "cut",
+        Error = "error",
+        Idle = "idle",
+        Older = "older",
+    }
+}
+
+sorts! {
+    /// P15: the clock of the machine.
+    ClockFault {
+        Ahead = "+1h",
+        Back = "-1h",
+        TenYears = "+10y",
+        Frozen = "frozen",
+        Slew = "slew",
+        /// It jumps while no instance lives.
+        Across = "across",
+    }
+}
+
+sorts! {
+    /// P16: something is deleted.
+    Deleted {
+        Rollout = "rollout",
+        Route = "route",
+        Member = "member",
+        Secret = "secret",
+        Service = "service",
+        Namespace = "namespace",
+        Kind = "crd",
+    }
+}
+
+sorts! {
+    /// P17: finalizers.
+    FinalizerFault {
+        OursRemoved = "ours-removed",
+        Foreign = "foreign",
+        DeletedInRollback = "deleted-in-rollback",
+        Terminating = "terminating",
+    }
+}
+
+sorts! {
+    /// P18: something else is declared in mid-run.
+    Declared {
+        Revision = "revision",
+        Steps = "steps",
+        Members = "members",
+        Analysis = "analysis",
+        Pause = "pause",
+        OldTarget = "old-target",
+        /// The old target, and then the new one again.
+        Aba = "aba",
+    }
+}
+
+sorts! {
+    /// P19: objects that the hub cannot read, there before it or made while it lives.
+    Poison {
+        RolloutBefore = "rollout-before",
+        RolloutLive = "rollout-live",
+        MemberBefore = "member-before",
+        MemberLive = "member-live",
+        RequestLive = "request-live",
+        BrokenQuery = "broken-query",
+    }
+}
+
+sorts! {
+    /// P20: the members change.
+    MemberChange {
+        Added = "added",
+        Removed = "removed",
+        Renamed = "renamed",
+        Rotated = "rotated",
+        /// Two names lead to one cluster.
+        Twice = "twice",
+    }
+}
+
+sorts! {
+    /// P21: an admission webhook for routes.
+    Webhook { Deny = "deny", Mutate = "mutate", Timeout = "timeout" }
+}
+
+sorts! {
+    /// P22: the hub may not do one thing.
+    Forbidden { Route = "route", Status = "status", Lease = "lease", Member = "member" }
+}
+
+sorts! {
+    /// P24: what the hub needs comes later than the hub.
+    Late { Server = "down", Kinds = "late-crds", RouteKind = "late-route-crd" }
+}
+
+impl Poison {
+    /// It is there before the hub.
+    pub const fn is_before(self) -> bool {
+        match self {
+            Self::RolloutBefore | Self::MemberBefore => true,
+            Self::RolloutLive | Self::MemberLive | Self::RequestLive | Self::BrokenQuery => false,
+        }
+    }
+}
