@@ -1,8 +1,9 @@
 # The only commands a newcomer needs.
 .PHONY: demo test lint lab lab-tests patient mistakes sim sim-figures sim-hunt
 
-# A little optimisation makes thousands of plans take minutes.
-SIM = env CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo test --quiet --test sim
+# A little optimisation, of the dependencies too, makes thousands of plans take minutes; the lab shares the build.
+OPTIMISED = env CARGO_PROFILE_DEV_OPT_LEVEL=1
+SIM = $(OPTIMISED) cargo test --quiet --test sim
 
 # A promotion and a rollback on this machine, with real traffic; needs nothing but Rust and a C compiler.
 demo:
@@ -27,11 +28,11 @@ lint:
 
 # The same story on real parts: API servers, Prometheus, Contour and Envoy.
 lab:
-	@cargo test --quiet --test lab -- demo
+	@$(OPTIMISED) cargo test --quiet --test lab -- demo
 
 # The lab's tests alone.
 lab-tests:
-	cargo test --test lab
+	$(OPTIMISED) cargo test --test lab
 
 # Mistakes laid over a copy of the sources: each must be caught, by the search over small worlds or by the plan that
 # docs/reliability.md names.
@@ -49,4 +50,4 @@ sim-figures:
 
 # A plan for each mistake that the simulator must catch.
 sim-hunt:
-	CARGO_PROFILE_DEV_OPT_LEVEL=1 tests/mistakes/run hunt
+	$(OPTIMISED) tests/mistakes/run hunt
