@@ -44,7 +44,8 @@ fn terminating(message: &str) -> Standing {
 
 /// The finalizer goes, and no route is written.
 fn let_go(draft: &mut Draft<'_>, message: &str) -> Standing {
-    if begins_to_release(draft) {
+    let last = draft.status.transitions.last();
+    if last.is_none_or(|last| last.reason != Reason::Deleting || last.message != message) {
         draft.announce(true, Reason::Deleting, message);
     }
     draft.actions.push(Action::RemoveFinalizer);

@@ -21,7 +21,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{data_plane::Weights, scenario::Scenario, status::Status, world::World};
-use routes::Route;
+use routes::{Ownership, Route};
 pub use weights::nonzero;
 
 /// Settle and bake of every step, less the clock's grain.
@@ -160,9 +160,10 @@ impl Judge {
         }
     }
 
-    /// The routes as they are, by member.
+    /// What the routes show that are the hub's, or that it gave back as they are.
     pub fn live(&self) -> BTreeMap<String, Weights> {
-        self.routes.iter().map(|(name, route)| (name.clone(), nonzero(&route.weights))).collect()
+        let ours = self.routes.iter().filter(|(_, route)| route.ownership != Ownership::Foreign);
+        ours.map(|(name, route)| (name.clone(), nonzero(&route.weights))).collect()
     }
 
     /// Routes that keep users.

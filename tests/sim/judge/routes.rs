@@ -22,6 +22,19 @@ pub struct Route {
     pub mark: (u64, u64),
     /// Members that keep users.
     pub kept: BTreeSet<String>,
+    /// Who owns it for good: the hub gave it back, or somebody has edited it since.
+    pub ownership: Ownership,
+}
+
+/// Whose a route is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ownership {
+    /// The hub's, as long as it carries a mark.
+    Hub,
+    /// The hub gave it back, at the end of the rollout.
+    Released,
+    /// It was edited after the hub gave it back: what it shows is not the hub's concern any more.
+    Foreign,
 }
 
 impl Judge {
@@ -47,7 +60,13 @@ impl Judge {
         }
         let accepted = accepted(after);
         let kept = kept::kept(after, service);
-        self.routes.insert(change.name.clone(), Route { weights: new, accepted, mark, kept });
+        let ownership = match before.as_ref().map(|route| route.ownership) {
+            _ if by_hub && mark != (0, 0) => Ownership::Hub,
+            Some(Ownership::Hub) if by_hub => Ownership::Released,
+            Some(Ownership::Released) if !by_hub && new != old => Ownership::Foreign,
+            before => before.unwrap_or(Ownership::Hub),
+        };
+        self.routes.insert(change.name.clone(), Route { weights: new, accepted, mark, kept, ownership });
         self.look_at_all(change.at);
     }
 
