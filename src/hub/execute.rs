@@ -162,7 +162,7 @@ impl Execution<'_> {
         Ok(())
     }
 
-    /// The route was not there before: nobody fights about it, and the next write need not wait.
+    /// The route did not exist before: no other writer contends for it, and the next write need not wait.
     fn creates_route(&self, action: &Action) -> bool {
         matches!(action, Action::WriteRoute { route, .. } if self.observed.seen.routes.get(route) == Some(&RouteSeen::ToCreate))
     }

@@ -120,7 +120,7 @@ fn start_election(instance: &Instance, released: oneshot::Receiver<()>) -> (Lead
     (leadership, tokio::spawn(election.run(wait_for_release(released))))
 }
 
-/// Until the lease shall be given back. A sender that is gone asks for the same.
+/// Waits until the lease is to be given back. A sender that is gone means the same.
 async fn wait_for_release(released: oneshot::Receiver<()>) {
     let _ = released.await;
 }

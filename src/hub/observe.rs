@@ -125,7 +125,7 @@ fn combinations(subject: &Subject) -> Option<Problem> {
     })
 }
 
-/// The user's own Service, which says what the canary shall be.
+/// The user's own Service, which declares the canary.
 fn see_source(hub: &Hub, subject: &Subject, placed: &Placed, observed: &mut Observed) {
     let name = placed.spec.name.clone();
     let seen = match find(hub, vec![source(subject, placed)]) {

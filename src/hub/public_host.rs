@@ -7,8 +7,8 @@ use crate::api::Route;
 /// Where each kind of route keeps its host names.
 const PLACES: [&str; 4] = ["/spec/hostnames/0", "/spec/virtualhost/fqdn", "/spec/hosts/0", "/spec/rules/0/host"];
 
-/// The first host name of a route: that of the live object, else the one with which the hub shall make it. A wildcard
-/// is no name that a client sends.
+/// The first host name of a route: that of the live object, else of the one that the hub creates. A wildcard is no
+/// name that a client sends.
 pub(super) fn of(route: &Route, found: &[Option<DynamicObject>]) -> Option<String> {
     let live =
         found.iter().flatten().find_map(|object| PLACES.iter().find_map(|place| object.data.pointer(place)?.as_str()));

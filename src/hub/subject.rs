@@ -78,7 +78,7 @@ impl Subject {
         routes.filter_map(route::neighbours)
     }
 
-    /// What stands behind each service and member of the distribution.
+    /// The cluster and the backend of each service and member of the distribution.
     pub(super) fn clusters(&self) -> Clusters {
         let of = |placed: &Placed| {
             let service = placed.spec.name.clone();
@@ -108,7 +108,7 @@ impl Subject {
     }
 }
 
-/// The members that are declared, and those that the live run, or the way out of a deleted rollout, still needs.
+/// The members that are declared, and those that the live run, or the cleanup of a deleted rollout, still needs.
 fn members(spec: &FleetRolloutSpec, status: &FleetRolloutStatus, deleting: bool) -> BTreeSet<String> {
     let declared = spec.members.iter().map(|member| member.name.as_str());
     let planned = status.run.iter().flat_map(|run| &run.plan).flat_map(|step| step.split.weights.members());

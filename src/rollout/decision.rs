@@ -39,7 +39,7 @@ pub enum Action {
     WriteRoute {
         /// The route.
         route: RouteKey,
-        /// What it shall show.
+        /// The desired split.
         split: Split,
         /// The run, for the mark.
         run: u64,

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::api::{FleetRollout, Phase, Reason, status::ConditionStatus};
 
-/// How a rollout stands for those that depend on it: at rest when it is Ready, at its present generation.
+/// The state of a rollout, for those that depend on it: at rest when it is Ready, at its present generation.
 #[must_use]
 pub fn standing(rollout: &FleetRollout) -> DependencySeen {
     let generation = rollout.metadata.generation;

@@ -110,8 +110,8 @@ impl<'a> Draft<'a> {
         })
     }
 
-    /// What the routes shall show: what the state of the run means, outside a run the primary, projected on the members
-    /// that can serve. `None` where none is left, or the primary is not known.
+    /// The desired split: that of the state of the run, outside a run the primary, projected on the members that can
+    /// serve. `None` where none is left, or the primary is not known.
     pub(super) fn projected(&self) -> Option<Split> {
         let Some(run) = self.run() else { return self.status.primary.clone().map(Split::from) };
         let unavailable: BTreeSet<String> = run.unavailable.iter().cloned().collect();

@@ -33,7 +33,7 @@ pub(super) fn watch(draft: &mut Draft<'_>) {
     restore_backends(draft);
 }
 
-/// What somebody took away is made again while a run sends traffic to it: a route must not name what is not there.
+/// A deleted backend is created again while a run sends traffic to it: a route must not name what does not exist.
 fn restore_backends(draft: &mut Draft<'_>) {
     let weights = draft.status.desired.iter().flat_map(|desired| desired.split.weights.carrying());
     let needed: Vec<String> = weights.map(|(name, _)| name.to_owned()).collect();

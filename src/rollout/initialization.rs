@@ -52,7 +52,7 @@ pub(super) fn live_distribution(draft: &Draft<'_>) -> Result<Option<Distribution
     Ok(found.map(|(_, live)| live.split.weights.clone()))
 }
 
-/// A route that is there; `None` where the hub shall make it.
+/// A route that exists; `None` where the hub is to create it.
 pub(super) fn readable<'s>(key: &RouteKey, seen: &'s RouteSeen) -> Result<Option<&'s LiveRoute>, Problem> {
     match seen {
         RouteSeen::Unseen => Err(Problem::new(Reason::Initializing, format!("{key} has not been read yet"))),
@@ -87,7 +87,7 @@ pub(super) fn unusable_members(draft: &Draft<'_>) -> Option<Problem> {
     })
 }
 
-/// Routes that the hub shall make begin at the primary, once what they name is there.
+/// Creates the missing routes with the weights of the primary, once the backends that they name exist.
 fn create_routes(draft: &mut Draft<'_>) -> Option<Problem> {
     if !draft.input.seen.routes.values().any(|seen| *seen == RouteSeen::ToCreate) {
         return None;

@@ -67,7 +67,7 @@ pub struct Observation {
     pub endpoints: BTreeMap<(String, String), EndpointSeen>,
     /// Service mode: the users' own Services. What has not been read yet is absent.
     pub sources: BTreeMap<String, SourceSeen>,
-    /// Endpoints that nobody asks: what a Service with a selector leads to is for the data plane to know.
+    /// Endpoints that are not probed: only the data plane knows what a Service with a selector points to.
     pub unprobed: BTreeSet<(String, String)>,
     /// Measurements that were requested by [`super::due`] and have arrived.
     pub measured: Option<Measured>,
@@ -100,7 +100,7 @@ pub struct Problem {
 pub enum RouteSeen {
     /// It has not been looked at yet, or could not be.
     Unseen,
-    /// It is not there, and the hub shall make it.
+    /// It does not exist, and the hub is to create it.
     ToCreate,
     /// It cannot be used; the reason says why (missing, kind not installed, unreadable, owned by another …).
     Unusable(Problem),
@@ -163,7 +163,7 @@ pub enum BackendSeen {
     NotReady(Problem),
 }
 
-/// What was seen of a Service that declares what shall be.
+/// What was seen of a user's Service, which declares the target.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SourceSeen {
     /// It cannot be used; the reason says why (missing, of a kind that cannot be copied …).
@@ -184,18 +184,18 @@ pub enum MemberSeen {
     },
 }
 
-/// How a rollout stands for those that depend on it.
+/// The state of a rollout, for those that depend on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DependencySeen {
     /// What it declares now carries its traffic, confirmed.
     AtRest,
-    /// It has not come so far; in words, where it stands.
+    /// Not yet; in words, its present state.
     NotYet(String),
     /// It was rolled back and is not tried again by itself; in words, why.
     Failed(String),
     /// There is none of that name.
     Missing,
-    /// It waits for the one that asks: the names on the way round.
+    /// It waits, directly or not, for the rollout that depends on it: the names in the cycle.
     Cycle(Vec<String>),
 }
 

@@ -122,7 +122,7 @@ pub(super) fn not_learnt(draft: &mut Draft<'_>, since: Timestamp) -> Option<Stan
     Some(Standing::progressing(Reason::Settling, message))
 }
 
-/// Records what passed as what the primary shall be, never a later version of it. The copies are made in the next pass.
+/// Records what passed as the next primary, never a later version of it. The copies are made in the next pass.
 pub(super) fn begin(draft: &mut Draft<'_>) -> Option<Standing> {
     let now = draft.now();
     let run = draft.run_mut().filter(|run| !run.is_promoted())?;

@@ -22,7 +22,7 @@ const GOOD_FOR: Duration = Duration::from_secs(600);
 
 type Outcome = Result<String, String>;
 
-/// Takes the live distribution as the primary, if somebody asks for that: initialization again.
+/// Takes the live distribution as the primary, if a request says so: initialization again.
 pub(super) fn adopt(draft: &mut Draft<'_>) {
     for request in open(draft).into_iter().filter(|request| request.spec.verb == Verb::Adopt) {
         let outcome = meant(draft, &request).and_then(|()| adopt_live(draft, &request));

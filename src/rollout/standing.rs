@@ -1,4 +1,4 @@
-//! Where a rollout stands after a pass, and what that means for its routes.
+//! The state of a rollout after a pass, and what that means for its routes.
 
 use super::input::Problem;
 use crate::api::{Phase, Reason};

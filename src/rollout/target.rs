@@ -1,4 +1,4 @@
-//! What a rollout shall become, in either mode.
+//! The target of a rollout, in either mode.
 
 use std::collections::BTreeMap;
 

@@ -118,7 +118,7 @@ const ASKING: &[&[&str]] = &[
 ];
 
 #[test]
-fn a_hub_cluster_that_is_not_there_is_told_within_five_seconds_by_every_verb() {
+fn every_verb_reports_within_five_seconds_that_the_hub_cluster_is_not_there() {
     let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (_folder, file) = kubeconfig(&format!("http://{unused}"));
     let expected = format!(
@@ -131,7 +131,7 @@ fn a_hub_cluster_that_is_not_there_is_told_within_five_seconds_by_every_verb() {
 }
 
 #[test]
-fn a_hub_cluster_that_hangs_is_told_within_five_seconds() {
+fn a_hub_cluster_that_hangs_is_reported_within_five_seconds() {
     let address = api_server(|_, _| None);
     let (_folder, file) = kubeconfig(&format!("http://{address}"));
     let expected = format!(
@@ -166,8 +166,8 @@ fn all_rights_that_are_missing_are_named_at_once() {
     let address = api_server(|line, body| {
         if line.contains("selfsubjectaccessreviews") {
             let mut review: Value = serde_json::from_str(body).unwrap();
-            let asked = &review["spec"]["resourceAttributes"];
-            let allowed = asked["verb"] == "get";
+            let attributes = &review["spec"]["resourceAttributes"];
+            let allowed = attributes["verb"] == "get";
             review["status"] = json!({"allowed": allowed});
             return Some((201, review));
         }
@@ -189,7 +189,7 @@ fn all_rights_that_are_missing_are_named_at_once() {
 }
 
 #[test]
-fn kinds_that_are_not_installed_are_told_with_the_command_that_installs_them() {
+fn kinds_that_are_not_installed_are_reported_with_the_command_that_installs_them() {
     let address =
         api_server(|_, _| Some(failure(404, "NotFound", "the server could not find the requested resource", "")));
     let (_folder, file) = kubeconfig(&format!("http://{address}"));
@@ -295,16 +295,16 @@ fn waiting_hub(file: &std::path::Path) -> (Child, mpsc::Receiver<String>) {
 }
 
 #[test]
-fn a_hub_that_is_told_to_stop_once_or_twice_ends_in_time_and_well() {
+fn a_hub_that_gets_one_or_two_signals_to_stop_ends_in_time_and_well() {
     for (case, signals) in [("once", 1), ("twice", 2)] {
-        let (asked, was_asked) = mpsc::channel();
+        let (called, calls) = mpsc::channel();
         let address = api_server(move |line, _| {
-            let _ = asked.send(line.to_owned());
+            let _ = called.send(line.to_owned());
             None
         });
         let (_folder, file) = kubeconfig(&format!("http://{address}"));
         let (mut child, lines) = waiting_hub(&file);
-        let first = was_asked.recv_timeout(Duration::from_secs(20));
+        let first = calls.recv_timeout(Duration::from_secs(20));
         assert!(
             first.is_ok_and(|line| line.contains("kube-system")),
             "{case}: {:?}",

@@ -34,9 +34,9 @@ fn a_ramp_has_one_form_and_mirrors_where_its_route_can() {
     let members = "  members:\n    - {name: eu-1, weight: 0, initialWeight: 100}\n    - {name: eu-3, weight: 100}\n";
     let steps = "    steps:\n      - {progress: 10%}\n      - {progress: 50%}\n      - {progress: 100%}\n";
     let service = RIGHT.replacen(members, "", 1);
-    let told = |ramp: &str| problems(&service.replacen(steps, &format!("    ramp: {ramp}\n"), 1));
+    let found = |ramp: &str| problems(&service.replacen(steps, &format!("    ramp: {ramp}\n"), 1));
     for right in ["{stepWeight: 10, mirror: true}", "{iterations: 5, mirror: true}", "{iterations: 5}"] {
-        assert_eq!(told(right), Vec::<String>::new(), "{right}");
+        assert_eq!(found(right), Vec::<String>::new(), "{right}");
     }
     for (ramp, expected) in [
         (
@@ -53,7 +53,7 @@ fn a_ramp_has_one_form_and_mirrors_where_its_route_can() {
             "10: spec.services[0].routes[0]: a step mirrors 20% of all requests; gatewayAPI mirrors all requests or none; leave percent out",
         ),
     ] {
-        assert_eq!(told(ramp), [expected], "{ramp}");
+        assert_eq!(found(ramp), [expected], "{ramp}");
     }
 }
 
@@ -131,7 +131,7 @@ fn nothing_declared_is_said_and_does_not_crash() {
 }
 
 #[test]
-fn all_mistakes_are_told_at_once_by_line() {
+fn all_mistakes_are_reported_at_once_by_line() {
     let text = RIGHT
         .replace("progress: 50%", "progress: 5%")
         .replace("analysis:", "anlysis:")

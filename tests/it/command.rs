@@ -102,10 +102,10 @@ spec:
 #[test]
 fn validate_prints_every_mistake_with_file_and_line_and_breaks_long_lines() {
     let scratch = Scratch::with("validate", "shop.yaml", WRONG);
-    let (status, told, _) = printed(&scratch.run(&["validate", "shop.yaml"]));
+    let (status, output, _) = printed(&scratch.run(&["validate", "shop.yaml"]));
     assert_eq!(status, Some(1));
     assert_eq!(
-        told,
+        output,
         "\
 shop.yaml:4: spec.analysis: missing; give a mapping with failures, interval, lag, metrics, settle,
     share, unknown
@@ -122,11 +122,11 @@ shop.yaml:13: spec.anlysis: unknown field; did you mean analysis?
 #[test]
 fn validate_as_json_has_file_line_path_found_and_allowed() {
     let scratch = Scratch::with("json", "shop.yaml", WRONG);
-    let (status, told, _) = printed(&scratch.run(&["validate", "-o", "json", "shop.yaml"]));
-    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let (status, output, _) = printed(&scratch.run(&["validate", "-o", "json", "shop.yaml"]));
+    let output: serde_json::Value = serde_json::from_str(&output).unwrap();
     assert_eq!(status, Some(1));
     assert_eq!(
-        told["problems"][3],
+        output["problems"][3],
         serde_json::json!({
             "file": "shop.yaml", "line": 13, "severity": "Error", "path": "spec.anlysis",
             "found": "unknown field", "allowed": "did you mean analysis?",
@@ -140,10 +140,10 @@ fn warnings_alone_are_no_error_and_secrets_are_passed_over() {
     let text = rollout.replace("interval: 1m", "interval: 5s")
         + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: token}\n";
     let scratch = Scratch::with("warnings", "shop.yaml", &text);
-    let (status, told, _) = printed(&scratch.run(&["validate", "."]));
+    let (status, output, _) = printed(&scratch.run(&["validate", "."]));
     assert_eq!(status, Some(0));
     assert_eq!(
-        told,
+        output,
         "\
 ./shop.yaml:25: warning: spec.analysis.interval: 5s is shorter than most scrape intervals; a check
     may see the same samples again; 10s or more is usual

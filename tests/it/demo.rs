@@ -180,9 +180,9 @@ fn a_run_goes_on_with_a_hub_that_was_killed() {
     played("hub").goes_on();
 }
 
-/// While the hub is dead somebody gives the new cluster almost everything: the demo counts, and sees it.
+/// While the hub is not running somebody gives the new cluster almost everything: the demo counts, and sees it.
 #[test]
-fn a_share_that_is_wrong_is_told() {
+fn a_share_that_is_wrong_is_reported() {
     let mut demo = start(&["--break", "hub"]);
     let mut last = Value::Null;
     for line in BufReader::new(demo.stdout.take().unwrap()).lines() {

@@ -1,4 +1,4 @@
-//! What an API server was asked, by whom: its audit log.
+//! The requests to an API server, and who sent them: its audit log.
 
 use anyhow::Result;
 use serde::Deserialize;

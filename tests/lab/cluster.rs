@@ -58,7 +58,7 @@ impl Cluster {
         client(&self.kubeconfig(user)).await
     }
 
-    /// What a user has asked of this cluster's API server so far.
+    /// The requests of a user to this cluster's API server so far.
     pub fn requests(&self, user: &str) -> Result<Vec<audit::Request>> {
         audit::requests(&self.server.audit_log(), user)
     }

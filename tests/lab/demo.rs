@@ -109,7 +109,7 @@ impl Demo<'_> {
         Ok(())
     }
 
-    /// Shows and judges one step: asked by the status, applied by the route, observed by the members; each read now.
+    /// Shows and judges one step: desired by the status, applied by the route, observed by the members; each read now.
     async fn step(
         &self,
         rollout: &Rollout<'_>,

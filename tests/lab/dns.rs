@@ -80,7 +80,7 @@ fn answer(query: &[u8], overrides: &Overrides) -> Option<Vec<u8>> {
     Some(reply)
 }
 
-/// The name asked for, in lower case, and the offset just behind it.
+/// The name in the question, in lower case, and the offset just behind it.
 fn question(query: &[u8]) -> Option<(String, usize)> {
     let mut labels = Vec::new();
     let mut at = HEADER;

@@ -1,4 +1,4 @@
-//! A member's ingress: real HTTP and HTTPS servers that count requests and fail or dawdle when told to.
+//! A member's ingress: real HTTP and HTTPS servers that count requests and fail or dawdle on request.
 
 use crate::{
     pki::Served,

@@ -14,7 +14,7 @@ use tokio::{sync::oneshot, task::AbortHandle};
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub resource_version: String,
-    /// When the watch told.
+    /// When the watch reported it.
     pub at: Timestamp,
     /// `None`: deleted.
     pub object: Option<DynamicObject>,

@@ -12,7 +12,7 @@ use crate::{
     pki::Pki,
     process::Process,
     prometheus::Prometheus,
-    shares::Received,
+    shares::Observed,
     skipper::Skipper,
 };
 use anyhow::{Context, Result};
@@ -100,7 +100,7 @@ impl Lab {
     }
 
     /// Requests of a service that each member has counted so far.
-    pub fn observed(&self, service: &str) -> Received {
+    pub fn observed(&self, service: &str) -> Observed {
         self.members.iter().map(|(name, member)| (*name, member.gateway.tally().observed(service))).collect()
     }
 

@@ -46,7 +46,7 @@ use std::{
 };
 use tokio::task::LocalSet;
 
-/// What was asked for on the command line.
+/// What the command line requests.
 enum Command {
     /// Make sure that the parts exist, nothing more.
     Parts,

@@ -1,4 +1,4 @@
-//! What the machine must have beforehand, asked first and named with its remedy.
+//! What the machine must have beforehand: checked first, and named with its remedy.
 
 use anyhow::{Context, Result, bail};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! A FleetRollout of a test: declared with short times, watched, and asked for verbs as a person asks.
+//! A FleetRollout of a test: declared with short times, watched, and given verbs as a person gives them.
 
 use crate::{
     apiserver::OPERATOR,
@@ -129,7 +129,7 @@ impl<'l> Rollout<'l> {
     ) -> Result<FleetRolloutStatus> {
         eventually(&format!("{}: {what}", self.name), PATIENCE, async || {
             let status = self.status().await?;
-            ensure!(condition(&status), "{}", told(&status));
+            ensure!(condition(&status), "{}", described(&status));
             Ok(status)
         })
         .await
@@ -192,7 +192,7 @@ impl<'l> Rollout<'l> {
 }
 
 /// Where it stands, for a test that waits for something else.
-fn told(status: &FleetRolloutStatus) -> String {
+fn described(status: &FleetRolloutStatus) -> String {
     let step = &status.summary.step;
     format!("{:?} at step {step} ({}), {}: {}", status.phase, status.summary.weights, status.reason, status.message)
 }

@@ -4,14 +4,14 @@ use anyhow::{Result, ensure};
 use std::collections::BTreeMap;
 
 /// Member -> requests of one service counted there so far.
-pub type Received = BTreeMap<&'static str, u64>;
+pub type Observed = BTreeMap<&'static str, u64>;
 
 /// Below this, chance alone moves a share by more than a point or two.
 const LEAST_REQUESTS: u64 = 2_000;
 
 /// Between two counts at least 2,000 requests arrived, and every member's share is within `within` points of `expected` (percent).
-pub fn assert_shares(before: &Received, after: &Received, expected: &[(&str, u32)], within: f64) -> Result<()> {
-    let arrived: Received =
+pub fn assert_shares(before: &Observed, after: &Observed, expected: &[(&str, u32)], within: f64) -> Result<()> {
+    let arrived: Observed =
         after.iter().map(|(member, count)| (*member, count - before.get(member).unwrap_or(&0))).collect();
     let total: u64 = arrived.values().sum();
     ensure!(

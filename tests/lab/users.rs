@@ -74,8 +74,8 @@ impl User {
             request = request.header(header::COOKIE, cookies.join("; "));
         }
         let request = request.body(Empty::<Bytes>::new())?;
-        let asked = async { anyhow::Ok(connect(to).await?.send_request(request).await?) };
-        let response = timeout(PATIENCE, asked).await.context("no answer in time")??;
+        let exchange = async { anyhow::Ok(connect(to).await?.send_request(request).await?) };
+        let response = timeout(PATIENCE, exchange).await.context("no answer in time")??;
         ensure!(response.status() == 200, "{} was answered with {}", self.agent, response.status());
         for cookie in response.headers().get_all(header::SET_COOKIE) {
             let pair = cookie.to_str()?.split(';').next().unwrap_or_default();

@@ -50,7 +50,7 @@ impl World {
         Self::on(plan, GENESIS, |time| Arc::new(ApiServer::new(time, plan.seed)))
     }
 
-    /// A world that begins at `genesis`, on a server that is told the world's time.
+    /// A world that begins at `genesis`, on a server that is given the world's time.
     pub fn on(plan: Plan, genesis: Timestamp, server: impl FnOnce(Time) -> Arc<dyn Server>) -> Arc<Self> {
         let millis = Arc::new(AtomicI64::new(genesis.as_millisecond()));
         let shown = millis.clone();
@@ -95,7 +95,7 @@ impl World {
         lock(&self.judge)
     }
 
-    /// One moment: traffic flows, the data plane takes what it was told, and the judge looks at what was written.
+    /// One moment: traffic flows, the data plane applies its routes, and the judge looks at what was written.
     pub fn tick(&self, now: Timestamp) {
         self.set_now(now);
         self.look();
@@ -169,7 +169,7 @@ impl World {
             "apiVersion": "cutover.dev/v1alpha1", "kind": "RolloutRequest",
             "metadata": {"generateName": "ask-", "namespace": "shop"}, "spec": spec,
         });
-        self.judge().desired(verb);
+        self.judge().requested(verb);
         self.create("/apis/cutover.dev/v1alpha1/namespaces/shop/rolloutrequests", &object);
     }
 }

@@ -1,7 +1,7 @@
 //! Session affinity: each user draws one bin for the whole run, and it is bins that move from member to member.
 //!
 //! So a weight is the part of all users that a member has, from the first request after a step on, and nobody moves who need
-//! not. Every unit of weight has a way of its own through the plan; the units that go the same way are one bin.
+//! not. Every unit of weight has a path of its own through the plan; the units with the same path are one bin.
 
 use crate::api::{Affinity, Distribution, SessionAffinity, affinity::Bin, status::PlannedStep};
 

@@ -7,12 +7,12 @@ use crate::api::Progress;
 /// The largest `weightTotal` that can be declared.
 pub const LARGEST_TOTAL: u32 = 10_000;
 
-/// An end of the way.
+/// Start or target of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Where it begins.
+    /// The weights before the run.
     Start,
-    /// Where it ends.
+    /// The weights after the run.
     Target,
 }
 
@@ -28,7 +28,7 @@ impl fmt::Display for End {
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanProblem {
-    /// One end of the way does not have the rollout's total.
+    /// Start or target does not sum to the rollout's total.
     #[error("the {end} weights sum to {found}, not to weightTotal {total}; make them sum to {total}")]
     Sum {
         /// Which end.

@@ -26,7 +26,7 @@ fn world(yaml: &str) -> World {
 
 /// The member of each bin, one line a write, without repeats.
 fn kept(world: &World) -> Vec<String> {
-    let mut told: Vec<String> = world
+    let mut lines: Vec<String> = world
         .written
         .iter()
         .map(|(_, split)| {
@@ -34,8 +34,8 @@ fn kept(world: &World) -> Vec<String> {
             bins.map(|bin| format!("{}:{}", bin.member, bin.weight)).collect::<Vec<_>>().join(" ")
         })
         .collect();
-    told.dedup();
-    told
+    lines.dedup();
+    lines
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn rules_that_somebody_changed_are_put_back_and_lowered_weights_are_obeyed() {
 }
 
 #[test]
-fn while_a_member_is_dead_nobody_is_kept() {
+fn while_a_member_is_down_nobody_is_kept() {
     let mut world = World::new(
         spec(
             "

@@ -37,10 +37,13 @@ fn world(yaml: &str) -> World {
 fn a_plan_of_weights_and_matches_waits_on_its_first_step_only() {
     let mut world = world(MIXED);
     world.run_for(120);
-    assert_eq!((world.status.phase, world.told()), (Phase::WaitingPromotion, vec!["eu-1 95 eu-3 5".to_owned()]));
+    assert_eq!(
+        (world.status.phase, world.written_lines()),
+        (Phase::WaitingPromotion, vec!["eu-1 95 eu-3 5".to_owned()])
+    );
     world.ask(Verb::Promote).run_for(200);
     assert_eq!(
-        world.told(),
+        world.written_lines(),
         [
             "eu-1 95 eu-3 5",
             "eu-1 95 eu-3 5, header user-agent: pc",
@@ -75,7 +78,7 @@ fn matching_requests_are_divided_as_all_will_be_in_the_end_and_all_others_stay()
     let mut world = world(TESTERS);
     world.run_for(8);
     assert_eq!(
-        world.told(),
+        world.written_lines(),
         ["eu-1 100 eu-2 0 eu-3 0, header x-test: a and query beta ~ 1|2 or cookie canary: always"]
     );
     assert_eq!(world.written[0].1.matched().unwrap().weights, of(&[("eu-2", 75), ("eu-3", 25)]));
@@ -87,7 +90,7 @@ fn a_member_without_weight_is_judged_by_the_requests_that_match() {
     world.metrics = Metrics::CanaryFails;
     world.run_for(60);
     assert_eq!((world.status.phase, world.status.reason), (Phase::Failed, Reason::ChecksFailed));
-    assert_eq!(world.told().last().map(String::as_str), Some("eu-1 100"), "a rollback chooses no requests");
+    assert_eq!(world.written_lines().last().map(String::as_str), Some("eu-1 100"), "a rollback chooses no requests");
 }
 
 #[test]
@@ -132,7 +135,7 @@ fn the_observed_share_is_not_compared_while_requests_are_chosen() {
     let mut world = world(TESTERS);
     world.spec.analysis.share = Some(serde_json::from_value(serde_json::json!({"within": 5})).unwrap());
     world.run_for(60);
-    assert!(world.told().len() > 1, "{}: {}", world.status.reason, world.status.message);
+    assert!(world.written_lines().len() > 1, "{}: {}", world.status.reason, world.status.message);
 }
 
 #[test]

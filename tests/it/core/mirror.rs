@@ -34,7 +34,10 @@ fn nobody_was_served_by(world: &World, canary: &str) {
 fn the_first_step_mirrors_at_the_old_weights_and_the_next_moves_weight_and_mirrors_no_more() {
     let mut world = world(COPIES_FIRST);
     world.run_for(240);
-    assert_eq!(world.told(), ["eu-1 100 eu-3 0, copies of all requests", "eu-1 90 eu-3 10", "eu-1 0 eu-3 100"]);
+    assert_eq!(
+        world.written_lines(),
+        ["eu-1 100 eu-3 0, copies of all requests", "eu-1 90 eu-3 10", "eu-1 0 eu-3 100"]
+    );
     assert_eq!((world.status.phase, world.status.reason), (Phase::Succeeded, Reason::RunSucceeded));
 }
 
@@ -42,7 +45,7 @@ fn the_first_step_mirrors_at_the_old_weights_and_the_next_moves_weight_and_mirro
 #[test]
 fn a_ramp_with_mirror_begins_with_one_step_of_copies() {
     let world = service("{stepWeight: 10, maxWeight: 20, mirror: true, mirrorWeight: 30}", 240);
-    let told = world.told();
+    let lines = world.written_lines();
     let expected = [
         "canary 0 primary 100, copies of 30% of all requests",
         "canary 10 primary 90",
@@ -50,7 +53,7 @@ fn a_ramp_with_mirror_begins_with_one_step_of_copies() {
         "canary 100 primary 0",
         "canary 0 primary 100",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(lines, expected);
     assert_eq!(world.status.phase, Phase::Succeeded, "{}", world.status.message);
 }
 
@@ -58,19 +61,19 @@ fn a_ramp_with_mirror_begins_with_one_step_of_copies() {
 #[test]
 fn all_iterations_are_mirrored_before_the_switch() {
     let mut world = service("{iterations: 5, mirror: true}", 40);
-    assert_eq!(world.told(), ["canary 0 primary 100, copies of all requests"], "five checks take 50 s");
+    assert_eq!(world.written_lines(), ["canary 0 primary 100, copies of all requests"], "five checks take 50 s");
     world.run_for(200);
     let expected = ["canary 0 primary 100, copies of all requests", "canary 100 primary 0", "canary 0 primary 100"];
-    assert_eq!(world.told(), expected);
+    assert_eq!(world.written_lines(), expected);
     assert_eq!(world.status.phase, Phase::Succeeded, "{}", world.status.message);
 }
 
 #[test]
 fn without_mirror_all_iterations_come_after_the_switch() {
     let mut world = service("{iterations: 5}", 40);
-    assert_eq!(world.told(), ["canary 100 primary 0"]);
+    assert_eq!(world.written_lines(), ["canary 100 primary 0"]);
     world.run_for(200);
-    assert_eq!(world.told(), ["canary 100 primary 0", "canary 0 primary 100"]);
+    assert_eq!(world.written_lines(), ["canary 100 primary 0", "canary 0 primary 100"]);
 }
 
 #[test]
@@ -112,17 +115,17 @@ fn a_canary_that_does_not_answer_gets_no_copies() {
     let mut world = world(COPIES_FIRST);
     world.down.insert("eu-3".to_owned());
     world.run_for(60);
-    assert!(world.written.is_empty(), "{:?}", world.told());
+    assert!(world.written.is_empty(), "{:?}", world.written_lines());
 }
 
 #[test]
-fn a_dead_canary_gets_no_copies_any_more() {
+fn a_canary_that_is_down_gets_no_copies_any_more() {
     let mut world = world(COPIES_FIRST);
     world.run_for(8);
     world.down.insert("eu-3".to_owned());
     world.run_for(8);
     assert_eq!((world.status.phase, world.status.reason), (Phase::Failed, Reason::EndpointDown));
-    assert_eq!(world.told(), ["eu-1 100 eu-3 0, copies of all requests", "eu-1 100"]);
+    assert_eq!(world.written_lines(), ["eu-1 100 eu-3 0, copies of all requests", "eu-1 100"]);
 }
 
 #[test]
@@ -169,7 +172,7 @@ fn copies_are_no_wrong_share() {
     let measured = |name: &str| check.metrics[0].members.iter().any(|one| one.member == name && one.value.is_some());
     assert!(measured("eu-1") && measured("eu-3") && check.observed.is_empty(), "{check:?}");
     world.run_for(40);
-    assert!(world.told().len() > 1, "{}: {}", world.status.reason, world.status.message);
+    assert!(world.written_lines().len() > 1, "{}: {}", world.status.reason, world.status.message);
 }
 
 #[test]
@@ -187,6 +190,9 @@ fn a_crash_in_between_keeps_the_copies_and_changes_nothing_of_the_end() {
         }
         assert_eq!(world.status.phase, Phase::Succeeded, "{crash:?}: {}", world.status.message);
         assert!(world.routes.values().flatten().all(|route| route.split.steering.is_none()));
-        assert_eq!(world.told(), ["eu-1 100 eu-3 0, copies of all requests", "eu-1 90 eu-3 10", "eu-1 0 eu-3 100"]);
+        assert_eq!(
+            world.written_lines(),
+            ["eu-1 100 eu-3 0, copies of all requests", "eu-1 90 eu-3 10", "eu-1 0 eu-3 100"]
+        );
     }
 }

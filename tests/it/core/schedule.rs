@@ -143,7 +143,7 @@ fn a_run_begins_when_what_it_depends_on_has_come_to_rest() {
 }
 
 #[test]
-fn what_is_missing_has_failed_or_waits_for_this_one_is_told_and_holds() {
+fn what_is_missing_has_failed_or_waits_for_this_one_is_announced_and_holds() {
     let way = ["shop", "base", "shop"].map(str::to_owned).to_vec();
     for (stands, reason, words) in [
         (DependencySeen::Missing, Reason::DependencyMissing, "FleetRollout base does not exist in this namespace"),

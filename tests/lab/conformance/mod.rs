@@ -91,7 +91,7 @@ pub async fn by_hand(pair: &mut Pair) -> Result<usize> {
     Ok(count)
 }
 
-/// As many requests as asked, made from a seed.
+/// So many requests, made from a seed.
 pub async fn generated(pair: &mut Pair, seed: u64, requests: usize) -> Result<()> {
     // What other cases left behind would be listed too.
     let namespace = format!("conformance-{seed}");

@@ -1,10 +1,10 @@
 //! A sample of the simulator's plans on a real API server: the same world, hub, fault layer, judge and end check.
 
-mod asked;
 mod chosen;
 mod names;
 mod past;
 mod rights;
+mod target;
 mod tenant;
 mod watches;
 
@@ -54,10 +54,10 @@ impl Sample {
     pub fn new(client: Client, io: Handle) -> Self {
         static COUNTED: Once = Once::new();
         COUNTED.call_once(|| {
-            let told = std::panic::take_hook();
+            let previous = std::panic::take_hook();
             std::panic::set_hook(Box::new(move |panic| {
                 PANICS.with(|panics| panics.set(panics.get() + 1));
-                told(panic);
+                previous(panic);
             }));
         });
         Self { client, io, next: AtomicUsize::new(1) }
@@ -127,7 +127,7 @@ impl Sample {
     }
 }
 
-/// How much later than the writer's answer a watch of the hub is told.
+/// How much later than the writer's answer a watch of the hub gets the event.
 fn lag(plan: Plan) -> Duration {
     Duration::from_millis(match plan.seed % 3 {
         0 => 0,

@@ -8,7 +8,7 @@
 use http::{Method, Uri};
 use serde_json::Value;
 
-use super::asked::Asked;
+use super::target::Target;
 
 /// Namespaces of a plan.
 const NAMESPACES: [&str; 3] = ["shop", "cutover-system", "other"];
@@ -31,16 +31,16 @@ impl Names {
         format!("{LABEL}%3D{}x", self.prefix)
     }
 
-    /// Where the server has what is asked for.
-    pub fn uri(&self, asked: &Asked) -> Uri {
-        let Asked { group, version, plural, namespace, name, subresource, .. } = asked;
+    /// Where the server has what is requested.
+    pub fn uri(&self, target: &Target) -> Uri {
+        let Target { group, version, plural, namespace, name, subresource, .. } = target;
         let root = if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
         let within = namespace.as_ref().map(|namespace| format!("namespaces/{}", self.namespace(namespace)));
         let name = Some(self.name(plural, name)).filter(|name| !name.is_empty());
         let parts = [Some(root), within, Some(plural.clone()), name, subresource.clone()];
         let path = parts.into_iter().flatten().collect::<Vec<_>>().join("/");
-        let of_all_plans = asked.method == Method::GET && asked.is_whole() && !SHARED.contains(&plural.as_str());
-        let query = if of_all_plans { self.selecting(asked) } else { asked.query().to_owned() };
+        let of_all_plans = target.method == Method::GET && target.is_whole() && !SHARED.contains(&plural.as_str());
+        let query = if of_all_plans { self.selecting(target) } else { target.query().to_owned() };
         let uri = if query.is_empty() { path } else { format!("{path}?{query}") };
         uri.parse().expect("a path of Kubernetes")
     }
@@ -53,29 +53,29 @@ impl Names {
         }
     }
 
-    fn selecting(&self, asked: &Asked) -> String {
-        let others = asked.query().split('&').filter(|part| !part.is_empty() && !part.starts_with("labelSelector="));
+    fn selecting(&self, target: &Target) -> String {
+        let others = target.query().split('&').filter(|part| !part.is_empty() && !part.starts_with("labelSelector="));
         let mut parts: Vec<String> = others.map(str::to_owned).collect();
-        let selector = asked.option("labelSelector").filter(|selector| !selector.is_empty());
+        let selector = target.option("labelSelector").filter(|selector| !selector.is_empty());
         let selector = selector.map_or_else(|| self.selector(), |own| format!("{own}%2C{}", self.selector()));
         parts.push(format!("labelSelector={selector}"));
         parts.join("&")
     }
 
     /// A body as the server shall see it.
-    pub fn body(&self, asked: &Asked, bytes: Vec<u8>) -> Vec<u8> {
+    pub fn body(&self, target: &Target, bytes: Vec<u8>) -> Vec<u8> {
         let Ok(mut body) = serde_json::from_slice::<Value>(&bytes) else { return bytes };
         self.namespaces(&mut body);
-        let whole = asked.method == Method::POST || asked.method == Method::PUT;
-        if whole && !SHARED.contains(&asked.plural.as_str()) {
-            self.own(asked, &mut body);
+        let whole = target.method == Method::POST || target.method == Method::PUT;
+        if whole && !SHARED.contains(&target.plural.as_str()) {
+            self.own(target, &mut body);
         }
         body.to_string().into_bytes()
     }
 
-    fn own(&self, asked: &Asked, object: &mut Value) {
+    fn own(&self, target: &Target, object: &mut Value) {
         object["metadata"]["labels"][LABEL] = format!("{}x", self.prefix).into();
-        if let Some(name) = object["metadata"]["name"].as_str().map(|name| self.name(&asked.plural, name)) {
+        if let Some(name) = object["metadata"]["name"].as_str().map(|name| self.name(&target.plural, name)) {
             object["metadata"]["name"] = name.into();
         }
     }
@@ -105,9 +105,9 @@ impl Names {
     }
 }
 
-/// The person in whose name something is asked of a rollout.
-pub fn requested_by(asked: &Asked, body: &[u8]) -> Option<String> {
-    let asks = asked.plural == "rolloutrequests" && asked.method == Method::POST;
+/// The person in whose name a request is made of a rollout.
+pub fn requested_by(target: &Target, body: &[u8]) -> Option<String> {
+    let asks = target.plural == "rolloutrequests" && target.method == Method::POST;
     let object = serde_json::from_slice::<Value>(body).ok().filter(|_| asks)?;
     object["spec"]["requestedBy"].as_str().map(str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! What happened in a plan, as the server's own watches told it.
+//! What happened in a plan, as the server's own watches reported it.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -7,7 +7,7 @@ use http::{header, request::Parts};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{asked::Asked, watches::News};
+use super::{target::Target, watches::News};
 
 #[derive(Default)]
 pub struct Past {
@@ -26,7 +26,7 @@ impl Past {
         self.objects.get(key).cloned()
     }
 
-    /// A change that the server told of.
+    /// A change that the server reported.
     pub fn take(&mut self, news: News, author: Author, at: Timestamp) {
         let text = |key: &str| news.object["metadata"][key].as_str().unwrap_or_default().to_owned();
         let (namespace, name, uid) = (text("namespace"), text("name"), text("uid"));
@@ -57,12 +57,12 @@ pub fn key(plural: &str, namespace: &str, name: &str) -> String {
 }
 
 /// The field manager, or else the first word of the user agent.
-pub fn author(head: &Parts, asked: &Asked) -> Author {
+pub fn author(head: &Parts, target: &Target) -> Author {
     let agent = head.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
     let agent = agent.split('/').next().unwrap_or_default();
-    let manager = asked.option("fieldManager").unwrap_or(agent);
+    let manager = target.option("fieldManager").unwrap_or(agent);
     let manager = if manager.is_empty() { "unknown" } else { manager }.to_owned();
-    Author { manager, version: asked.version.clone(), subresource: asked.subresource.clone() }
+    Author { manager, version: target.version.clone(), subresource: target.subresource.clone() }
 }
 
 /// Somebody whom no request of the plan explains.

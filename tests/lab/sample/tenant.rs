@@ -20,9 +20,9 @@ use serde_json::Value;
 use tokio::{runtime::Handle, task::JoinSet};
 
 use super::{
-    asked::Asked,
     names::{Names, requested_by},
     past::{Past, author, key, unknown_author},
+    target::Target,
     watches::{Choice, News, Watches, revision},
 };
 use crate::{
@@ -52,7 +52,7 @@ struct Inner {
     /// Where sockets are.
     io: Handle,
     time: Time,
-    /// An event is told to the hub so much later, in its own time.
+    /// An event reaches the hub so much later, in its own time.
     lag: Duration,
     watches: Watches,
     past: Mutex<Past>,
@@ -65,17 +65,17 @@ impl Server for Tenant {
         async move {
             let (head, body) = request.into_parts();
             let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
-            let asked = Asked::of(&head);
-            let request = tenant.request(caller, &head, &asked, bytes.to_vec());
-            if asked.is_watch() { tenant.watch(&asked, request) } else { tenant.call(&head, &asked, request) }
+            let target = Target::of(&head);
+            let request = tenant.request(caller, &head, &target, bytes.to_vec());
+            if target.is_watch() { tenant.watch(&target, request) } else { tenant.call(&head, &target, request) }
         }
         .boxed()
     }
 
     fn history(&self, seen: usize) -> Vec<Arc<Change>> {
-        let unasked = self.0.watches.unasked();
+        let unclaimed = self.0.watches.unclaimed();
         let mut past = self.past();
-        for news in unasked {
+        for news in unclaimed {
             past.take(news, unknown_author(), (self.0.time)());
         }
         past.since(seen)
@@ -89,9 +89,9 @@ impl Tenant {
         for path in HISTORY {
             let request = Request::get(format!("{path}?watch=true")).body(()).expect("a request");
             let (head, ()) = request.into_parts();
-            let asked = Asked::of(&head);
-            let request = tenant.request(Caller::World, &head, &asked, Vec::new());
-            let (status, said) = tenant.begin_watch(&asked, request, None);
+            let target = Target::of(&head);
+            let request = tenant.request(Caller::World, &head, &target, Vec::new());
+            let (status, said) = tenant.begin_watch(&target, request, None);
             assert!(status.is_success(), "{path}: {status} {}", String::from_utf8_lossy(&said));
         }
         tenant
@@ -111,9 +111,9 @@ impl Tenant {
     }
 
     /// The request as the server shall see it.
-    fn request(&self, caller: Caller, head: &Parts, asked: &Asked, bytes: Vec<u8>) -> Request<client::Body> {
+    fn request(&self, caller: Caller, head: &Parts, target: &Target, bytes: Vec<u8>) -> Request<client::Body> {
         let names = &self.0.names;
-        let mut request = Request::builder().method(head.method.clone()).uri(names.uri(asked));
+        let mut request = Request::builder().method(head.method.clone()).uri(names.uri(target));
         for name in [header::CONTENT_TYPE, header::ACCEPT, header::USER_AGENT] {
             if let Some(value) = head.headers.get(&name) {
                 request = request.header(name, value);
@@ -122,69 +122,69 @@ impl Tenant {
         let (user, group) = match caller {
             Caller::Hub => (Some(HUB_USER.to_owned()), HUB_GROUP),
             // The server wants to know that it is really this person who asks.
-            Caller::World => (requested_by(asked, &bytes), "system:masters"),
+            Caller::World => (requested_by(target, &bytes), "system:masters"),
         };
         if let Some(user) = user {
             request = request.header("Impersonate-User", user).header("Impersonate-Group", group);
         }
-        request.body(names.body(asked, bytes).into()).expect("a request")
+        request.body(names.body(target, bytes).into()).expect("a request")
     }
 
-    fn call(&self, head: &Parts, asked: &Asked, request: Request<client::Body>) -> Response<Body> {
-        let (tell, told) = mpsc::channel();
+    fn call(&self, head: &Parts, target: &Target, request: Request<client::Body>) -> Response<Body> {
+        let (sender, answers) = mpsc::channel();
         let client = self.0.client.clone();
         self.0.io.spawn(async move {
             let answered = async {
                 let (head, body) = client.send(request).await?.into_parts();
                 Ok::<_, kube::Error>((head.status, body.collect_bytes().await?))
             };
-            let _ = tell.send(answered.await);
+            let _ = sender.send(answered.await);
         });
-        let (status, bytes) = told.recv().expect("an answer").unwrap_or_else(|error| panic!("{asked:?}: {error}"));
+        let (status, bytes) = answers.recv().expect("an answer").unwrap_or_else(|error| panic!("{target:?}: {error}"));
         let bytes = self.0.names.shown(&bytes);
-        if asked.writes() && status.is_success() {
-            self.committed(head, asked, &serde_json::from_slice(&bytes).unwrap_or_default());
+        if target.writes() && status.is_success() {
+            self.committed(head, target, &serde_json::from_slice(&bytes).unwrap_or_default());
         }
         answer(status, Body::from(bytes))
     }
 
-    /// Waits until the server's own watches told of the write, and notes who made it.
-    fn committed(&self, head: &Parts, asked: &Asked, answered: &Value) {
-        if !HISTORY.iter().any(|path| path.ends_with(&format!("/{}", asked.plural))) {
+    /// Waits until the server's own watches reported the write, and notes who made it.
+    fn committed(&self, head: &Parts, target: &Target, answered: &Value) {
+        if !HISTORY.iter().any(|path| path.ends_with(&format!("/{}", target.plural))) {
             return;
         }
-        let key = key(&asked.plural, asked.namespace.as_deref().unwrap_or_default(), &asked.name);
+        let key = key(&target.plural, target.namespace.as_deref().unwrap_or_default(), &target.name);
         let before = self.past().object(&key);
         let metadata = &answered["metadata"];
         let bare = metadata["finalizers"].as_array().is_none_or(Vec::is_empty);
-        let gone = bare && (asked.method == Method::DELETE || metadata["deletionTimestamp"].is_string());
+        let gone = bare && (target.method == Method::DELETE || metadata["deletionTimestamp"].is_string());
         if !gone && before.as_deref().is_some_and(|before| revision(before) == revision(answered)) {
             return;
         }
-        let what = format!("{} {key}", asked.method);
+        let what = format!("{} {key}", target.method);
         let about = if answered["kind"] == "Status" { before.as_deref().unwrap_or(answered) } else { answered };
         let news = self.0.watches.written(&what, |news| {
-            news.is_about(&asked.plural, about)
+            news.is_about(&target.plural, about)
                 && (news.gone == gone)
                 && (gone || news.revision() == revision(answered))
         });
         let mut past = self.past();
         for news in news {
-            let mine = news.is_about(&asked.plural, about);
-            let author = if mine { author(head, asked) } else { unknown_author() };
+            let mine = news.is_about(&target.plural, about);
+            let author = if mine { author(head, target) } else { unknown_author() };
             past.take(news, author, (self.0.time)());
         }
     }
 
-    fn watch(&self, asked: &Asked, request: Request<client::Body>) -> Response<Body> {
+    fn watch(&self, target: &Target, request: Request<client::Body>) -> Response<Body> {
         let (sink, events) = unbounded::<Bytes>();
-        let (status, said) = self.begin_watch(asked, request, Some(sink));
+        let (status, said) = self.begin_watch(target, request, Some(sink));
         if !status.is_success() {
             return answer(status, Body::from(self.0.names.shown(&said)));
         }
-        self.0.watches.all_told(&format!("a new watch of {}", asked.plural));
+        self.0.watches.all_delivered(&format!("a new watch of {}", target.plural));
         // The server ends it by its own clock; here that is the plan's.
-        let lasts = asked.option("timeoutSeconds").and_then(|text| text.parse().ok()).unwrap_or(3600);
+        let lasts = target.option("timeoutSeconds").and_then(|text| text.parse().ok()).unwrap_or(3600);
         let end = tokio::time::sleep(Duration::from_secs(lasts));
         let lag = self.0.lag;
         let late = events.then(move |event| tokio::time::sleep(lag).map(|()| Ok::<_, io::Error>(event)));
@@ -194,34 +194,34 @@ impl Tenant {
     /// Returns when the server has begun to tell, or what it refused with.
     fn begin_watch(
         &self,
-        asked: &Asked,
+        target: &Target,
         request: Request<client::Body>,
         sink: Option<UnboundedSender<Bytes>>,
     ) -> (StatusCode, Vec<u8>) {
-        let since = asked.option("resourceVersion").and_then(|text| text.parse().ok()).unwrap_or_default();
-        let choice = Choice { plural: asked.plural.clone(), namespace: asked.namespace.clone(), since };
-        let (tell, told) = mpsc::channel();
+        let since = target.option("resourceVersion").and_then(|text| text.parse().ok()).unwrap_or_default();
+        let choice = Choice { plural: target.plural.clone(), namespace: target.namespace.clone(), since };
+        let (sender, answers) = mpsc::channel();
         let tenant = self.clone();
         let stream = async move {
             match tenant.0.client.send(request).await {
                 Ok(response) if response.status().is_success() => {
                     let id = tenant.0.watches.open(choice.clone());
-                    let _ = tell.send((response.status(), Vec::new()));
+                    let _ = sender.send((response.status(), Vec::new()));
                     tenant.pump(id, &choice.plural, response.into_body(), sink.as_ref()).await;
                     tenant.0.watches.close(id);
                 }
                 Ok(response) => {
                     let status = response.status();
                     let bytes = response.into_body().collect_bytes().await.unwrap_or_default();
-                    let _ = tell.send((status, bytes.to_vec()));
+                    let _ = sender.send((status, bytes.to_vec()));
                 }
                 Err(error) => {
-                    let _ = tell.send((StatusCode::SERVICE_UNAVAILABLE, error.to_string().into_bytes()));
+                    let _ = sender.send((StatusCode::SERVICE_UNAVAILABLE, error.to_string().into_bytes()));
                 }
             }
         };
         self.streams().spawn_on(stream, &self.0.io);
-        told.recv().expect("an answer")
+        answers.recv().expect("an answer")
     }
 
     /// Hands the events on, one by one, until either end has enough.

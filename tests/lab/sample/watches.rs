@@ -1,4 +1,4 @@
-//! The watches of one plan on a real API server, and the moment at which all of them were told what was written.
+//! The watches of one plan on a real API server, and the moment at which all of them have delivered what was written.
 //!
 //! A real server tells a watch a moment after it answered the writer. The plan's time stands still for that moment, so
 //! that what a hub sees, and when, does not depend on how busy the machine is.
@@ -14,7 +14,7 @@ use serde_json::Value;
 /// A server that does not tell within this time is broken.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// An event that a watch of the plan's own was told.
+/// An event that a watch of the plan's own delivered.
 #[derive(Clone)]
 pub struct News {
     pub plural: String,
@@ -41,7 +41,7 @@ pub fn revision(object: &Value) -> u64 {
 pub struct Choice {
     pub plural: String,
     pub namespace: Option<String>,
-    /// Told is what came after this revision.
+    /// It delivers what came after this revision.
     pub since: u64,
 }
 
@@ -55,7 +55,7 @@ struct State {
 }
 
 impl State {
-    fn all_told(&self) -> bool {
+    fn all_delivered(&self) -> bool {
         self.open.values().all(|(choice, seen)| {
             self.written.iter().all(|(plural, namespace, revision)| {
                 *revision <= *seen
@@ -70,7 +70,7 @@ impl State {
 #[derive(Default)]
 pub struct Watches {
     state: Mutex<State>,
-    told: Condvar,
+    progress: Condvar,
 }
 
 impl Watches {
@@ -84,10 +84,10 @@ impl Watches {
 
     pub fn close(&self, id: usize) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).open.remove(&id);
-        self.told.notify_all();
+        self.progress.notify_all();
     }
 
-    /// A watch was told of this revision; `news` for the plan's own watches.
+    /// A watch delivered this revision; `news` for the plan's own watches.
     pub fn tell(&self, id: usize, revision: u64, news: Option<News>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, seen)) = state.open.get_mut(&id) {
@@ -95,10 +95,10 @@ impl Watches {
         }
         state.news.extend(news);
         drop(state);
-        self.told.notify_all();
+        self.progress.notify_all();
     }
 
-    /// Waits for the news that `wanted` knows, and then until everybody was told.
+    /// Waits for the news that `wanted` knows, and then until every watch delivered it.
     pub fn written(&self, what: &str, wanted: impl Fn(&News) -> bool) -> Vec<News> {
         let mut state = self.wait(what, |state| state.news.iter().any(&wanted));
         let news = std::mem::take(&mut state.news);
@@ -107,23 +107,23 @@ impl Watches {
             state.written.push((one.plural.clone(), namespace, one.revision()));
         }
         drop(state);
-        self.all_told(what);
+        self.all_delivered(what);
         news
     }
 
-    /// Waits until every watch was told of every write that it chose.
-    pub fn all_told(&self, what: &str) {
-        drop(self.wait(what, State::all_told));
+    /// Waits until every watch delivered every write that it chose.
+    pub fn all_delivered(&self, what: &str) {
+        drop(self.wait(what, State::all_delivered));
     }
 
     /// News that nobody waited for.
-    pub fn unasked(&self) -> Vec<News> {
+    pub fn unclaimed(&self) -> Vec<News> {
         std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).news)
     }
 
     fn wait(&self, what: &str, until: impl Fn(&State) -> bool) -> std::sync::MutexGuard<'_, State> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.told.wait_timeout_while(state, PATIENCE, |state| !until(state));
+        let waited = self.progress.wait_timeout_while(state, PATIENCE, |state| !until(state));
         let (state, late) = waited.unwrap_or_else(PoisonError::into_inner);
         assert!(!late.timed_out(), "the API server did not tell of {what} within {PATIENCE:?}");
         state

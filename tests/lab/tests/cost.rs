@@ -26,9 +26,9 @@ async fn cost(scene: Scene) -> Result<()> {
     members_are_healthy(&scene).await?;
     let stage = Stage::begin(&scene, json!({"strategy": {"steps": steps(&[50, 100])}})).await?;
     let rollouts = scene.hub.api("cutover.dev/v1alpha1", "FleetRollout", &scene.namespace).await?;
-    let told = History::start(rollouts, stage.service()).await?;
+    let history = History::start(rollouts, stage.service()).await?;
     let before = scene.hub.requests(HUB_USER)?.len();
-    let (versions, transitions) = (told.entries().len(), number_of_last(&stage.rollout.status().await?));
+    let (versions, transitions) = (history.entries().len(), number_of_last(&stage.rollout.status().await?));
     stage.rollout.edit(json!({"members": to_eu_3()})).await?;
     stage.rollout.phase(Phase::Succeeded).await?;
 
@@ -36,7 +36,7 @@ async fn cost(scene: Scene) -> Result<()> {
         let run = counted(&scene.namespace, &scene.hub.requests(HUB_USER)?[before..]);
         let expected = [
             // Every write of the status is a version that the watch showed; one more version is our edit.
-            (("update", "fleetrollouts/status"), told.entries().len() - versions - 1),
+            (("update", "fleetrollouts/status"), history.entries().len() - versions - 1),
             // A dry run, eu-3 at weight 0, and two steps.
             (("update", "httproutes"), 4),
             // The first step's weight is written without another status write, so the rollout is read live before.
@@ -83,8 +83,8 @@ fn number_of_last(status: &FleetRolloutStatus) -> u64 {
 /// All but the Lease and watches, and but what the rollouts of other tests take.
 fn counted(namespace: &str, requests: &[Request]) -> Counts {
     let ours = |request: &&Request| ["", namespace].contains(&request.object_ref.namespace.as_str());
-    let asked = requests.iter().filter(ours).filter(|request| request.verb != "watch");
-    asked.fold(Counts::new(), |mut counts, request| {
+    let called = requests.iter().filter(ours).filter(|request| request.verb != "watch");
+    called.fold(Counts::new(), |mut counts, request| {
         let object = &request.object_ref;
         let slash = if object.subresource.is_empty() { "" } else { "/" };
         let refused = if request.code() < 300 { String::new() } else { format!(" refused with {}", request.code()) };

@@ -198,7 +198,7 @@ async fn unreachable(scene: Scene) -> Result<()> {
 }
 
 async fn go_on_without_api_server(stage: &Stage<'_>) -> Result<()> {
-    unreachable_is_told(stage).await?;
+    unreachable_is_reported(stage).await?;
     stage.load.goes_on_for(seconds(5)).await?;
     stage.expect_weights(&[0, 30])?;
     stage.rollout.phase(Phase::WaitingPromotion).await?;
@@ -209,7 +209,7 @@ async fn go_on_without_api_server(stage: &Stage<'_>) -> Result<()> {
 }
 
 /// Waits until the hub says of eu-3 that its API server does not answer.
-async fn unreachable_is_told(stage: &Stage<'_>) -> Result<()> {
+async fn unreachable_is_reported(stage: &Stage<'_>) -> Result<()> {
     let members = Api::<MemberCluster>::all(stage.scene.hub.client.clone());
     eventually("eu-3 not Reachable", PATIENCE, async || {
         let conditions = members.get("eu-3").await?.status.unwrap_or_default().conditions;

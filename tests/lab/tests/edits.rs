@@ -50,7 +50,7 @@ async fn raised(scene: Scene) -> Result<()> {
     let said =
         format!("kubectl-edit raised eu-3 on HTTPRoute/public ({}) (eu-1:20 eu-3:80); put back", stage.service());
     ensure!(
-        status.transitions.iter().any(|told| told.reason == Reason::ForeignEditPutBack && told.message == said),
+        status.transitions.iter().any(|one| one.reason == Reason::ForeignEditPutBack && one.message == said),
         "{:?}",
         status.transitions
     );

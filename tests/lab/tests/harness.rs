@@ -8,7 +8,7 @@ use crate::{
     load::{Load, Plan, get},
     prometheus,
     runner::{Scene, Test},
-    shares::{Received, assert_shares},
+    shares::{Observed, assert_shares},
     wait::{eventually, seconds},
 };
 use anyhow::{Result, ensure};
@@ -63,9 +63,9 @@ async fn expect_value(member: &Member, promql: &str, wanted: f64) -> Result<()> 
 }
 
 fn shares() -> Result<()> {
-    let nothing = Received::new();
+    let nothing = Observed::new();
     let judge = |counts: [u64; 2], within| {
-        let observed = Received::from([("eu-1", counts[0]), ("eu-2", counts[1]), ("eu-3", 0)]);
+        let observed = Observed::from([("eu-1", counts[0]), ("eu-2", counts[1]), ("eu-3", 0)]);
         assert_shares(&nothing, &observed, &[("eu-1", 70), ("eu-2", 30)], within)
     };
     judge([1_500, 500], 5.0)?;

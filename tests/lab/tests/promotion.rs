@@ -1,4 +1,4 @@
-//! A full promotion from eu-1 to eu-3 on every data plane: what was asked is what the members observed.
+//! A full promotion from eu-1 to eu-3 on every data plane: the desired shares are those observed at the members.
 
 use super::hand_made::endpoint_slice;
 use crate::{

@@ -4,7 +4,7 @@ use crate::{
     load::{Load, Plan},
     rollout::{PATIENCE, Rollout, declaration, to_eu_3},
     runner::{Scene, Test},
-    shares::{Received, assert_shares},
+    shares::{Observed, assert_shares},
     stage::{external_name, host, steady_load, to_eu_1},
     wait::eventually,
 };
@@ -103,7 +103,7 @@ async fn judge(scene: &Scene, clients: &[Load], chosen: Option<&str>, share: u32
 }
 
 /// Requests of these user agents that each member has counted so far.
-fn observed(scene: &Scene, agents: &[&str]) -> Received {
+fn observed(scene: &Scene, agents: &[&str]) -> Observed {
     let by = |member: &&'static str| {
         let tally = scene.member(member).gateway.tally();
         agents.iter().map(|agent| tally.observed_from(&scene.namespace, agent)).sum()

@@ -214,7 +214,7 @@ async fn judge(scene: &Scene, rollout: &Rollout<'_>, load: &Load, step: u32, sha
     rollout.ask(Verb::Resume).await
 }
 
-/// Every request was answered by a member, and with an error only where the canary was told to.
+/// Every request was answered by a member, and with an error only where the canary was made to fail.
 fn assert_only_the_canary_failed(totals: &Totals) -> Result<()> {
     let by_member = totals.by_status.keys().all(|status| [200, 500].contains(status));
     ensure!(by_member && totals.failed == 0, "not every request was answered by a member: {totals:?}");

@@ -5,7 +5,7 @@ use crate::{
     load::{Load, Plan, ask},
     rollout::{PATIENCE, Rollout, declaration, members, to_eu_3},
     runner::{Scene, Test},
-    shares::{Received, assert_shares},
+    shares::{Observed, assert_shares},
     stage::{host, steady_load},
     wait::eventually,
 };
@@ -186,7 +186,7 @@ async fn note(ingresses: &Api<DynamicObject>, name: &str, kept: &Value) -> Resul
 }
 
 /// What the members counted of requests of a user agent.
-fn observed(scene: &Scene, agent: &str) -> Received {
+fn observed(scene: &Scene, agent: &str) -> Observed {
     let of = |member: &'static str| scene.member(member).gateway.tally().observed_from(&scene.namespace, agent);
     MEMBERS.iter().map(|member| (*member, of(member))).collect()
 }

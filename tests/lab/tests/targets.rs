@@ -65,7 +65,7 @@ async fn soak(scene: Scene) -> Result<()> {
     stage.load.stop().await.assert_all_ok()
 }
 
-/// The first one keeps it, and the second is told who has it.
+/// The first one keeps it, and the second reports who has it.
 async fn second(scene: Scene) -> Result<()> {
     let name = &scene.namespace;
     let stage = Stage::begin(&scene, json!({"strategy": {"steps": promoted_steps(&[50, 100])}})).await?;

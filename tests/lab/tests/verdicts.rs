@@ -19,8 +19,12 @@ pub const TESTS: &[Test] = &[
     Test { name: "forty_failing_requests_trip_the_guard", exclusive: false, run: |scene| Box::pin(guard(scene)) },
     Test { name: "a_shared_incident_holds", exclusive: false, run: |scene| Box::pin(shared_incident(scene)) },
     Test { name: "a_silent_prometheus_holds", exclusive: true, run: |scene| Box::pin(silence(scene)) },
-    Test { name: "a_dead_canary_endpoint_rolls_back", exclusive: true, run: |scene| Box::pin(dead_canary(scene)) },
-    Test { name: "gateways_that_are_all_dead_hold", exclusive: true, run: |scene| Box::pin(all_dead(scene)) },
+    Test {
+        name: "a_canary_endpoint_that_is_down_rolls_back",
+        exclusive: true,
+        run: |scene| Box::pin(canary_down(scene)),
+    },
+    Test { name: "gateways_that_are_all_down_hold", exclusive: true, run: |scene| Box::pin(all_down(scene)) },
 ];
 
 /// Two steps, each until a person promotes.
@@ -37,7 +41,7 @@ async fn elsewhere(scene: Scene) -> Result<()> {
     let stage = Stage::begin(&scene, more).await?;
     stage.first_step().await?;
     let status = stage.rollout.stands(Phase::Held, Reason::WeightNotObserved).await?;
-    let said = format!("eu-1 observed 100 % of {}, not 70 %", stage.service());
+    let said = format!("eu-1 was observed at 100 % of {}, not 70 %", stage.service());
     ensure!(status.message.starts_with(&said), "{}", status.message);
     stage.load.goes_on_for(seconds(5)).await?;
     stage.expect_weights(&[0, 30])?;
@@ -118,7 +122,7 @@ async fn silence(scene: Scene) -> Result<()> {
 }
 
 /// Three probes, one a second, and no more.
-async fn dead_canary(scene: Scene) -> Result<()> {
+async fn canary_down(scene: Scene) -> Result<()> {
     let stage = Stage::begin(&scene, two_steps()).await?;
     stage.first_step().await?;
     let gateway = &scene.member("eu-3").gateway;
@@ -135,7 +139,7 @@ async fn dead_canary(scene: Scene) -> Result<()> {
     Ok(())
 }
 
-async fn all_dead(scene: Scene) -> Result<()> {
+async fn all_down(scene: Scene) -> Result<()> {
     let stage = Stage::begin(&scene, two_steps()).await?;
     stage.first_step().await?;
     for member in MEMBERS {

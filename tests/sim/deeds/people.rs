@@ -1,4 +1,4 @@
-//! People: they bring back what they took away, and do what they are asked to.
+//! People: they bring back what they took away, and do what the hub waits for.
 
 use serde_json::{Value, json};
 
@@ -69,7 +69,7 @@ pub fn repair(world: &World) {
     }
 }
 
-/// When nothing happens any more, people do what they are asked to.
+/// When nothing happens any more, people do what the hub waits for.
 pub fn help(world: &World) {
     let Some(rollout) = world.rollout() else { return };
     let status = Status::of(&rollout);
@@ -90,7 +90,7 @@ pub fn help(world: &World) {
             world.patch(ROLLOUT, &json!({"spec": {"members": world.scenario.spec()["members"]}}), "user");
         }
         // Routes that differ from each other cannot be taken as they are.
-        (_, "RouteDrifted") if world.judge().has_asked("Adopt") => put_back(world, &status.primary()),
+        (_, "RouteDrifted") if world.judge().has_requested("Adopt") => put_back(world, &status.primary()),
         (_, "StatusBehindRoute" | "AdoptionNeedsMapping" | "RouteDrifted") => world.ask("Adopt"),
         ("Paused", _) => world.ask("Resume"),
         ("Held", _) => world.ask("Retry"),

@@ -1,4 +1,4 @@
-//! Answers that the API server did not give, and what it is told that was not written.
+//! Answers that the API server did not give, and answers about writes that did not happen.
 
 use axum::body::Body;
 use http::Response;

@@ -17,7 +17,7 @@ use super::{
 };
 
 /// What becomes of an event on a watch.
-pub enum Told {
+pub enum Delivery {
     As(Vec<Bytes>),
     Later(Arc<Notify>, Bytes),
     Cut(Option<Bytes>),
@@ -25,7 +25,7 @@ pub enum Told {
 }
 
 impl Faults {
-    pub(super) fn event(&mut self, call: &Call, event: Bytes, kept: &mut Option<Bytes>, now: Timestamp) -> Told {
+    pub(super) fn event(&mut self, call: &Call, event: Bytes, kept: &mut Option<Bytes>, now: Timestamp) -> Delivery {
         let user_kind = call.plural != "leases";
         if user_kind {
             self.events += 1;
@@ -35,47 +35,47 @@ impl Faults {
             self.struck = Some(now);
         }
         if self.plan.fault == Fault::StaleFailover && self.active() && self.instances > 1 {
-            return Told::Later(self.thaw.clone(), event);
+            return Delivery::Later(self.thaw.clone(), event);
         }
         if let Some(kept) = kept.take() {
-            return Told::As(vec![event, kept]);
+            return Delivery::As(vec![event, kept]);
         }
         match self.plan.fault {
             Fault::Blind(what) if this => self.blind(what, event),
-            Fault::Watch(what) if this => told(what, event, kept),
-            _ => Told::As(vec![event]),
+            Fault::Watch(what) if this => delivered(what, event, kept),
+            _ => Delivery::As(vec![event]),
         }
     }
 
-    fn blind(&self, what: Blind, event: Bytes) -> Told {
+    fn blind(&self, what: Blind, event: Bytes) -> Delivery {
         match what {
-            Blind::HoldWatch => Told::Later(self.thaw.clone(), event),
-            Blind::DropEvent => Told::Cut(Some(error(410, "Expired"))),
-            Blind::HideWrite => Told::As(vec![event]),
+            Blind::HoldWatch => Delivery::Later(self.thaw.clone(), event),
+            Blind::DropEvent => Delivery::Cut(Some(error(410, "Expired"))),
+            Blind::HideWrite => Delivery::As(vec![event]),
         }
     }
 }
 
-/// `kept` is told after the next event.
-fn told(what: WatchFault, event: Bytes, kept: &mut Option<Bytes>) -> Told {
+/// `kept` is delivered after the next event.
+fn delivered(what: WatchFault, event: Bytes, kept: &mut Option<Bytes>) -> Delivery {
     match what {
-        WatchFault::Gone => Told::Cut(Some(error(410, "Expired"))),
+        WatchFault::Gone => Delivery::Cut(Some(error(410, "Expired"))),
         WatchFault::Bookmark => {
             let bookmark = bookmark(&event);
-            Told::As(vec![event, bookmark])
+            Delivery::As(vec![event, bookmark])
         }
-        WatchFault::Duplicate => Told::As(vec![event.clone(), event]),
+        WatchFault::Duplicate => Delivery::As(vec![event.clone(), event]),
         WatchFault::Reorder => {
             *kept = Some(event);
-            Told::As(Vec::new())
+            Delivery::As(Vec::new())
         }
-        WatchFault::Cut => Told::Cut(Some(event.slice(..event.len() / 2))),
-        WatchFault::Error => Told::Cut(Some(error(500, "InternalError"))),
-        WatchFault::Idle => Told::Never,
+        WatchFault::Cut => Delivery::Cut(Some(event.slice(..event.len() / 2))),
+        WatchFault::Error => Delivery::Cut(Some(error(500, "InternalError"))),
+        WatchFault::Idle => Delivery::Never,
         WatchFault::Older => {
             let mut older = serde_json::from_slice::<Value>(&event).unwrap_or_default();
             older["object"]["metadata"]["resourceVersion"] = "1".into();
-            Told::As(vec![event, line(&older)])
+            Delivery::As(vec![event, line(&older)])
         }
     }
 }

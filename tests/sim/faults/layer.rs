@@ -20,7 +20,7 @@ use super::{
     super::{deeds, plan::Bad, server::Caller, world::World},
     answers::{mutate, refusal},
     call::Call,
-    events::Told,
+    events::Delivery,
     fate::Fate,
 };
 
@@ -31,7 +31,7 @@ pub struct Layer {
     /// The world's time, as it goes on while this instance is stepped.
     pub clock: Clock,
     pub instance: usize,
-    /// Told when this instance ends.
+    /// Notified when this instance ends.
     pub halt: Arc<Notify>,
 }
 
@@ -157,13 +157,13 @@ impl Layer {
         notify.notified().await;
     }
 
-    /// Waits for ever where the process is dead.
+    /// Waits for ever where the process was killed.
     async fn alive(&self) {
-        let (dead, stopped) = {
+        let (killed, stopped) = {
             let faults = self.world.faults();
-            (faults.is_dead(self.instance), faults.stopped.contains_key(&self.instance))
+            (faults.is_killed(self.instance), faults.stopped.contains_key(&self.instance))
         };
-        if dead {
+        if killed {
             pending::<()>().await;
         }
         if stopped {
@@ -187,16 +187,16 @@ impl Layer {
                     return None;
                 }
                 let event = events.next().await?.ok()?;
-                let told = layer.world.faults().event(&call, event, &mut kept, layer.clock.now());
-                match told {
-                    Told::As(events) => ready.extend(events),
-                    Told::Never => pending::<()>().await,
-                    Told::Later(thaw, event) => {
+                let delivery = layer.world.faults().event(&call, event, &mut kept, layer.clock.now());
+                match delivery {
+                    Delivery::As(events) => ready.extend(events),
+                    Delivery::Never => pending::<()>().await,
+                    Delivery::Later(thaw, event) => {
                         thaw.notified().await;
                         thaw.notify_one();
                         ready.push_back(event);
                     }
-                    Told::Cut(last) => {
+                    Delivery::Cut(last) => {
                         ready.extend(last);
                         return ready.pop_front().map(|event| (Ok(event), (layer, events, call, ready, kept, true)));
                     }

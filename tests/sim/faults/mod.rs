@@ -30,7 +30,7 @@ pub struct Faults {
     pub events: usize,
     /// Writes since the last instance began.
     writes_of_instance: usize,
-    dead: BTreeSet<usize>,
+    killed: BTreeSet<usize>,
     stopped: BTreeMap<usize, Arc<Notify>>,
     crashed: Option<usize>,
     /// When the plan's fault began and ended.
@@ -58,7 +58,7 @@ impl Faults {
             writes: 0,
             events: 0,
             writes_of_instance: 0,
-            dead: BTreeSet::new(),
+            killed: BTreeSet::new(),
             stopped: BTreeMap::new(),
             crashed: None,
             struck: None,
@@ -75,13 +75,13 @@ impl Faults {
         }
     }
 
-    pub fn is_dead(&self, instance: usize) -> bool {
-        self.dead.contains(&instance)
+    pub fn is_killed(&self, instance: usize) -> bool {
+        self.killed.contains(&instance)
     }
 
     /// A process ends: nothing that it still does reaches the world.
     pub fn kill(&mut self, instance: usize) {
-        self.dead.insert(instance);
+        self.killed.insert(instance);
     }
 
     pub fn take_crash(&mut self) -> Option<usize> {

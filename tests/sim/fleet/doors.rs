@@ -39,7 +39,7 @@ impl Peers for Doors {
     fn answer(&self, call: Request<()>) -> BoxFuture<'static, Result<Answer, HttpError>> {
         let (world, instance) = (self.world.clone(), self.instance);
         Box::pin(async move {
-            if world.faults().is_dead(instance) {
+            if world.faults().is_killed(instance) {
                 return std::future::pending().await;
             }
             answer(&world, &call).await

@@ -65,7 +65,7 @@ pub struct Member {
 
 pub struct Fleet {
     pub members: BTreeMap<String, Member>,
-    /// What was asked before: the hub asks the same few things again and again.
+    /// Queries that were parsed before: the hub sends the same few again and again.
     queries: BTreeMap<String, Result<Expression, Unsupported>>,
     scraped: Option<Timestamp>,
     last: Option<Timestamp>,

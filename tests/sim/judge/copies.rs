@@ -32,8 +32,8 @@ impl Judge {
         }
     }
 
-    /// Looks at what is recorded as confirmed: everybody to whom copies are declared gets them, unless it is dead.
-    pub(super) fn judge_asked_copies(&mut self, world: &World, status: &Status) {
+    /// Looks at what is recorded as confirmed: every member to which copies are declared gets them, unless unavailable.
+    pub(super) fn judge_confirmed_copies(&mut self, world: &World, status: &Status) {
         let Some(mut declared) = self.declared(status) else { return };
         declared.retain(|member| !status.is_unavailable(member));
         let gets = copied(&desired(status).collect());

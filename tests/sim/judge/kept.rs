@@ -1,4 +1,4 @@
-//! I19: users are kept where the weights are, by the rules that were asked for, and by none during a rollback nor in the end.
+//! I19: users are kept where the weights are, by the desired rules, and by none during a rollback nor in the end.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ impl Judge {
     }
 
     /// Looks at what is recorded as confirmed.
-    pub(super) fn judge_asked_kept(&mut self, world: &World, status: &Status) {
+    pub(super) fn judge_confirmed_kept(&mut self, world: &World, status: &Status) {
         let desired: Members = status.desired_bins().map(str::to_owned).collect();
         let other = self.routes.iter().find(|(_, route)| route.kept != desired);
         if let Some((name, route)) = other.map(|(name, route)| (name.clone(), route.kept.clone())) {

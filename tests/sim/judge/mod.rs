@@ -64,7 +64,7 @@ pub struct Judge {
     /// The run that was marked last when it was declared.
     run_before: u64,
     rollback: Option<(i64, u64)>,
-    desired: BTreeSet<String>,
+    requested: BTreeSet<String>,
     /// Routes on which somebody lowered a canary, as they left them, until the hub has recorded that it saw it.
     lowered: BTreeMap<String, Weights>,
     /// Somebody else changed a route, a status or what is declared.
@@ -99,7 +99,7 @@ impl Judge {
             stepped: false,
             run_before: 0,
             rollback: None,
-            desired: BTreeSet::new(),
+            requested: BTreeSet::new(),
             lowered: BTreeMap::new(),
             meddled: None,
             restored: false,
@@ -114,8 +114,8 @@ impl Judge {
         self.seen
     }
 
-    pub fn desired(&mut self, verb: &str) {
-        self.desired.insert(verb.to_owned());
+    pub fn requested(&mut self, verb: &str) {
+        self.requested.insert(verb.to_owned());
         if verb == "Retry" || verb == "Adopt" {
             self.rollback = None;
             self.reached = self.good.clone();
@@ -123,8 +123,8 @@ impl Judge {
         self.story.push(format!("           a person asks to {verb}"));
     }
 
-    pub fn has_asked(&self, verb: &str) -> bool {
-        self.desired.contains(verb)
+    pub fn has_requested(&self, verb: &str) -> bool {
+        self.requested.contains(verb)
     }
 
     pub fn declared_anew(&mut self) {

@@ -68,8 +68,8 @@ impl Judge {
         }
         let mut desired = nonzero(&status.desired_weights());
         desired.extend(copies::desired(status));
-        self.judge_asked_copies(world, status);
-        self.judge_asked_kept(world, status);
+        self.judge_confirmed_copies(world, status);
+        self.judge_confirmed_kept(world, status);
         let shown = self.shown.as_ref().filter(|shown| shown.until.is_none()).map(|shown| shown.weights.clone());
         if shown.as_ref() != Some(&desired) && self.routes.len() == self.wanted.len() {
             self.break_rule(
@@ -97,7 +97,7 @@ impl Judge {
             if new != nonzero(&self.good) && self.meddled.is_none() {
                 self.break_rule(world, format!("I3: {new:?} was taken as the last known good"));
             }
-        } else if earned || self.meddled.is_some() || self.restored || self.desired.contains("Adopt") {
+        } else if earned || self.meddled.is_some() || self.restored || self.requested.contains("Adopt") {
             self.good = new;
         } else {
             self.break_rule(world, format!("I3: the last known good became {new:?} without a full pass"));

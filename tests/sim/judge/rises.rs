@@ -15,8 +15,8 @@ use super::{
 
 /// The dwell of a step that counts its checks: settle and a window that is full.
 const DWELL_OF_CHECKS: f64 = 3.0 + 10.0 - 0.3;
-/// A member that did not answer for so long is known to be dead.
-const SURELY_DEAD: f64 = 45.0;
+/// A member that did not answer for so long is known to be down.
+const SURELY_DOWN: f64 = 45.0;
 
 /// A route gives a member more.
 struct Rise<'a> {
@@ -42,7 +42,7 @@ impl Judge {
         let route = change.name.as_str();
         let behind = self.behind(self.wanted.get(route).copied().unwrap_or_default(), member);
         let rise = Rise { route, member, behind: &behind, from, to, run, at: change.at };
-        self.judge_dead(world, &rise);
+        self.judge_unavailable(world, &rise);
         if to <= at(&self.good, member) || self.stands_in(world, member) {
             return;
         }
@@ -70,18 +70,18 @@ impl Judge {
         at(&self.good, member) > 0 && down.any(|(other, _)| other != member && at(&self.good, other) > 0)
     }
 
-    /// I2: nothing for who is dead, while others are alive.
-    fn judge_dead(&mut self, world: &World, rise: &Rise) {
+    /// I2: nothing for a member that is down, while others answer.
+    fn judge_unavailable(&mut self, world: &World, rise: &Rise) {
         let fleet = world.fleet();
         let down = fleet.members.get(rise.behind).and_then(|found| found.down_since);
         let others_answer = fleet.members.iter().any(|(other, found)| {
             other != plain(rise.member) && found.down_since.is_none() && self.good.contains_key(other)
         });
         drop(fleet);
-        let surely_dead = down.is_some_and(|since| rise.at.duration_since(since) > seconds(SURELY_DEAD));
-        if surely_dead && others_answer && self.status.has_live_run() && world.hub_was_awake(SURELY_DEAD) {
+        let surely_down = down.is_some_and(|since| rise.at.duration_since(since) > seconds(SURELY_DOWN));
+        if surely_down && others_answer && self.status.has_live_run() && world.hub_was_awake(SURELY_DOWN) {
             let Rise { route, member, from, to, .. } = rise;
-            self.break_rule(world, format!("I2: {route} gives {member}, which is dead, {to} instead of {from}"));
+            self.break_rule(world, format!("I2: {route} gives {member}, which is down, {to} instead of {from}"));
         }
     }
 
@@ -121,7 +121,7 @@ impl Judge {
             self.break_rule(world, format!("I2: {route} gives {member} {to} without a good measurement at {from}"));
         }
         let waits = self.generation == 1 && *to > 20;
-        if waits && world.scenario.run == Run::Promotion && !self.desired.contains("Promote") {
+        if waits && world.scenario.run == Run::Promotion && !self.requested.contains("Promote") {
             self.break_rule(world, format!("{route} gives {member} {to}, and nobody promoted"));
         }
     }

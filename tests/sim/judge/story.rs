@@ -1,4 +1,4 @@
-//! What was done, told for people.
+//! What was done, in words for people.
 
 use cutover::sandbox::api::Change;
 use serde_json::Value;
@@ -45,7 +45,7 @@ impl Judge {
 fn summary(status: &Status) -> String {
     let text = |name: &str| status.field(name).as_str().unwrap_or("-").to_owned();
     format!(
-        "{} {} step {} asked {} conf {} seq {} leader {} rollback {} check {} hold {} prim {}",
+        "{} {} step {} desired {} conf {} seq {} leader {} rollback {} check {} hold {} prim {}",
         text("phase"),
         text("reason"),
         Value::from(status.step()),

@@ -1,8 +1,8 @@
-//! Runs: what the hub is asked to do.
+//! Runs: what the hub has to do.
 
 use super::fault::Fault;
 
-/// What the hub is asked to do in a run.
+/// What the hub has to do in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Run {
     /// All traffic of one service with two routes moves to a new member; the first step waits for a person.

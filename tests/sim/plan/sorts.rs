@@ -18,7 +18,7 @@ macro_rules! sorts {
 }
 
 sorts! {
-    /// P4: the hub is not told of something.
+    /// P4: something does not reach the hub.
     Blind { HoldWatch = "hold-watch", DropEvent = "drop-event", HideWrite = "hide-write" }
 }
 

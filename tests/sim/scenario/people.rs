@@ -18,7 +18,7 @@ impl Scenario {
         let Some(rollout) = world.rollout() else { return };
         let status = Status::of(&rollout);
         let at_second_step = status.step() == Some(2);
-        if status.reason() == "WaitingForPromotion" && !world.judge().has_asked("Promote") {
+        if status.reason() == "WaitingForPromotion" && !world.judge().has_requested("Promote") {
             world.ask("Promote");
         }
         let stood = world.judge().stood(world.now());

@@ -25,7 +25,7 @@ fn a_guard_rolls_back_in_the_pass_that_sees_the_breach() {
 }
 
 #[test]
-fn failed_checks_roll_back_at_their_limit_and_the_revision_is_not_tried_again_until_asked() {
+fn failed_checks_roll_back_at_their_limit_and_the_revision_is_not_tried_again_until_a_retry() {
     let mut world = at_first_step();
     world.metrics = Metrics::CanaryFails;
     world.run_for(40);
@@ -131,18 +131,18 @@ fn verdicts_that_go_back_and_forth_are_counted_among_the_last_ones() {
 }
 
 #[test]
-fn an_analysis_that_is_changed_in_mid_run_applies_at_the_next_check_and_is_told() {
+fn an_analysis_that_is_changed_in_mid_run_applies_at_the_next_check_and_is_announced() {
     let mut world = at_first_step();
     world.metrics = Metrics::TooFew;
     world.run_for(20);
     shows(&world, Phase::Held, Reason::TooFewSamples);
-    let told =
+    let announced =
         |world: &World| world.status.transitions.iter().filter(|one| one.reason == Reason::AnalysisChanged).count();
-    assert_eq!(told(&world), 0);
+    assert_eq!(announced(&world), 0);
     world.spec.analysis.metrics[0].min_samples = 3;
     world.run_for(12);
     assert_eq!(world.check().unwrap().verdict, Verdict::Pass);
-    assert_eq!(told(&world), 1);
+    assert_eq!(announced(&world), 1);
     world.run_for(30);
-    assert_eq!(told(&world), 1, "once, and not at every check");
+    assert_eq!(announced(&world), 1, "once, and not at every check");
 }

@@ -86,7 +86,7 @@ fn in_a_rollback_every_edit_is_put_back() {
 }
 
 #[test]
-fn outside_a_run_an_edit_is_told_and_left() {
+fn outside_a_run_an_edit_is_announced_and_left() {
     let mut world = plain();
     world.run_for(150);
     world.edit(&[("eu-1", 20), ("eu-3", 80)]).run_for(20);
@@ -97,7 +97,7 @@ fn outside_a_run_an_edit_is_told_and_left() {
 }
 
 #[test]
-fn a_route_that_somebody_made_anew_in_mid_run_is_obeyed_where_it_lowers_and_told() {
+fn a_route_that_somebody_made_anew_in_mid_run_is_obeyed_where_it_lowers_and_announced() {
     let mut world = at_first_step();
     for route in world.routes.values_mut().flatten() {
         (route.mark, route.split.weights) = (None, of(&[("eu-1", 100)]));

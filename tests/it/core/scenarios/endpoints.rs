@@ -64,7 +64,7 @@ fn endpoints_that_nobody_reaches_are_the_hubs_trouble() {
 }
 
 #[test]
-fn a_dead_primary_gives_its_weight_to_the_others_and_gets_it_back() {
+fn a_primary_that_is_down_gives_its_weight_to_the_others_and_gets_it_back() {
     let members = "members: [{name: eu-1, weight: 40}, {name: eu-2, weight: 40}, {name: eu-3, weight: 20}]
 strategy: {bake: 20s, steps: [{progress: 50%}, {progress: 100%}]}";
     let mut world = World::new(spec(members), &[("eu-1", 50), ("eu-2", 50)]);
@@ -81,7 +81,7 @@ strategy: {bake: 20s, steps: [{progress: 50%}, {progress: 100%}]}";
 }
 
 #[test]
-fn a_rollback_gives_nothing_to_a_dead_primary() {
+fn a_rollback_gives_nothing_to_a_primary_that_is_down() {
     let members = "members: [{name: eu-1, weight: 40}, {name: eu-2, weight: 40}, {name: eu-3, weight: 20}]
 strategy: {bake: 20s, steps: [{progress: 50%}, {progress: 100%}]}";
     let mut world = World::new(spec(members), &[("eu-1", 50), ("eu-2", 50)]);

@@ -21,7 +21,7 @@ fn along_a_run(reached: &mut Reached) -> Vec<State> {
         if states.last().is_none_or(|last| {
             last.world.status.reason != state.world.status.reason || last.world.live() != state.world.live()
         }) {
-            state.witness.backup = states.last().unwrap().world.status.clone();
+            state.memory.backup = states.last().unwrap().world.status.clone();
             states.push(state.clone());
         }
     }

@@ -35,8 +35,8 @@ pub fn count_reasons(world: &World, reached: &mut Reached) {
         .iter()
         .filter_map(|run| run.check.as_ref())
         .flat_map(|check| check.metrics.iter().map(|metric| metric.reason).chain([check.reason]));
-    let told = status.transitions.iter().map(|told| told.reason);
-    for reason in stops.chain(judged).chain(told).chain([status.reason]) {
+    let announced = status.transitions.iter().map(|transition| transition.reason);
+    for reason in stops.chain(judged).chain(announced).chain([status.reason]) {
         *reached.reasons.entry(reason).or_default() += 1;
     }
 }

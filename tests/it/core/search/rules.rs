@@ -12,7 +12,7 @@ use cutover::{
 use super::{
     super::world::{Metrics, World},
     moves::Move,
-    state::{Witness, applied, measured_good},
+    state::{Memory, applied, measured_good},
 };
 
 /// One pass with what was before and after it.
@@ -20,13 +20,13 @@ pub struct Checked<'a> {
     pub before: &'a World,
     pub after: &'a World,
     pub decision: &'a Decision,
-    pub witness: &'a Witness,
+    pub memory: &'a Memory,
 }
 
 impl Checked<'_> {
     pub fn every_rule(&self, what: Move) {
-        let told = |world: &World| serde_json::to_string(&world.status).unwrap();
-        let context = || format!("after {what:?}\nbefore {}\nafter {}", told(self.before), told(self.after));
+        let status = |world: &World| serde_json::to_string(&world.status).unwrap();
+        let context = || format!("after {what:?}\nbefore {}\nafter {}", status(self.before), status(self.after));
         assert!(self.sums_hold(), "I1: a distribution does not sum to the total {}", context());
         assert!(self.rises_on_evidence(), "I2: a canary rose without evidence {}", context());
         assert!(self.primary_is_earned(), "I3: the primary changed without a pass {}", context());
@@ -50,7 +50,7 @@ impl Checked<'_> {
         desired && self.after.written.iter().all(|(_, split)| total(&split.weights))
     }
 
-    /// The canaries whose asked weight rose in this pass. Primary members may rise by projection.
+    /// The canaries whose desired weight rose in this pass. Primary members may rise by projection.
     fn risen(&self) -> Vec<String> {
         let Some(run) = self.after.live_run() else { return Vec::new() };
         let desired = |world: &World| world.status.desired.as_ref().map(|desired| desired.split.weights.clone());
@@ -66,7 +66,7 @@ impl Checked<'_> {
         // Taking a step back returns to what every route showed a minute ago, also for a canary that the step lowered.
         let held = |world: &World| world.live_run().and_then(|run| run.hold.as_ref()).map(|hold| hold.reason);
         let taken_back = held(self.before).is_none() && held(self.after) == Some(Reason::Skewed);
-        canaries.is_empty() || taken_back || first && probed || self.witness.proven || measured_good(self.after)
+        canaries.is_empty() || taken_back || first && probed || self.memory.proven || measured_good(self.after)
     }
 
     fn primary_is_earned(&self) -> bool {
@@ -83,7 +83,7 @@ impl Checked<'_> {
             .status
             .transitions
             .iter()
-            .any(|told| told.at == self.after.now && told.reason == Reason::Adopted);
+            .any(|one| one.at == self.after.now && one.reason == Reason::Adopted);
         let never_written = self.before.status.desired.is_none() && self.before.live_run().is_none();
         match (old, new) {
             (Some(old), Some(new)) => old.same_as(new) || succeeded || soaked || adopted || never_written,
@@ -93,7 +93,7 @@ impl Checked<'_> {
     }
 
     fn never_rises_in_a_rollback(&self) -> bool {
-        let Some(number) = self.witness.went_back else { return true };
+        let Some(number) = self.memory.went_back else { return true };
         let same_run = self.after.live_run().is_some_and(|run| run.number == number);
         !same_run || self.risen().is_empty()
     }
@@ -105,7 +105,7 @@ impl Checked<'_> {
             return true;
         }
         let needed = 5 + 25;
-        self.witness.shown_since.is_some_and(|since| self.after.now.duration_since(since).as_secs() >= needed)
+        self.memory.shown_since.is_some_and(|since| self.after.now.duration_since(since).as_secs() >= needed)
     }
 
     fn waits(&self) -> bool {
@@ -113,7 +113,7 @@ impl Checked<'_> {
         let waits = before.present().is_some_and(|step| step.wait == Some(Wait::Promotion));
         let passed_the_wait = before.number == after.number && after.step() > before.step() && waits;
         let opened_now = applied(self.before, self.after).contains(&(Verb::Promote, after.number));
-        !passed_the_wait || opened_now || self.witness.promoted == Some(after.number)
+        !passed_the_wait || opened_now || self.memory.promoted == Some(after.number)
     }
 
     fn goes_back_for_a_reason(&self) -> bool {
@@ -132,7 +132,7 @@ impl Checked<'_> {
             applied(self.before, self.after).iter().any(|(verb, _)| matches!(verb, Verb::Retry | Verb::Adopt));
         let newer = self.after.status.last_run() > self.before.status.last_run();
         let began = self.after.live_run().filter(|_| newer && !retried);
-        began.is_none_or(|run| self.witness.failed.as_ref() != Some(&run.revision))
+        began.is_none_or(|run| self.memory.failed.as_ref() != Some(&run.revision))
     }
 
     fn takes_back(&self) -> bool {

@@ -15,7 +15,7 @@ use super::{
 
 /// What the search itself remembers, beside the world: what the machine must not contradict.
 #[derive(Clone, Debug)]
-pub struct Witness {
+pub struct Memory {
     /// A pass was recorded at the present weights, since every route took them.
     pub proven: bool,
     /// Since when every route shows the present weights.
@@ -24,7 +24,7 @@ pub struct Witness {
     pub went_back: Option<u64>,
     /// The run whose wait for promotion a person opened.
     pub promoted: Option<u64>,
-    /// The revision that failed, until it is declared or asked for again.
+    /// The revision that failed, until it is declared or requested again.
     pub failed: Option<String>,
     /// The status that an old backup would restore.
     pub backup: FleetRolloutStatus,
@@ -33,7 +33,7 @@ pub struct Witness {
 #[derive(Clone, Debug)]
 pub struct State {
     pub world: World,
-    pub witness: Witness,
+    pub memory: Memory,
 }
 
 pub const SPEC: &str = "
@@ -49,14 +49,7 @@ impl State {
         let backup = world.status.clone();
         Self {
             world,
-            witness: Witness {
-                proven: false,
-                shown_since: None,
-                went_back: None,
-                promoted: None,
-                failed: None,
-                backup,
-            },
+            memory: Memory { proven: false, shown_since: None, went_back: None, promoted: None, failed: None, backup },
         }
     }
 
@@ -121,7 +114,7 @@ impl State {
                     Target::Third => &[("eu-1", 50), ("eu-3", 50)],
                 };
                 world.declare(weights);
-                self.witness.failed = None;
+                self.memory.failed = None;
             }
             Move::Crash(crash) => return crash,
             Move::Delete => world.deleting = true,
@@ -137,9 +130,9 @@ impl State {
             Move::RestoreOldStatus => {
                 let weights =
                     |status: &FleetRolloutStatus| status.desired.as_ref().map(|desired| desired.split.weights.clone());
-                self.witness.proven &= weights(&world.status) == weights(&self.witness.backup);
-                world.status = self.witness.backup.clone();
-                self.witness.went_back = None;
+                self.memory.proven &= weights(&world.status) == weights(&self.memory.backup);
+                world.status = self.memory.backup.clone();
+                self.memory.went_back = None;
             }
         }
         Crash::Never
@@ -151,7 +144,7 @@ impl State {
         }
         let before = self.world.clone();
         let decision = self.world.pass_until(crash);
-        let check = Checked { before: &before, after: &self.world, decision: &decision, witness: &self.witness };
+        let check = Checked { before: &before, after: &self.world, decision: &decision, memory: &self.memory };
         check.every_rule(what);
         self.remember(&before);
         count_reasons(&self.world, reached);
@@ -161,12 +154,12 @@ impl State {
         self.world.released.clear();
     }
 
-    /// Brings the witness up to date from what happened in the world.
+    /// Updates the memory from what happened in the world.
     fn remember(&mut self, before: &World) {
         let world = &self.world;
         let desired = |world: &World| world.status.desired.as_ref().map(|desired| desired.split.weights.clone());
         if desired(before) != desired(world) {
-            (self.witness.proven, self.witness.shown_since) = (false, None);
+            (self.memory.proven, self.memory.shown_since) = (false, None);
         }
         let shown = world.status.desired.as_ref().is_some_and(|desired| {
             world.routes.values().all(|route| {
@@ -176,23 +169,23 @@ impl State {
                 })
             })
         });
-        self.witness.shown_since = if shown { self.witness.shown_since.or(Some(world.now)) } else { None };
-        if measured_good(world) && self.witness.shown_since.is_some_and(|since| since < world.now) {
-            self.witness.proven = true;
+        self.memory.shown_since = if shown { self.memory.shown_since.or(Some(world.now)) } else { None };
+        if measured_good(world) && self.memory.shown_since.is_some_and(|since| since < world.now) {
+            self.memory.proven = true;
         }
         for record in world.status.history.iter().filter(|record| record.ended_at == world.now) {
             let back = matches!(record.outcome, Outcome::Failed | Outcome::RolledBack);
-            self.witness.failed = back.then(|| record.revision.clone());
+            self.memory.failed = back.then(|| record.revision.clone());
         }
         for (verb, run) in applied(before, world) {
             match verb {
-                Verb::Promote => self.witness.promoted = Some(run),
-                Verb::Retry | Verb::Adopt => self.witness.failed = None,
+                Verb::Promote => self.memory.promoted = Some(run),
+                Verb::Retry | Verb::Adopt => self.memory.failed = None,
                 Verb::Abort | Verb::Rollback | Verb::Pause | Verb::Resume => {}
             }
         }
         let rolling_back = world.live_run().filter(|_| world.is_rolling_back());
-        self.witness.went_back = rolling_back.map(|run| run.number);
+        self.memory.went_back = rolling_back.map(|run| run.number);
     }
 }
 

@@ -40,14 +40,14 @@ pub fn walk(seed: u64, length: usize, reached: &mut Reached) {
         }
         state.make(what, reached);
         if dice.below(8) == 0 {
-            state.witness.backup = state.world.status.clone();
+            state.memory.backup = state.world.status.clone();
         }
         reached.states += 1;
     }
     ends_well(state, seed);
 }
 
-/// When every fault ends and people answer what they are asked, the rollout comes to rest and stays there.
+/// When every fault ends and people do what the rollout waits for, the rollout comes to rest and stays there.
 pub fn ends_well(mut state: State, seed: u64) {
     let world = &mut state.world;
     (world.metrics, world.refuse_rehearsals, world.unready_backends, world.invalid) =

@@ -19,7 +19,7 @@ fn initialization_makes_both_copies_and_leads_the_routes_to_the_primary() {
 }
 
 #[test]
-fn a_route_that_cannot_be_led_to_the_primary_is_told_with_the_reason() {
+fn a_route_that_cannot_be_led_to_the_primary_is_reported_with_the_reason() {
     let mut world = World::new(spec("strategy: {ramp: {stepWeight: 20}}"), &[(PRIMARY, 100)]);
     let key = keys(&world.spec).remove(0);
     world.writes.insert(key, Writes::Refused);

@@ -1,4 +1,4 @@
-//! A small world around the core: routes that obey writes, members that can be told to fail, and a clock.
+//! A small world around the core: routes that obey writes, members that can be made to fail, and a clock.
 
 mod acting;
 mod happenings;
@@ -189,8 +189,8 @@ impl World {
     }
 
     /// What was written, one line each, without repeats: `eu-1 100 eu-3 0, copies of all requests`.
-    pub fn told(&self) -> Vec<String> {
-        let mut told: Vec<String> = self
+    pub fn written_lines(&self) -> Vec<String> {
+        let mut lines: Vec<String> = self
             .written
             .iter()
             .map(|(_, split)| {
@@ -200,8 +200,8 @@ impl World {
                 format!("{}{}", weights.join(" "), steering.unwrap_or_default())
             })
             .collect();
-        told.dedup();
-        told
+        lines.dedup();
+        lines
     }
 
     /// The weights that the first route shows.

@@ -121,7 +121,7 @@ async fn kinds(scene: Scene) -> Result<()> {
     Ok(())
 }
 
-/// The right object is taken, and with each change it is refused with those words; all that is wrong is told at once.
+/// The right object is taken, and with each change it is refused with those words, all mistakes at once.
 async fn expect_all(client: &Client, path: &str, right: &Value, cases: Vec<Case>) -> Result<()> {
     let taken = refusal(client, path, right).await;
     ensure!(taken.is_err(), "the right object was refused: {taken:?}");

@@ -57,7 +57,7 @@ fn strategies() -> Vec<Case> {
         (
             "/spec/strategy",
             json!({"sessionAffinity": {"cookieName": "a"}, "steps": [{"matches": [{"headers": [{"name": "a", "exact": "b"}]}]}, {"progress": "100%"}]}),
-            "sessionAffinity keeps users where they were sent, and matches sends them elsewhere",
+            "sessionAffinity keeps users on one member, and matches sends their requests to another",
         ),
         ("/spec/strategy/steps", json!([]), "spec.strategy.steps in body should have at least 1 items"),
         ("/spec/strategy/steps", steps(&["10%", "50%", "20%", "100%"]), rise),

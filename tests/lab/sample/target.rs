@@ -6,7 +6,7 @@ use http::{Method, request::Parts};
 
 /// What a request is about.
 #[derive(Debug)]
-pub struct Asked {
+pub struct Target {
     pub method: Method,
     /// Empty for the core group.
     pub group: String,
@@ -18,7 +18,7 @@ pub struct Asked {
     query: String,
 }
 
-impl Asked {
+impl Target {
     pub fn of(head: &Parts) -> Self {
         let mut parts: VecDeque<&str> = head.uri.path().split('/').filter(|part| !part.is_empty()).collect();
         let is_core = parts.pop_front() == Some("api");
