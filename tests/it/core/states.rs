@@ -103,6 +103,10 @@ pub fn arrows(before: &FleetRolloutStatus, after: &FleetRolloutStatus) -> Vec<Ar
         Some(Outcome::Succeeded | Outcome::Superseded) => path.push(State::AtRest),
         None => {}
     }
+    let begun = after.last_run() > before.last_run();
+    if begun && !matches!(to, State::Preparing | State::AtRest) {
+        path.push(State::Preparing); // a run that needs nothing prepared leaves it in the pass that begins it
+    }
     path.push(to);
     let stands = |(one, other): &(State, State)| {
         one == other && (ended.is_none() && step(before) == step(after) || *one != from)

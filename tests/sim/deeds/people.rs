@@ -87,7 +87,7 @@ pub fn help(world: &World) {
     match (status.phase(), status.reason()) {
         (_, "MemberNotDeclared") => {
             world.judge().declared_anew();
-            world.patch(ROLLOUT, &json!({"spec": {"members": world.scenario.spec()["members"]}}), "user");
+            world.patch(ROLLOUT, &json!({"spec": {"members": every_member(world)}}), "user");
         }
         // Routes that differ from each other cannot be taken as they are.
         (_, "RouteDrifted") if world.judge().has_requested("Adopt") => put_back(world, &status.primary()),
@@ -97,6 +97,18 @@ pub fn help(world: &World) {
         ("WaitingPromotion", _) => world.ask("Promote"),
         _ => {}
     }
+}
+
+/// What was declared first, and with weight 0 the registered members that it leaves out.
+fn every_member(world: &World) -> Value {
+    let first = world.scenario.spec()["members"].clone();
+    let mut members: Vec<Value> = first.as_array().cloned().unwrap_or_default();
+    for name in world.scenario.members() {
+        if members.iter().all(|member| member["name"] != *name) {
+            members.push(json!({"name": name, "weight": 0}));
+        }
+    }
+    members.into()
 }
 
 /// Gives every route the last known good weights by hand.
