@@ -15,7 +15,7 @@ use super::{
 use crate::api::{
     Duration, Reason,
     analysis::UnknownAction,
-    status::{Bake, Check, Desired, Run, RunState, Verdict},
+    status::{Bake, Check, Desired, MetricCheck, Run, RunState, Verdict},
     strategy::OnFailure,
 };
 
@@ -80,11 +80,10 @@ pub(super) fn consume(draft: &mut Draft<'_>) {
         return;
     };
     let (Some(run), Some(desired)) = (draft.run(), &draft.status.desired) else { return };
-    let (before, judged) = (Accounts::of(run), judge::judge(run, desired, &input.spec.analysis, measured));
+    let judged = judge::judge(run, desired, &input.spec.analysis, measured);
     draft.passes_now = judged.verdict == Verdict::Pass;
     note_analysis(draft);
-    account(draft, &judged);
-    record(draft, before, judged.clone());
+    record(draft, &judged);
     wake_for_next(draft);
     draw_consequences(draft, &judged);
 }
@@ -148,53 +147,40 @@ fn grow(bake: &mut Bake, judged: &Check, elapsed: Duration) {
 }
 
 fn only_checks_stand_in_the_way(run: &Run) -> bool {
-    let waits = match &run.state {
-        RunState::Stepping(stepping) => stepping.waiting_since.is_some() || stepping.closed_since.is_some(),
-        RunState::Preparing(_) | RunState::Promoting(_) => false,
-        RunState::Soaking(_) | RunState::RollingBack(_) => true,
-    };
-    !waits && run.pause.is_none() && run.hold.is_none()
+    !is_waited_for(run) && run.pause.is_none() && run.hold.is_none()
 }
 
-/// What a check adds to; it is not added where the check is not recorded.
-#[derive(Clone, Copy)]
-struct Accounts {
-    bake: Bake,
-    deadline_used: Duration,
-}
-
-impl Accounts {
-    fn of(run: &Run) -> Self {
-        Self { bake: run.bake(), deadline_used: run.deadline_used }
-    }
-}
-
-/// Keeps the judgement, unless a person or the schedule is waited for and it says nothing new.
-fn record(draft: &mut Draft<'_>, before: Accounts, judged: Check) {
-    let Some(run) = draft.run_mut() else { return };
-    let resting = match &run.state {
+/// A person, a time or another rollout is waited for.
+fn is_waited_for(run: &Run) -> bool {
+    match &run.state {
         RunState::Stepping(stepping) => stepping.waiting_since.is_some() || stepping.closed_since.is_some(),
         RunState::Soaking(_) => true,
         RunState::Preparing(_) | RunState::Promoting(_) | RunState::RollingBack(_) => false,
-    };
-    let unchanged = run.check.as_ref().filter(|_| resting).is_some_and(|old| {
+    }
+}
+
+/// Keeps the judgement and what it adds, unless a person or the schedule is waited for and it says nothing new.
+fn record(draft: &mut Draft<'_>, judged: &Check) {
+    if draft.run().is_some_and(|run| says_nothing_new(run, judged)) {
+        return;
+    }
+    account(draft, judged);
+    if let Some(run) = draft.run_mut() {
+        run.check = Some(judged.clone());
+    }
+}
+
+fn says_nothing_new(run: &Run, judged: &Check) -> bool {
+    run.check.as_ref().filter(|_| is_waited_for(run)).is_some_and(|old| {
         old.verdict == judged.verdict
             && old.reason == judged.reason
             && between(old.at, judged.at) < RECORD_UNCHANGED_EVERY
             && judged.metrics.iter().zip(&old.metrics).all(|(new, old)| says_the_same(new, old))
-    });
-    if !unchanged {
-        run.check = Some(judged);
-        return;
-    }
-    run.deadline_used = before.deadline_used;
-    if let Some(bake) = run.state.bake_mut() {
-        *bake = before.bake;
-    }
+    })
 }
 
 /// Another Pass after nothing but Passes is no news.
-fn says_the_same(new: &crate::api::status::MetricCheck, old: &crate::api::status::MetricCheck) -> bool {
+fn says_the_same(new: &MetricCheck, old: &MetricCheck) -> bool {
     new.verdict == old.verdict && (new.recent == old.recent || !new.recent.contains('F'))
 }
 

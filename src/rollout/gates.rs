@@ -13,6 +13,15 @@ use crate::api::{
     status::{Check, Run, RunState, Stop, Verdict},
 };
 
+/// What stands between weights that are being proven and what comes after them.
+pub(super) fn not_proven(draft: &mut Draft<'_>) -> Option<Standing> {
+    stopped(draft)
+        .or_else(|| unconfirmed(draft))
+        .or_else(|| unproven(draft))
+        .or_else(|| unsafe_to_go_on(draft))
+        .or_else(|| paused(draft))
+}
+
 /// A hold that only a person ends.
 pub(super) fn stopped(draft: &Draft<'_>) -> Option<Standing> {
     let hold = draft.run()?.hold.as_ref()?;
@@ -76,7 +85,7 @@ pub(super) fn gaining(run: &Run) -> Vec<String> {
 }
 
 /// The present weights have not held long enough with passing checks.
-pub(super) fn unproven(draft: &Draft<'_>) -> Option<Standing> {
+fn unproven(draft: &Draft<'_>) -> Option<Standing> {
     let run = draft.run()?;
     if let Some(problem) = health::nobody_answers(draft, run) {
         return Some(Standing::held(problem));

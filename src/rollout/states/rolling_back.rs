@@ -3,7 +3,7 @@
 use super::{at_rest, end};
 use crate::{
     api::{
-        Phase, Reason,
+        Distribution, Phase, Reason,
         status::{Outcome, RollingBack},
     },
     rollout::{draft::Draft, gates, standing::Standing},
@@ -31,7 +31,7 @@ pub(super) fn advance(draft: &mut Draft<'_>) -> Standing {
 /// Every route shows the rollback target, as far as its members can serve, and steers nothing and keeps nobody.
 fn is_back(draft: &Draft<'_>) -> bool {
     let (Some(desired), Some(run)) = (&draft.status.desired, draft.run()) else { return true };
-    let shows = |weights: &crate::api::Distribution| desired.split.same_as(&weights.clone().into());
+    let shows = |weights: &Distribution| desired.split.same_as(&weights.clone().into());
     let desired = shows(&run.rollback_to) || draft.projected().is_some_and(|split| shows(&split.weights));
     desired && draft.confirmed_everywhere()
 }

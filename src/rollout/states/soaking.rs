@@ -19,13 +19,7 @@ pub(super) fn begin(draft: &mut Draft<'_>) -> Standing {
 }
 
 pub(super) fn advance(draft: &mut Draft<'_>) -> Standing {
-    let obstacle = gates::stopped(draft)
-        .or_else(|| gates::unconfirmed(draft))
-        .or_else(|| gates::unproven(draft))
-        .or_else(|| gates::unsafe_to_go_on(draft))
-        .or_else(|| gates::paused(draft))
-        .or_else(|| not_over(draft))
-        .or_else(|| gates::stale(draft));
+    let obstacle = gates::not_proven(draft).or_else(|| not_over(draft)).or_else(|| gates::stale(draft));
     obstacle.unwrap_or_else(|| succeed(draft))
 }
 

@@ -11,12 +11,7 @@ use crate::{
 };
 
 pub(super) fn advance(draft: &mut Draft<'_>) -> Standing {
-    let obstacle = gates::stopped(draft)
-        .or_else(|| gates::unconfirmed(draft))
-        .or_else(|| gates::unproven(draft))
-        .or_else(|| gates::unsafe_to_go_on(draft))
-        .or_else(|| gates::paused(draft))
-        .or_else(|| waiting(draft));
+    let obstacle = gates::not_proven(draft).or_else(|| waiting(draft));
     let closed = if obstacle.is_none() { schedule::closed(draft) } else { None };
     note_closed(draft, closed.is_some());
     match obstacle.or(closed).or_else(|| gates::stale(draft)) {
