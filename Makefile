@@ -8,7 +8,7 @@ SIM = $(OPTIMISED) cargo test --quiet --test sim
 # A promotion and a rollback on this machine, with real traffic; needs nothing but Rust and a C compiler.
 demo:
 	@echo 'A promotion and a rollback on this machine, in half a minute. First cargo builds cutover and shows how far it is:'
-	@echo 'about four minutes on a fresh machine with two cores, seconds from then on.'
+	@echo 'about three minutes on a fresh machine with two cores, seconds from then on.'
 	@cargo run -- demo
 
 # Everything that must hold. The lab mostly waits: the rest takes what it leaves of the machine.

@@ -107,6 +107,13 @@ fn set_weights(status: &mut Value, weights: &Value) {
     }]);
 }
 
+/// The last write has this sequence, and every route confirmed it.
+pub(super) fn set_sequence(status: &mut Value, sequence: u64) {
+    status["sequence"] = json!(sequence);
+    status["desired"]["sequence"] = json!(sequence);
+    status["routes"][0]["sequence"] = json!(sequence);
+}
+
 /// What is shown of a status, with three members whose endpoints answer and a hub that lives.
 pub(super) fn view(status: &Value) -> View {
     view_of(&spec(), status)
@@ -166,6 +173,7 @@ pub(super) fn failed() -> View {
     status["summary"]["verdict"] = json!("Fail");
     let weights = json!({"eu-1": 500, "eu-2": 500});
     set_weights(&mut status, &weights);
+    set_sequence(&mut status, 10);
     status["failedRevision"] = json!("3f9c");
     status["history"] = json!([{
         "number": 7, "revision": "3f9c", "outcome": "Failed", "reason": "GuardBreached",
@@ -185,6 +193,20 @@ fn check_failed() -> Value {
     json_patch::merge(&mut check["metrics"][0], &json!({"value": 31.0, "recent": "PPF"}));
     check["metrics"][0]["members"][1]["value"] = json!(31.0);
     check
+}
+
+/// Ended by a person while metrics of a member were missing.
+pub(super) fn aborted_while_unknown() -> View {
+    let weights = json!({"eu-1": 500, "eu-2": 500});
+    let mut status = status("RolledBack", "Aborted", "eu-1 50.0 %, eu-2 50.0 %: aborted", &Value::Null);
+    set_weights(&mut status, &weights);
+    set_sequence(&mut status, 10);
+    status["history"] = json!([{
+        "number": 7, "revision": "3f9c", "outcome": "RolledBack", "reason": "Aborted", "message": "aborted",
+        "startedAt": "2026-01-02T23:40:00Z", "endedAt": "2026-01-03T00:47:00Z", "step": 2, "steps": 4,
+        "weights": weights, "check": check_unknown()
+    }]);
+    view(&status)
 }
 
 /// All steps done, the rollback target still open.

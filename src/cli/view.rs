@@ -90,9 +90,17 @@ impl View {
         self.live().map_or_else(|| self.ended()?.check.as_ref(), |run| run.check.as_ref())
     }
 
-    /// The last check, if it was Unknown for another reason than `Settling`.
+    /// The last check, if it judged the weights that are desired now.
+    pub(super) fn check_of_desired(&self) -> Option<&Check> {
+        self.check().filter(|check| self.status.desired.as_ref().is_some_and(|now| now.sequence == check.sequence))
+    }
+
+    /// The last check of the live run, if it was Unknown for another reason than `Settling`.
     pub(super) fn unknown(&self) -> Option<&Check> {
-        self.check().filter(|check| check.verdict == Verdict::Unknown && check.reason != Reason::Settling)
+        self.live()?
+            .check
+            .as_ref()
+            .filter(|check| check.verdict == Verdict::Unknown && check.reason != Reason::Settling)
     }
 
     /// The desired weights; before the first write, the primary.

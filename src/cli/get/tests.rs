@@ -34,6 +34,14 @@ more: cutover why shop -n shop
     assert_eq!(view.exit(), Exit::Progressing);
 }
 
+#[test]
+fn shares_of_other_weights_than_the_desired_ones_are_not_shown() {
+    let mut status = fixtures::status("Progressing", "Settling", "step 2: 30s to settle", &fixtures::run());
+    lines(&fixtures::view(&status), &["│  ├─ eu-1  leaving    37.5     37.5      37.4 "]);
+    fixtures::set_sequence(&mut status, 10);
+    lines(&fixtures::view(&status), &["│  ├─ eu-1  leaving    37.5     37.5         ? "]);
+}
+
 fn lines(view: &View, wanted: &[&str]) {
     let shown = render(view, false);
     for line in wanted {

@@ -109,8 +109,9 @@ fn counted(view: &View, service: &str, member: &str, metrics: &[&Metric]) -> Str
     format!("{:>10}{values}{samples:>10}  {verdict}", observed(view, service, member))
 }
 
+/// The share that the last check observed; `?` once other weights are desired than it judged.
 fn observed(view: &View, service: &str, member: &str) -> String {
-    let known = view.check().and_then(|check| check.observed.get(service)?.get(member).copied());
+    let known = view.check_of_desired().and_then(|check| check.observed.get(service)?.get(member).copied());
     known.map_or("?".to_owned(), |share| format!("{share:.1}"))
 }
 

@@ -73,3 +73,9 @@ fn initialization_that_needs_a_mapping_says_what_is_missing() {
         shown.contains("1 Waits for   HTTPRoute public: backend legacy-shop carries traffic but belongs to no member")
     );
 }
+
+#[test]
+fn nothing_is_missing_once_the_run_is_over() {
+    let shown = shown(&fixtures::aborted_while_unknown());
+    assert!(!shown.contains("Missing") && !shown.contains("in a row"), "{shown}");
+}
