@@ -30,8 +30,7 @@ pub(super) fn proceed(draft: &mut Draft<'_>) -> (Standing, Intent) {
     routes::confirm(draft);
     let edited = edits::judge(draft);
     draft.update_desired();
-    let released = draft.status.releasing_since.is_some();
-    if draft.run().is_some() && !released && !on_the_primary(draft) {
+    if draft.run().is_some() && !on_the_primary(draft) {
         let primary = draft.status.primary.clone().unwrap_or_default();
         return (terminating(&format!("bringing every route to {primary}")), edits::intent(draft, edited));
     }
@@ -52,17 +51,20 @@ fn let_go(draft: &mut Draft<'_>, message: &str) -> Standing {
     terminating(message)
 }
 
-/// True the first time: from then on the primary was reached, and no mark is written again.
+/// True the first time: from then on the primary was reached, and no route that was given back is written again.
 fn begins_to_release(draft: &mut Draft<'_>) -> bool {
     let (now, before) = (draft.now(), draft.status.releasing_since);
     draft.status.releasing_since.get_or_insert(now);
     before.is_none()
 }
 
-/// Routes that cannot be written any more do not stand in the way.
+/// Every route that is still to be given back shows the primary. Routes that cannot be written any more do not stand in the
+/// way, and the data plane had accepted it before the first one was given back.
 fn on_the_primary(draft: &Draft<'_>) -> bool {
     let Some(desired) = &draft.status.desired else { return true };
+    let releasing = draft.status.releasing_since.is_some();
     draft.input.seen.routes.values().all(|seen| match seen {
+        RouteSeen::Live(live) if releasing => live.mark.is_none() || live.split.same_as(&desired.split),
         RouteSeen::Live(live) => draft.confirmed(live, desired),
         RouteSeen::Unseen => false,
         RouteSeen::ToCreate | RouteSeen::Unusable(_) => true,

@@ -204,8 +204,10 @@ impl<'a> Draft<'a> {
     fn write_routes(&mut self) {
         let Some(desired) = self.status.desired.clone() else { return };
         let run = self.status.last_run();
+        let releasing = self.status.releasing_since.is_some();
         for (key, seen) in &self.input.seen.routes {
             let due = match seen {
+                RouteSeen::Live(live) if releasing && live.mark.is_none() => false,
                 RouteSeen::Live(live) => {
                     let uneven = live.uneven && live.split.weights.same_as(&desired.split.weights);
                     !self.written(live, &desired) || uneven

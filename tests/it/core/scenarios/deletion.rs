@@ -1,5 +1,7 @@
 //! The end of a rollout that is deleted.
 
+use jiff::SignedDuration;
+
 use super::{super::world::of, at_first_step, plain};
 
 #[test]
@@ -24,6 +26,27 @@ fn deleting_in_mid_run_ends_on_the_primary_and_gives_the_routes_back() {
     assert!(world.gone);
     assert_eq!(world.live(), of(&[("eu-1", 100)]));
     assert_eq!(world.released.len(), 1);
+    assert!(world.routes.values().flatten().all(|route| route.mark.is_none()));
+}
+
+/// The write that gives a route back conflicts with an edit that came a moment before it.
+#[test]
+fn an_edit_just_before_a_route_is_given_back_is_put_back_first() {
+    let mut world = at_first_step();
+    world.deleting = true;
+    let marked = loop {
+        let before = world.routes.clone();
+        world.pass();
+        if world.status.releasing_since.is_some() {
+            break before;
+        }
+        world.now += SignedDuration::from_secs(1);
+    };
+    (world.routes, world.gone, world.finalizer) = (marked, false, true);
+    world.edit(&[("eu-1", 90), ("eu-3", 10)]);
+    world.run_for(10);
+    assert!(world.gone);
+    assert_eq!(world.live(), of(&[("eu-1", 100)]));
     assert!(world.routes.values().flatten().all(|route| route.mark.is_none()));
 }
 
