@@ -16,7 +16,14 @@ pub(super) type Raw = (String, u64);
 
 /// Brings a route's raw weights to members and to the rollout's total, exactly.
 pub(super) fn distribution(context: &Context<'_>, object: &str, raw: &[Raw]) -> Result<Distribution, RouteError> {
-    scale(object, &members(context, object, raw)?, context.total)
+    let (members, twice) = members(context, object, raw)?;
+    let scaled = scale(object, &members, context.total);
+    let Some(backend) = twice else { return scaled };
+    let message = format!("{object}: backend {backend} stands twice in one rule: keep one of them");
+    match scaled {
+        Ok(nearly) | Err(RouteError::Uneven { nearly, .. }) => Err(RouteError::Uneven { message, nearly }),
+        other => other,
+    }
 }
 
 /// The one distribution that all rules of a route show.
@@ -32,8 +39,14 @@ pub(super) fn agreed(object: &str, rules: impl IntoIterator<Item = Distribution>
     }
 }
 
-fn members(context: &Context<'_>, object: &str, raw: &[Raw]) -> Result<BTreeMap<String, u64>, RouteError> {
-    let mut weights = BTreeMap::new();
+/// Raw weights by member, and a backend with weight whose member has some already: the same backend, or in service mode the user's own
+/// Service beside the primary.
+fn members<'r>(
+    context: &Context<'_>,
+    object: &str,
+    raw: &'r [Raw],
+) -> Result<(BTreeMap<String, u64>, Option<&'r str>), RouteError> {
+    let (mut weights, mut twice) = (BTreeMap::<String, u64>::new(), None);
     for (backend, weight) in raw {
         if *weight > MAX_RAW {
             return Err(RouteError::Unreadable(format!(
@@ -42,17 +55,16 @@ fn members(context: &Context<'_>, object: &str, raw: &[Raw]) -> Result<BTreeMap<
         }
         match backend::member(context, backend) {
             Some(member) => {
-                if weights.insert(member.to_owned(), *weight).is_some() {
-                    return Err(RouteError::Unreadable(format!(
-                        "{object}: backend {backend} stands twice in one rule: keep one of them"
-                    )));
-                }
+                let known = weights.entry(member.to_owned()).or_default();
+                let both = *known > 0 && *weight > 0;
+                *known += *weight;
+                twice = twice.or(both.then_some(backend.as_str()));
             }
             None if *weight == 0 => {}
             None => return Err(unknown(context, object, backend)),
         }
     }
-    Ok(weights)
+    Ok((weights, twice))
 }
 
 /// The error for a backend with traffic that is no declared member's.

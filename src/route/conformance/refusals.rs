@@ -173,6 +173,37 @@ fn an_edit_of_one_weight_alone_is_read_as_what_it_is_nearly() {
     }
 }
 
+/// Nor must a backend that somebody adds a second time.
+#[test]
+fn an_edit_that_names_a_backend_twice_is_read_as_the_sum_of_both() {
+    for name in ["HTTPRoute adopted", "HTTPProxy adopted"] {
+        let mut world = World::new(Form::named(name), 100);
+        world.write(&distribution([70, 0, 30], 1), 1);
+        let object = world.objects[0].as_mut().unwrap();
+        twice(&mut object.data, "shop-eu-1", 20);
+        let live = world.live();
+        assert_eq!((live.split.weights.nonzero(), live.uneven), (distribution([90, 0, 10], 1), true), "{name}");
+        world.write(&distribution([100, 0, 0], 1), 2);
+        assert_eq!((world.weights(), world.live().uneven), (distribution([100, 0, 0], 1), false), "{name}");
+    }
+}
+
+/// Adds the backend a second time, at the cost of the last one beside it.
+fn twice(value: &mut Value, backend: &str, weight: u64) {
+    match value {
+        Value::Array(items) if items.iter().any(|item| item["name"] == backend) => {
+            let mut second = items.iter().find(|item| item["name"] == backend).cloned().unwrap();
+            second["weight"] = weight.into();
+            let last = items.last_mut().unwrap();
+            last["weight"] = (last["weight"].as_u64().unwrap() - weight).into();
+            items.push(second);
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| twice(item, backend, weight)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| twice(field, backend, weight)),
+        _ => {}
+    }
+}
+
 #[test]
 fn weights_that_need_rounding_are_refused_with_a_total_that_would_do() {
     let mut world = World::new(Form::named("HTTPRoute adopted"), 100);
