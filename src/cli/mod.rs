@@ -1,7 +1,7 @@
 //! The command line: one file per verb.
 //!
 //! A verb is a clap struct with `run(self, &mut Output) -> Result<Exit, CliError>`. To add one: a `mod` line, a variant
-//! of [`Command`], and its arm in [`Command::run`].
+//! of `Command`, and its arm in `Command::run`.
 
 use std::{ffi::OsString, process::ExitCode};
 

@@ -41,12 +41,17 @@ pub fn is_ordinary() -> bool {
     ["ONLY", "SEEDS", "ALL"].iter().all(|name| wish(name).is_none())
 }
 
-/// The ordinary plans, or those that the environment asks for.
+/// The ordinary plans, or those that the environment asks for; `ONLY` names patterns by their numbers.
 pub fn plans(references: &References) -> Vec<Plan> {
+    let mut plans = chosen(references);
     if let Some(only) = wish("ONLY") {
         let only: Vec<u8> = only.split(',').filter_map(|number| number.parse().ok()).collect();
-        return ordinary(references).into_iter().filter(|plan| only.contains(&plan.fault.number())).collect();
+        plans.retain(|plan| only.contains(&plan.fault.number()));
     }
+    plans
+}
+
+fn chosen(references: &References) -> Vec<Plan> {
     if let Some(seeds) = wish("SEEDS") {
         let (from, to) = seeds.split_once("..").unwrap_or(("0", seeds.as_str()));
         let (from, to) = (from.parse().unwrap_or(0), to.parse().unwrap_or(1));
@@ -58,14 +63,17 @@ pub fn plans(references: &References) -> Vec<Plan> {
     ordinary(references)
 }
 
+/// Seeds of plans that are sampled: with and without leader election, whatever the fault.
+const SEEDS: usize = 1000;
+
 /// Plans of a pattern on a run of which not every index is tried.
 const LEAST: usize = 20;
 
-/// Each pattern with each run that it suits.
+/// The faults of each pattern that suit each run.
 fn patterns_on_runs() -> impl Iterator<Item = (Vec<Fault>, Run)> {
     Fault::patterns().into_iter().flat_map(|pattern| {
-        let runs = Run::ALL.into_iter().filter(|run| run.suits(pattern[0])).collect::<Vec<_>>();
-        runs.into_iter().map(move |run| (pattern.clone(), run))
+        let on = move |run: Run| (pattern.iter().copied().filter(|fault| run.suits(*fault)).collect::<Vec<_>>(), run);
+        Run::ALL.into_iter().map(on).filter(|(faults, _)| !faults.is_empty())
     })
 }
 
@@ -99,7 +107,7 @@ fn sampled(references: &References, pattern: &[Fault], run: Run, count: usize, s
     let mut dice = Dice(seed << 32 | u64::from(pattern[0].number()) << 8 | run as u64);
     let one = |place: usize| {
         let fault = pattern[place % pattern.len()];
-        let mut plan = Plan { fault, ..Plan::clean(run, 2 * seed + place as u64) };
+        let mut plan = Plan { fault, ..Plan::clean(run, dice.below(SEEDS) as u64) };
         let most = references.most(&plan).max(1);
         plan.k = 1 + dice.below(most);
         plan.bad = Bad::ALL[dice.below(Bad::ALL.len())];
@@ -113,10 +121,14 @@ fn every(references: &References) -> Vec<Plan> {
     let mut plans = Vec::new();
     for (pattern, run) in patterns_on_runs() {
         for (place, fault) in pattern.into_iter().enumerate() {
-            let plan = Plan { fault, ..Plan::clean(run, (place % 2) as u64) };
             let bads: &[Bad] = if matches!(fault, Fault::BadCalls(_)) { &Bad::ALL } else { &[Bad::Conflict] };
-            let indices = 1..=references.most(&plan);
-            plans.extend(indices.flat_map(|k| bads.iter().map(move |bad| Plan { k, bad: *bad, ..plan })));
+            let plan = Plan { fault, ..Plan::clean(run, place as u64) };
+            for k in 1..=references.most(&plan) {
+                // Indices take turns with and without leader election.
+                let seeds = (0..plan.seeds()).map(|seed| (seed + (place + k) % 2) as u64);
+                let of = |seed| bads.iter().map(move |bad| Plan { k, bad: *bad, seed, ..plan });
+                plans.extend(seeds.flat_map(of));
+            }
         }
     }
     plans

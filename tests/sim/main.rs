@@ -1,7 +1,8 @@
 //! The simulator: the hub's own code on an API server in memory and on virtual time, and one fault in every run.
 //!
 //! `cargo test --test sim` makes the ordinary plans. `PLAN='P1 k=17 seed=3'` replays one and prints its history,
-//! `ALL=1` enumerates every index of every pattern on every run, and `SEEDS=7..20` goes on with fresh seeds.
+//! `ALL=1` enumerates every index of every pattern on every run, `SEEDS=7..20` goes on with fresh seeds, and `ONLY=1,14`
+//! takes of these plans the ones of the patterns that it names.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
 // Patterns are tables, where equal rows may stand apart; seeds and indices are small.
@@ -127,6 +128,11 @@ fn all() -> ExitCode {
     print!("{figures}");
     println!("sim: {:.0} s", began.elapsed().as_secs_f64());
     let reported = report(&outcomes);
+    let missed = page::never_struck(&outcomes);
+    if !missed.is_empty() {
+        println!("{}", missed.join("\n"));
+        return ExitCode::FAILURE;
+    }
     if catalogue::is_ordinary() && !page::gives(&figures) {
         println!("docs/reliability.md gives other figures: make sim-figures");
         return ExitCode::FAILURE;

@@ -2,7 +2,11 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
 
-use crate::{drive::Outcome, plan::Run, wish};
+use crate::{
+    drive::Outcome,
+    plan::{Fault, Run},
+    wish,
+};
 
 const BEGIN: &str = "<!-- figures: `make sim-figures` writes them -->\n";
 const END: &str = "<!-- end of figures -->\n";
@@ -15,29 +19,43 @@ fn text() -> String {
     std::fs::read_to_string(path()).expect("docs/reliability.md")
 }
 
-/// How many plans of each pattern ran, how many of them met their fault, and how many failed.
+/// How many plans of each pattern ran, in how many of them the fault struck, how many missed it, and how many failed.
 pub fn figures(outcomes: &[Outcome]) -> String {
-    let mut counts: BTreeMap<u8, [usize; 3]> = BTreeMap::new();
-    let mut of_services = [0; 3];
+    let mut counts: BTreeMap<u8, [usize; 4]> = BTreeMap::new();
+    let mut of_services = [0; 4];
     for outcome in outcomes {
-        let one = [true, outcome.struck, !outcome.broken.is_empty()].map(usize::from);
-        let add = |count: &mut [usize; 3]| count.iter_mut().zip(one).for_each(|(count, one)| *count += one);
+        let one = [true, outcome.struck, !outcome.struck, !outcome.broken.is_empty()].map(usize::from);
+        let add = |count: &mut [usize; 4]| count.iter_mut().zip(one).for_each(|(count, one)| *count += one);
         add(counts.entry(outcome.plan.fault.number()).or_default());
         if outcome.plan.run == Run::Service {
             add(&mut of_services);
         }
     }
-    let mut table = "| pattern | plans | met their fault | failed |\n|---|---|---|---|\n".to_owned();
-    let mut row = |name: &str, [plans, struck, failed]: [usize; 3]| {
-        let _ = writeln!(table, "| {name} | {plans} | {struck} | {failed} |");
+    let mut table = "| pattern | plans | struck | missed | failed |\n|---|---|---|---|---|\n".to_owned();
+    let mut row = |name: &str, [plans, struck, missed, failed]: [usize; 4]| {
+        let _ = writeln!(table, "| {name} | {plans} | {struck} | {missed} | {failed} |");
     };
     for (pattern, count) in &counts {
         row(&format!("P{pattern}"), *count);
     }
     let total = |place: usize| counts.values().map(|count| count[place]).sum();
-    row("all", [total(0), total(1), total(2)]);
+    row("all", [total(0), total(1), total(2), total(3)]);
     row("of these in service mode", of_services);
     table
+}
+
+/// Faults of which no plan met anything: their patterns prove nothing.
+pub fn never_struck(outcomes: &[Outcome]) -> Vec<String> {
+    let mut struck: BTreeMap<Fault, (usize, bool)> = BTreeMap::new();
+    for outcome in outcomes {
+        let found = struck.entry(outcome.plan.fault).or_default();
+        *found = (found.0 + 1, found.1 || outcome.struck);
+    }
+    let missed = struck.into_iter().filter(|(_, (_, struck))| !struck);
+    let line = |(fault, (plans, _)): (Fault, (usize, bool))| {
+        format!("P{} {}: none of its {plans} plans struck", fault.number(), fault.word().unwrap_or_default())
+    };
+    missed.map(line).collect()
 }
 
 /// Whether the page gives these figures; writes them there where the environment asks for it.

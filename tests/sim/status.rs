@@ -130,10 +130,6 @@ impl Status {
         &self.run()["hold"]["reason"]
     }
 
-    pub fn is_paused_by_edit(&self) -> bool {
-        self.run()["pause"]["reason"] == "PausedByForeignEdit"
-    }
-
     /// Every route took what is desired.
     pub fn is_confirmed(&self) -> bool {
         self.desired()["confirmedAt"].is_string()

@@ -17,7 +17,7 @@ use super::{
     faults::Faults,
     fleet::Fleet,
     judge::Judge,
-    plan::{Fault, Plan, sorts::MetricsFault},
+    plan::{Fault, Plan, Run, sorts::MetricsFault},
     scenario::Scenario,
     server::{Caller, Server, Time},
     status::Status,
@@ -104,6 +104,7 @@ impl World {
             self.call(Method::PATCH, &path, Some(&status), "data-plane");
         }
         self.look();
+        self.judge().look_at_down(self, now);
         let shares = lock(&self.data_plane).shares();
         self.fleet().flow(&self.scenario, &shares, now);
     }
@@ -127,6 +128,10 @@ impl World {
     pub fn call(&self, method: Method, path: &str, body: Option<&Value>, manager: &str) -> (u16, Value) {
         let kind = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
         let uri = if method == Method::GET { path.to_owned() } else { format!("{path}?fieldManager={manager}") };
+        self.send(method, &uri, body, kind)
+    }
+
+    fn send(&self, method: Method, uri: &str, body: Option<&Value>, kind: &str) -> (u16, Value) {
         let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
         let request = Request::builder().method(method).uri(uri).header("content-type", kind).body(body);
         let Ok(request) = request else { return (0, Value::Null) };
@@ -148,6 +153,16 @@ impl World {
         self.call(Method::PATCH, path, Some(patch), manager).0
     }
 
+    /// Server-side apply that takes every conflict. The server in memory has none: there the same fields are merged, which
+    /// for routes is the same, since their lists are replaced whole.
+    pub fn apply(&self, path: &str, object: &Value, manager: &str) {
+        let uri = format!("{path}?fieldManager={manager}&force=true");
+        let (status, _) = self.send(Method::PATCH, &uri, Some(object), "application/apply-patch+yaml");
+        if status == 415 {
+            self.patch(path, object, manager);
+        }
+    }
+
     pub fn delete(&self, path: &str) {
         self.call(Method::DELETE, path, None, "user");
     }
@@ -155,6 +170,12 @@ impl World {
     /// The rollout that the run is about.
     pub fn rollout(&self) -> Option<Arc<Value>> {
         self.judge().rollout.clone()
+    }
+
+    /// The member that gains: another one once another target is declared.
+    pub fn canary(&self) -> &'static str {
+        let declared = self.rollout().and_then(|rollout| rollout["metadata"]["generation"].as_i64());
+        if self.scenario.run == Run::Retarget && declared > Some(1) { "eu-4" } else { "eu-3" }
     }
 
     /// A person asks something of the present run.

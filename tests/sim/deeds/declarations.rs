@@ -9,7 +9,6 @@ use super::super::{
 };
 
 pub fn declare(world: &World, what: Declared) {
-    world.judge().declared_anew();
     let spec = match what {
         Declared::Revision => json!({"members": members(&[("eu-1", 40), ("eu-3", 60)])}),
         Declared::Steps => json!({"strategy": {"steps": [{"progress": "50%"}, {"progress": "100%"}]}}),
@@ -19,6 +18,14 @@ pub fn declare(world: &World, what: Declared) {
         Declared::OldTarget | Declared::Aba => json!({"members": members(&[("eu-1", 50), ("eu-2", 50), ("eu-3", 0)])}),
     };
     world.patch(ROLLOUT, &json!({"spec": spec}), "user");
+}
+
+/// The rollout is deleted past its finalizer, and declared again under the same name.
+pub fn recreate(world: &World) {
+    world.patch(ROLLOUT, &json!({"metadata": {"finalizers": null}}), "kubectl-edit");
+    world.delete(ROLLOUT);
+    world.look();
+    world.scenario.declare(world);
 }
 
 pub fn poison(world: &World, what: Poison) {

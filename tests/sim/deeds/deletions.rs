@@ -15,9 +15,9 @@ pub fn delete(world: &World, what: Deleted) {
     match what {
         Deleted::Rollout => world.delete(ROLLOUT),
         Deleted::Route => world.delete(&first_route(world)),
-        Deleted::Member => world.delete(&format!("{MEMBER_PATH}/eu-3")),
-        Deleted::Secret => world.delete(&format!("{SECRETS}/eu-3")),
-        Deleted::Service => world.delete("/api/v1/namespaces/shop/services/shop-eu-3"),
+        Deleted::Member => world.delete(&format!("{MEMBER_PATH}/{}", world.canary())),
+        Deleted::Secret => world.delete(&format!("{SECRETS}/{}", world.canary())),
+        Deleted::Service => world.delete(&format!("/api/v1/namespaces/shop/services/shop-{}", world.canary())),
         Deleted::Namespace => world.delete("/api/v1/namespaces/shop"),
         Deleted::Kind => world.delete(&format!("{CRDS}/memberclusters.cutover.dev")),
     }

@@ -9,6 +9,9 @@ use super::super::{
     world::{ROLLOUT, World},
 };
 
+/// The field manager of the tool that puts routes back.
+pub const GITOPS: &str = "gitops";
+
 pub fn first_route(world: &World) -> String {
     let name = world.scenario.routes.keys().nth(world.plan.seed as usize % 2).copied().unwrap_or("public");
     format!("{ROUTES}/{name}")
@@ -48,14 +51,15 @@ fn shift(world: &World, path: &str, route: &Value, canary: i64) {
     let weight = |backends: &[Value], name: &str| {
         backends.iter().find(|one| one["name"] == of(name)).and_then(|one| one["weight"].as_i64()).unwrap_or(0)
     };
-    let (one, three) = (weight(backends, "eu-1"), weight(backends, "eu-3"));
-    let there = backends.iter().any(|one| one["name"] == of("eu-3"));
-    let moved = if there { canary.clamp(-three, one) } else { 0 };
+    let gains = world.canary();
+    let (primary, share) = (weight(backends, "eu-1"), weight(backends, gains));
+    let there = backends.iter().any(|backend| backend["name"] == of(gains));
+    let moved = if there { canary.clamp(-share, primary) } else { 0 };
     for backend in backends.iter_mut() {
         if backend["name"] == of("eu-1") {
-            backend["weight"] = (one - moved).into();
-        } else if backend["name"] == of("eu-3") {
-            backend["weight"] = (three + moved).into();
+            backend["weight"] = (primary - moved).into();
+        } else if backend["name"] == of(gains) {
+            backend["weight"] = (share + moved).into();
         }
     }
     world.patch(path, &json!({"spec": spec}), "kubectl-edit");
@@ -67,18 +71,15 @@ pub fn reapply(world: &World, how: Reapply) {
         let path = format!("{ROUTES}/{name}");
         let (Some(live), mut wanted) = (world.object(&path), world.scenario.route(name, service)) else { continue };
         match how {
+            // Everything that the hub added goes, its mark too.
             Reapply::Put => {
                 wanted["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"].clone();
-                wanted["metadata"]["annotations"] = live["metadata"]["annotations"].clone();
-                world.call(Method::PUT, &path, Some(&wanted), "gitops");
+                world.call(Method::PUT, &path, Some(&wanted), GITOPS);
             }
             Reapply::Merge => {
-                world.patch(&path, &json!({"spec": wanted["spec"]}), "gitops");
+                world.patch(&path, &json!({"spec": wanted["spec"]}), GITOPS);
             }
-            Reapply::Force => {
-                wanted["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"].clone();
-                world.call(Method::PUT, &path, Some(&wanted), "gitops");
-            }
+            Reapply::Apply => world.apply(&path, &wanted, GITOPS),
         }
     }
 }

@@ -5,14 +5,16 @@ use serde_json::json;
 use super::super::{
     fleet::{Metrics, Wrong},
     plan::sorts::{MemberChange, MemberFault},
-    scenario::{self, MEMBER_PATH, MEMBERS, SECRETS, members},
+    scenario::{self, MEMBER_PATH, MEMBERS, NEW_TOKEN, RENAMED, SECRETS, members},
     world::{ROLLOUT, World},
 };
 
 pub fn answer_badly(world: &World, what: MemberFault, begins: bool) {
     let wrong = begins.then_some(wrong(what));
     let now = world.now();
-    for name in whose(what) {
+    // Another member may be the canary in the end than was in the beginning.
+    let names = if begins { whose(world, what) } else { MEMBERS.to_vec() };
+    for name in names {
         let mut fleet = world.fleet();
         let member = fleet.member(name);
         if is_of_endpoints(what) {
@@ -48,10 +50,10 @@ const fn is_of_endpoints(what: MemberFault) -> bool {
     matches!(what, MemberFault::EndpointDown | MemberFault::PrimaryDown | MemberFault::AllDown)
 }
 
-fn whose(what: MemberFault) -> &'static [&'static str] {
+fn whose(world: &World, what: MemberFault) -> Vec<&'static str> {
     match what {
-        MemberFault::PrimaryDown => &["eu-1"],
-        MemberFault::AllRefused | MemberFault::AllBlackhole | MemberFault::AllDown => &MEMBERS,
+        MemberFault::PrimaryDown => vec!["eu-1"],
+        MemberFault::AllRefused | MemberFault::AllBlackhole | MemberFault::AllDown => MEMBERS.to_vec(),
         MemberFault::Refused
         | MemberFault::Blackhole
         | MemberFault::Tls
@@ -62,7 +64,7 @@ fn whose(what: MemberFault) -> &'static [&'static str] {
         | MemberFault::Huge
         | MemberFault::Garbage
         | MemberFault::Redirect
-        | MemberFault::EndpointDown => &["eu-3"],
+        | MemberFault::EndpointDown => vec![world.canary()],
     }
 }
 
@@ -71,21 +73,35 @@ pub fn change(world: &World, what: MemberChange) {
         MemberChange::Added => {
             world.create(MEMBER_PATH, &scenario::member("eu-4"));
             scenario::secret(world, "eu-4");
-            world.judge().declared_anew();
             world.patch(ROLLOUT, &json!({"spec": {"members": members(&[("eu-3", 60), ("eu-4", 40)])}}), "user");
         }
         MemberChange::Removed => {
-            world.judge().declared_anew();
             let two = json!([{"name": "eu-1", "weight": 0}, {"name": "eu-3", "weight": 100}]);
             world.patch(ROLLOUT, &json!({"spec": {"members": two}}), "user");
         }
-        MemberChange::Renamed => {
-            world.delete(&format!("{MEMBER_PATH}/eu-3"));
-        }
+        MemberChange::Renamed => rename(world, world.canary()),
         MemberChange::Rotated => {
-            let secret = scenario::secret_of("eu-3", "another-s3cret-of-a-member");
-            world.patch(&format!("{SECRETS}/eu-3"), &json!({"stringData": secret["stringData"]}), "user");
+            let name = world.canary();
+            let secret = scenario::secret_of(name, NEW_TOKEN);
+            world.patch(&format!("{SECRETS}/{name}"), &json!({"stringData": secret["stringData"]}), "user");
+            // The cluster takes the new one only.
+            NEW_TOKEN.clone_into(&mut world.fleet().member(name).token);
         }
-        MemberChange::Twice => "cluster-eu-1".clone_into(&mut world.fleet().member("eu-3").cluster),
+        MemberChange::Twice => "cluster-eu-1".clone_into(&mut world.fleet().member(world.canary()).cluster),
     }
+}
+
+/// The cluster is registered and declared under another name, and no more under its own.
+fn rename(world: &World, old: &str) {
+    let Some(rollout) = world.rollout() else { return };
+    let cluster = world.fleet().member(old).cluster.clone();
+    world.fleet().member(RENAMED).cluster = cluster;
+    world.create(MEMBER_PATH, &scenario::member(RENAMED));
+    scenario::secret(world, RENAMED);
+    world.delete(&format!("{MEMBER_PATH}/{old}"));
+    let mut members = rollout["spec"]["members"].clone();
+    for member in members.as_array_mut().into_iter().flatten().filter(|member| member["name"] == old) {
+        member["name"] = RENAMED.into();
+    }
+    world.patch(ROLLOUT, &json!({"spec": {"members": members}}), "user");
 }

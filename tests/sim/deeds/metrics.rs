@@ -9,7 +9,8 @@ use super::super::{
 
 pub fn answer_badly(world: &World, what: MetricsFault, begins: bool) {
     let wrong = wrong(what);
-    for name in whose(what, world.plan.seed) {
+    // Another member may be the canary in the end than was in the beginning.
+    for name in if begins { whose(world, what) } else { MEMBERS.to_vec() } {
         world.fleet().member(name).metrics = begins.then_some(wrong);
     }
 }
@@ -36,16 +37,16 @@ fn wrong(what: MetricsFault) -> Metrics {
 }
 
 /// One primary member, or by the seed the canary or all.
-fn whose(what: MetricsFault, seed: u64) -> &'static [&'static str] {
-    match (what, seed % 2) {
-        (MetricsFault::OneMissing, _) => &["eu-1"],
-        (_, 0) => &["eu-3"],
-        _ => &MEMBERS,
+fn whose(world: &World, what: MetricsFault) -> Vec<&'static str> {
+    match (what, world.plan.seed % 2) {
+        (MetricsFault::OneMissing, _) => vec!["eu-1"],
+        (_, 0) => vec![world.canary()],
+        _ => MEMBERS.to_vec(),
     }
 }
 
 /// It goes and comes back every seven seconds.
 pub fn flap(world: &World, passed: f64) {
     let wrong = ((passed / 7.0) as u64).is_multiple_of(2);
-    world.fleet().member("eu-3").metrics = wrong.then_some(Metrics::Door(Wrong::Refused));
+    world.fleet().member(world.canary()).metrics = wrong.then_some(Metrics::Door(Wrong::Refused));
 }

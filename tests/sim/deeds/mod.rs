@@ -10,18 +10,22 @@ mod people;
 use super::{
     plan::{
         Fault, Plan,
-        sorts::{Late, MetricsFault, Pause},
+        sorts::{Blind, Late, MemberChange, MetricsFault, Pause},
     },
     world::{World, seconds},
 };
+pub use declarations::recreate;
+pub use edits::GITOPS;
 pub use people::help;
 
 /// How long a fault lasts, in seconds.
 const fn lasts(fault: Fault) -> f64 {
     match fault {
-        Fault::Blind(_) => 12.0,
-        Fault::StaleFailover | Fault::Pause(Pause::Leader | Pause::InCall) => 20.0,
-        Fault::Pause(Pause::LeaderLong) | Fault::Storm | Fault::Late(_) => 120.0,
+        Fault::Blind(Blind::HoldWatch) => 60.0,
+        Fault::Blind(Blind::DropEvent | Blind::HideWrite) => 12.0,
+        Fault::Failover(_) | Fault::Pause(Pause::Leader | Pause::InCall) => 20.0,
+        Fault::Pause(Pause::LeaderLong) | Fault::Late(_) => 120.0,
+        Fault::Storm => 300.0,
         Fault::Lease(_) => 25.0,
         Fault::Member(_) | Fault::Clock(_) => 60.0,
         Fault::Metrics(MetricsFault::Flapping) | Fault::Webhook(_) => 45.0,
@@ -65,7 +69,7 @@ const fn begins_with_a_write(fault: Fault) -> bool {
         | Fault::CrashBefore
         | Fault::CrashPair
         | Fault::Blind(_)
-        | Fault::StaleFailover
+        | Fault::Failover(_)
         | Fault::Pause(_)
         | Fault::Lease(_)
         | Fault::BadCalls(_)
@@ -74,9 +78,9 @@ const fn begins_with_a_write(fault: Fault) -> bool {
     }
 }
 
-/// Directly after the hub's write with this number was committed.
+/// Directly after the hub's write with this number was committed, and after later ones until something could be done.
 pub fn after_write(world: &World, index: usize) {
-    if index != world.plan.k || world.faults().struck.is_some() {
+    if index < world.plan.k || world.faults().begun.is_some() {
         return;
     }
     if begins_with_a_write(world.plan.fault) {
@@ -84,17 +88,60 @@ pub fn after_write(world: &World, index: usize) {
     }
 }
 
-fn mark_begun(world: &World) {
-    let now = world.now();
-    world.faults().struck = Some(now);
-    let age = world.age();
-    let line = format!("{age:9.3}  ---- {} begins", world.plan);
-    world.faults().trace.push(line);
+/// It does nothing but change objects: where it changes none, it did not happen.
+const fn is_a_change(fault: Fault) -> bool {
+    match fault {
+        Fault::Edit(_)
+        | Fault::Reapply(_)
+        | Fault::Delete(_)
+        | Fault::Finalizers(_)
+        | Fault::Declare(_)
+        | Fault::Poison(_)
+        | Fault::Members(MemberChange::Added | MemberChange::Removed | MemberChange::Renamed | MemberChange::Rotated) => {
+            true
+        }
+        Fault::None
+        | Fault::CrashAfter
+        | Fault::CrashBefore
+        | Fault::CrashPair
+        | Fault::Blind(_)
+        | Fault::Failover(_)
+        | Fault::Pause(_)
+        | Fault::Lease(_)
+        | Fault::Member(_)
+        | Fault::Metrics(_)
+        | Fault::BadCalls(_)
+        | Fault::Storm
+        | Fault::Watch(_)
+        | Fault::Clock(_)
+        | Fault::Members(MemberChange::Twice)
+        | Fault::Webhook(_)
+        | Fault::Forbidden(_)
+        | Fault::Late(_) => false,
+    }
 }
 
-/// Begins the plan's fault.
+/// Begins the plan's fault, if it can be done now.
 pub fn begin(world: &World) {
-    mark_begun(world);
+    let seen = world.server.history(0).len();
+    act(world);
+    let fault = world.plan.fault;
+    let changed = !world.server.history(seen).is_empty();
+    if is_a_change(fault) && !changed {
+        return;
+    }
+    let line = format!("{:9.3}  ---- {} begins", world.age(), world.plan);
+    let now = world.now();
+    let mut faults = world.faults();
+    faults.begun = Some(now);
+    faults.trace.push(line);
+    // What is changed of a Secret strikes when the hub uses it.
+    if is_a_change(fault) && fault != Fault::Members(MemberChange::Rotated) {
+        faults.strike();
+    }
+}
+
+fn act(world: &World) {
     match world.plan.fault {
         Fault::Member(what) => members::answer_badly(world, what, true),
         Fault::Metrics(what) => metrics::answer_badly(world, what, true),
@@ -111,7 +158,7 @@ pub fn begin(world: &World) {
         | Fault::CrashBefore
         | Fault::CrashPair
         | Fault::Blind(_)
-        | Fault::StaleFailover
+        | Fault::Failover(_)
         | Fault::Pause(_)
         | Fault::Lease(_)
         | Fault::BadCalls(_)
@@ -126,13 +173,13 @@ pub fn begin(world: &World) {
 
 /// What goes on between the beginning and the end, at every moment.
 pub fn meanwhile(world: &World) {
-    let (struck, relieved) = {
+    let (begun, relieved) = {
         let faults = world.faults();
-        (faults.struck, faults.relieved)
+        (faults.begun, faults.relieved)
     };
-    let Some(struck) = struck.filter(|_| relieved.is_none()) else { return };
-    let passed = world.now().duration_since(struck).as_secs_f64();
-    if passed >= lasts(world.plan.fault) {
+    let Some(begun) = begun.filter(|_| relieved.is_none()) else { return };
+    let passed = world.now().duration_since(begun).as_secs_f64();
+    if passed >= lasts(world.plan.fault) || is_cancelled(world) {
         end(world);
         return;
     }
@@ -144,6 +191,16 @@ pub fn meanwhile(world: &World) {
     }
 }
 
+/// P4: what is held back was changed again.
+fn is_cancelled(world: &World) -> bool {
+    let Some(held) = world.faults().held.take() else { return false };
+    let cancelled = world.server.history(0).iter().any(|change| held.is_cancelled_by(change));
+    if !cancelled {
+        world.faults().held = Some(held);
+    }
+    cancelled
+}
+
 /// Ends the plan's fault; what people broke, they repair.
 fn end(world: &World) {
     let now = world.now();
@@ -151,7 +208,7 @@ fn end(world: &World) {
     let line = format!("{:9.3}  ---- {} ends", world.age(), world.plan);
     world.faults().trace.push(line);
     match world.plan.fault {
-        Fault::Blind(_) | Fault::StaleFailover => world.faults().thaw.notify_one(),
+        Fault::Blind(_) | Fault::Failover(_) => world.faults().thaw.notify_one(),
         Fault::Member(what) => members::answer_badly(world, what, false),
         Fault::Metrics(what) => metrics::answer_badly(world, what, false),
         Fault::Delete(_) | Fault::Finalizers(_) | Fault::Poison(_) | Fault::Members(_) => people::repair(world),

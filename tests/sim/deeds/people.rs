@@ -2,21 +2,27 @@
 
 use serde_json::{Value, json};
 
-use super::super::{
-    data_plane::Weights,
-    plan::{
-        Fault,
-        sorts::{Declared, Deleted, FinalizerFault, Poison},
+use super::{
+    super::{
+        data_plane::Weights,
+        fleet::cluster_of,
+        plan::{
+            Fault,
+            sorts::{
+                BadCalls, Blind, Declared, Deleted, Failover, FinalizerFault, LeaseFault, Poison, Reapply, WatchFault,
+            },
+        },
+        scenario::{self, CRDS, MEMBER_PATH, MEMBERS, ROUTES, SECRETS},
+        status::Status,
+        world::{ROLLOUT, World},
     },
-    scenario::{self, CRDS, MEMBER_PATH, MEMBERS, ROUTES, SECRETS},
-    status::Status,
-    world::{ROLLOUT, World},
+    edits::reapply,
 };
 
 /// The kinds are there at last, and with them what people declare.
 pub fn bring_kinds(world: &World) {
     scenario::kinds(world);
-    for name in MEMBERS {
+    for name in world.scenario.members() {
         world.create(MEMBER_PATH, &scenario::member(name));
     }
     world.scenario.declare(world);
@@ -37,7 +43,9 @@ pub fn repair(world: &World) {
     if matches!(fault, Fault::Delete(Deleted::Namespace) | Fault::Finalizers(FinalizerFault::Terminating)) {
         world.delete(ROLLOUT);
     }
-    "cluster-eu-3".clone_into(&mut world.fleet().member("eu-3").cluster);
+    for name in MEMBERS {
+        world.fleet().member(name).cluster = cluster_of(name);
+    }
     if world.object(&format!("{CRDS}/memberclusters.cutover.dev")).is_none() {
         scenario::kinds(world);
     }
@@ -80,15 +88,27 @@ pub fn help(world: &World) {
         world.patch(ROLLOUT, &json!({"spec": {"paused": false}}), "user");
     }
     if world.plan.fault == Fault::Declare(Declared::Aba) && rollout["metadata"]["generation"] == 2 {
-        world.judge().declared_anew();
         world.patch(ROLLOUT, &json!({"spec": {"members": world.scenario.spec()["members"]}}), "user");
         return;
     }
+    if let ("Held" | "Paused", reason) = (status.phase(), status.reason())
+        && holds_nothing(world.plan.fault)
+    {
+        world.judge().broken.push(format!("I5: {} for {reason}, and nothing was wrong any more", status.phase()));
+        return;
+    }
+    let agree = {
+        let judge = world.judge();
+        judge.routes_agree() && judge.keeping().is_empty()
+    };
     match (status.phase(), status.reason()) {
         (_, "MemberNotDeclared") => {
-            world.judge().declared_anew();
             world.patch(ROLLOUT, &json!({"spec": {"members": every_member(world)}}), "user");
         }
+        // What a rollout of the same name left behind goes, and its routes are put back.
+        (_, "Conflict") => remove_named(world, &status),
+        (_, "RouteUnreadable") => reapply(world, Reapply::Merge),
+        (_, "StatusBehindRoute") if !agree => reapply(world, Reapply::Merge),
         // Routes that differ from each other cannot be taken as they are.
         (_, "RouteDrifted") if world.judge().has_requested("Adopt") => put_back(world, &status.primary()),
         (_, "StatusBehindRoute" | "AdoptionNeedsMapping" | "RouteDrifted") => world.ask("Adopt"),
@@ -99,16 +119,52 @@ pub fn help(world: &World) {
     }
 }
 
-/// What was declared first, and with weight 0 the registered members that it leaves out.
+/// After these faults everything goes on by itself: whoever waits for a person then waits without a cause.
+const fn holds_nothing(fault: Fault) -> bool {
+    matches!(
+        fault,
+        Fault::None
+            | Fault::CrashAfter
+            | Fault::CrashBefore
+            | Fault::CrashPair
+            | Fault::Failover(Failover::Behind)
+            | Fault::Pause(_)
+            | Fault::Lease(LeaseFault::Lost | LeaseFault::Slow | LeaseFault::Refused | LeaseFault::Stolen)
+            | Fault::BadCalls(BadCalls::Once | BadCalls::Twice)
+            | Fault::Watch(
+                WatchFault::Gone
+                    | WatchFault::Bookmark
+                    | WatchFault::Duplicate
+                    | WatchFault::Reorder
+                    | WatchFault::Cut
+                    | WatchFault::Error
+                    | WatchFault::Older
+            )
+            | Fault::Blind(Blind::DropEvent | Blind::HideWrite)
+    )
+}
+
+/// What was declared first, and with weight 0 the members that it leaves out: the registered ones and those on routes.
 fn every_member(world: &World) -> Value {
     let first = world.scenario.spec()["members"].clone();
     let mut members: Vec<Value> = first.as_array().cloned().unwrap_or_default();
-    for name in world.scenario.members() {
+    let live = world.judge().live();
+    let on_routes = |name: &&&str| live.values().any(|weights| weights.contains_key(**name));
+    let others = MEMBERS.iter().filter(on_routes).filter(|name| !world.scenario.members().contains(name));
+    for name in world.scenario.members().iter().chain(others) {
         if members.iter().all(|member| member["name"] != *name) {
             members.push(json!({"name": name, "weight": 0}));
         }
     }
     members.into()
+}
+
+/// Removes the Service that a message begins with.
+fn remove_named(world: &World, status: &Status) {
+    let message = status.field("message").as_str().unwrap_or_default();
+    if let Some(name) = message.strip_prefix("Service ").and_then(|rest| rest.split_whitespace().next()) {
+        world.delete(&format!("/api/v1/namespaces/shop/services/{name}"));
+    }
 }
 
 /// Gives every route the last known good weights by hand.

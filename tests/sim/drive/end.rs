@@ -6,10 +6,12 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
+        data_plane::Weights,
+        deeds::GITOPS,
         judge::nonzero,
         plan::{
             Fault, Plan, Run,
-            sorts::{BadCalls, Deleted, FinalizerFault},
+            sorts::{BadCalls, Deleted, Failover, FinalizerFault, MemberFault},
         },
         scenario::ROUTES,
         status::Status,
@@ -18,13 +20,16 @@ use super::{
     Drive,
 };
 
+/// P11: somebody who puts routes back so often is named.
+const FIGHTS: usize = 3;
+
 impl Drive {
     /// The end is one that the declaration or a recorded rollback explains.
     pub(super) fn ends_right(&mut self) {
         let world = self.world.clone();
-        let (live, good, start) = {
+        let (live, good, start, drifted) = {
             let judge = world.judge();
-            (judge.live(), judge.good(), nonzero(&world.scenario.start))
+            (judge.live(), judge.good(), nonzero(&world.scenario.start), judge.drifted.clone())
         };
         let rollout = world.rollout();
         let phase = rollout.as_ref().map(|rollout| Status::of(rollout).phase().to_owned());
@@ -48,17 +53,39 @@ impl Drive {
         };
         // Without a fault nothing may turn out otherwise than it was meant.
         let wanted = if world.plan.fault == Fault::None { nonzero(&world.scenario.end) } else { wanted };
+        let (fought, named) = {
+            let judge = world.judge();
+            (judge.fight.edits, judge.fight.is_named)
+        };
+        if fought > FIGHTS && !named {
+            self.broken.push(format!("I10: nothing that the hub says names {GITOPS}, which puts routes back"));
+        }
+        let wanted = if rollout.is_none() { without_unavailable(&world, wanted) } else { wanted };
         let keeping = world.judge().keeping();
         if !gone && !keeping.is_empty() {
             self.broken.push(format!("I19: {keeping:?} keep users in the end"));
         }
         let removed = world.plan.fault == Fault::Finalizers(FinalizerFault::OursRemoved);
         for (route, weights) in live.iter().filter(|_| !gone && !removed) {
-            if *weights != wanted {
+            if *weights != wanted && drifted.get(route) != Some(weights) {
                 self.broken.push(format!("I5: {route} ends at {weights:?} in phase {phase:?}, not at {wanted:?}"));
             }
         }
     }
+}
+
+/// A rollout that is deleted while members are unavailable leaves their weight with the others, in proportion.
+fn without_unavailable(world: &World, wanted: Weights) -> Weights {
+    let fault = Fault::Member(MemberFault::PrimaryDown);
+    let is_down = |name: &str| world.plan.fault == fault && name == "eu-1";
+    let all: u32 = wanted.values().sum();
+    let left: u32 = wanted.iter().filter(|(name, _)| !is_down(name)).map(|(_, weight)| *weight).sum();
+    let live = world.judge().live();
+    // It was deleted before the member was known to be down, or after.
+    if left == 0 || live.values().all(|weights| *weights == wanted) {
+        return wanted;
+    }
+    wanted.into_iter().filter(|(name, _)| !is_down(name)).map(|(name, weight)| (name, weight * all / left)).collect()
 }
 
 /// Faults after which everything must end as it would have without them.
@@ -68,7 +95,7 @@ pub fn is_strict(plan: &Plan) -> bool {
             Fault::CrashAfter
             | Fault::CrashBefore
             | Fault::CrashPair
-            | Fault::StaleFailover
+            | Fault::Failover(Failover::Behind)
             | Fault::Pause(_)
             | Fault::Lease(_)
             | Fault::BadCalls(_)
@@ -77,6 +104,7 @@ pub fn is_strict(plan: &Plan) -> bool {
             | Fault::Late(_) => true,
             Fault::None
             | Fault::Blind(_)
+            | Fault::Failover(Failover::Recreated)
             | Fault::Member(_)
             | Fault::Metrics(_)
             | Fault::Edit(_)

@@ -34,7 +34,7 @@ pub struct Outcome {
     pub plan: Plan,
     pub broken: Vec<String>,
     pub story: Vec<String>,
-    /// Whether its fault happened at all.
+    /// Whether its fault changed anything that the hub did or saw.
     pub struck: bool,
     pub writes: usize,
     pub calls: usize,
@@ -76,7 +76,7 @@ pub fn run_in(world: Arc<World>, reference: Option<&Outcome>) -> Outcome {
     PANICS.set(0);
     let plan = world.plan;
     let mut drive = Drive {
-        leader_election: plan.seed % 2 == 1 || plan.fault.needs_two_instances(),
+        leader_election: plan.seed % 2 == 1 || plan.fault.needs_leader_election(),
         helped: world.genesis,
         world,
         instances: Vec::new(),
@@ -229,7 +229,7 @@ impl Drive {
             plan: world.plan,
             broken: self.broken,
             story,
-            struck: faults.struck.is_some(),
+            struck: faults.has_struck(),
             writes,
             calls,
             events,

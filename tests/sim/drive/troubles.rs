@@ -7,8 +7,8 @@ use super::{
     super::{
         deeds,
         plan::{
-            Fault,
-            sorts::{ClockFault, LeaseFault},
+            FAILOVERS, Fault,
+            sorts::{ClockFault, Failover, LeaseFault},
         },
     },
     Drive,
@@ -21,11 +21,8 @@ impl Drive {
             self.instances.retain(|instance| instance.index != index);
             let pause = self.world.faults().dice.below(4);
             self.reborn_at = Some(now + SignedDuration::from_secs(i64::try_from(pause).unwrap_or(0)));
-            if self.world.plan.fault == Fault::StaleFailover {
-                let mut faults = self.world.faults();
-                let back = 1 + self.world.plan.seed as usize % 6;
-                let history = self.world.server.history(0);
-                faults.frozen = Some(history.iter().rev().nth(back).map_or(1, |change| change.revision));
+            if let Fault::Failover(what) = self.world.plan.fault {
+                self.freeze(what);
             }
         }
         if self.reborn_at.is_some_and(|at| at <= now) {
@@ -34,12 +31,25 @@ impl Drive {
         }
     }
 
+    /// P5: what the next instance reads first is some changes behind, or from before the rollout was made anew.
+    fn freeze(&self, what: Failover) {
+        let back = match what {
+            Failover::Behind => 1 + self.world.plan.seed as usize % FAILOVERS,
+            Failover::Recreated => 0,
+        };
+        let history = self.world.server.history(0);
+        self.world.faults().frozen = Some(history.iter().rev().nth(back).map_or(1, |change| change.revision));
+        if what == Failover::Recreated {
+            deeds::recreate(&self.world);
+        }
+    }
+
     /// P6: the leader that was stopped goes on.
     pub(super) fn sleepers(&mut self, now: Timestamp) {
         let world = &self.world;
         let due = {
             let faults = world.faults();
-            faults.struck.is_some_and(|at| now.duration_since(at) >= deeds::horizon(&world.plan))
+            faults.begun.is_some_and(|at| now.duration_since(at) >= deeds::horizon(&world.plan))
         };
         for instance in self.instances.iter().filter(|_| due) {
             let stopped = world.faults().is_stopped(instance.index);
@@ -61,13 +71,13 @@ impl Drive {
     }
 
     fn set_clocks(&mut self, what: ClockFault, now: Timestamp) {
-        let (struck, active) = {
+        let (begun, active) = {
             let faults = self.world.faults();
-            (faults.struck, faults.active())
+            (faults.begun, faults.active())
         };
-        let Some(struck) = struck else { return };
+        let Some(begun) = begun else { return };
         let jumps = what == ClockFault::Across && self.wrong.is_zero() && active;
-        self.wrong = if active { wrong(what, now.duration_since(struck)) } else { SignedDuration::ZERO };
+        self.wrong = if active { wrong(what, now.duration_since(begun)) } else { SignedDuration::ZERO };
         for instance in &self.instances {
             instance.clock.set_wrong(self.wrong);
         }
@@ -84,7 +94,9 @@ impl Drive {
         let active = self.world.faults().active();
         if steals && active && self.world.age().fract() < 0.1 {
             let path = "/apis/coordination.k8s.io/v1/namespaces/cutover-system/leases/cutover-hub";
-            self.world.patch(path, &json!({"spec": {"holderIdentity": "hub-of-another"}}), "another");
+            if self.world.patch(path, &json!({"spec": {"holderIdentity": "hub-of-another"}}), "another") == 200 {
+                self.world.faults().strike();
+            }
         }
     }
 }

@@ -4,6 +4,9 @@ use axum::body::Body;
 use http::Response;
 use serde_json::{Value, json};
 
+/// How the names of backends end that a run may give weight to.
+const CANARIES: [&str; 4] = ["eu-3", "eu-4", "eu-5", "canary"];
+
 pub fn refusal(code: u16, words: &str) -> Response<Body> {
     let reason = match code {
         403 => "Forbidden",
@@ -21,12 +24,17 @@ pub fn refusal(code: u16, words: &str) -> Response<Body> {
     response
 }
 
-/// A webhook with opinions: the canary gets half of what was written, the others the rest.
-pub fn mutate(bytes: &mut Vec<u8>) {
-    let Ok(mut object) = serde_json::from_slice::<Value>(bytes) else { return };
-    let Some(backends) = object.pointer_mut("/spec/rules/0/backendRefs").and_then(Value::as_array_mut) else { return };
+/// A webhook with opinions: the canary gets half of what was written, the others the rest. Whether that is anything else.
+pub fn mutate(bytes: &mut Vec<u8>) -> bool {
+    let Ok(mut object) = serde_json::from_slice::<Value>(bytes) else { return false };
+    let Some(backends) = object.pointer_mut("/spec/rules/0/backendRefs").and_then(Value::as_array_mut) else {
+        return false;
+    };
     let mut taken = 0;
-    for backend in backends.iter_mut().filter(|backend| backend["name"].as_str().is_some_and(|n| n.ends_with("eu-3"))) {
+    let is_canary = |backend: &&mut Value| {
+        backend["name"].as_str().is_some_and(|name| CANARIES.iter().any(|canary| name.ends_with(canary)))
+    };
+    for backend in backends.iter_mut().filter(is_canary) {
         let weight = backend["weight"].as_u64().unwrap_or_default();
         taken += weight - weight / 2;
         backend["weight"] = (weight / 2).into();
@@ -35,4 +43,5 @@ pub fn mutate(bytes: &mut Vec<u8>) {
         first["weight"] = (first["weight"].as_u64().unwrap_or_default() + taken).into();
     }
     *bytes = object.to_string().into_bytes();
+    taken > 0
 }

@@ -12,7 +12,7 @@ use super::{
         Fault,
         sorts::{Blind, WatchFault},
     },
-    Faults,
+    Faults, Held,
     call::Call,
 };
 
@@ -30,30 +30,53 @@ impl Faults {
         if user_kind {
             self.events += 1;
         }
-        let this = user_kind && self.events == self.plan.k && self.struck.is_none();
+        let this = user_kind && self.events == self.plan.k && self.begun.is_none();
         if this && matches!(self.plan.fault, Fault::Blind(_) | Fault::Watch(_)) {
-            self.struck = Some(now);
+            self.begun = Some(now);
         }
-        if self.plan.fault == Fault::StaleFailover && self.active() && self.instances > 1 {
+        if matches!(self.plan.fault, Fault::Failover(_)) && self.active() && self.instances > 1 {
+            self.strike();
             return Delivery::Later(self.thaw.clone(), event);
         }
         if let Some(kept) = kept.take() {
+            self.strike();
             return Delivery::As(vec![event, kept]);
         }
         match self.plan.fault {
-            Fault::Blind(what) if this => self.blind(what, event),
-            Fault::Watch(what) if this => delivered(what, event, kept),
+            Fault::Blind(what) if this => self.blind(what, call, event),
+            Fault::Watch(what) if this => {
+                // A held back event has struck when another one overtakes it.
+                if what != WatchFault::Reorder {
+                    self.strike();
+                }
+                delivered(what, event, kept)
+            }
             _ => Delivery::As(vec![event]),
         }
     }
 
-    fn blind(&self, what: Blind, event: Bytes) -> Delivery {
+    fn blind(&mut self, what: Blind, call: &Call, event: Bytes) -> Delivery {
         match what {
-            Blind::HoldWatch => Delivery::Later(self.thaw.clone(), event),
-            Blind::DropEvent => Delivery::Cut(Some(error(410, "Expired"))),
+            Blind::HoldWatch => {
+                self.held = held(call, &event);
+                self.strike();
+                Delivery::Later(self.thaw.clone(), event)
+            }
+            Blind::DropEvent => {
+                self.strike();
+                Delivery::Cut(Some(error(410, "Expired")))
+            }
             Blind::HideWrite => Delivery::As(vec![event]),
         }
     }
+}
+
+/// What an event is about.
+fn held(call: &Call, event: &[u8]) -> Option<Held> {
+    let event = serde_json::from_slice::<Value>(event).ok()?;
+    let metadata = &event["object"]["metadata"];
+    let revision = metadata["resourceVersion"].as_str()?.parse().ok()?;
+    Some(Held { plural: call.plural.clone(), name: metadata["name"].as_str()?.to_owned(), revision })
 }
 
 /// `kept` is delivered after the next event.

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use super::{
     super::{
         plan::{
-            Bad, Fault,
+            Bad, Fault, SECOND_CRASHES,
             sorts::{BadCalls, Blind, Forbidden, Late, LeaseFault, Pause, Webhook},
         },
         world::seconds,
@@ -38,9 +38,38 @@ pub enum Fate {
     Stale(u64),
 }
 
+impl Fate {
+    /// It changes what becomes of the call, whatever the call says.
+    const fn strikes(&self) -> bool {
+        match self {
+            Self::Pass | Self::Mutate | Self::Stale(_) => false,
+            Self::CrashBefore
+            | Self::CrashAfter
+            | Self::StopBefore
+            | Self::StopAfter
+            | Self::Bad(_)
+            | Self::Answer(..)
+            | Self::Slow(_) => true,
+        }
+    }
+}
+
 impl Faults {
     /// Counts a call, and says what becomes of it.
     pub(super) fn fate(&mut self, call: &Call, instance: usize, now: Timestamp) -> Fate {
+        let fate = self.decided(call, instance, now);
+        let wrong_clock = match self.plan.fault {
+            Fault::Clock(_) => self.active(),
+            Fault::Lease(LeaseFault::SkewOne) => self.active() && instance == 0,
+            _ => false,
+        };
+        if fate.strikes() || wrong_clock {
+            self.strike();
+        }
+        fate
+    }
+
+    fn decided(&mut self, call: &Call, instance: usize, now: Timestamp) -> Fate {
         self.count(call, now);
         if !call.is_lease() {
             self.calls += 1;
@@ -56,9 +85,9 @@ impl Faults {
             Fault::CrashBefore if this_write => Fate::CrashBefore,
             Fault::CrashPair if self.crashes_again(call, this_write) => Fate::CrashAfter,
             Fault::Blind(Blind::HideWrite) if this_write => Fate::Bad(Bad::Lost),
-            Fault::StaleFailover => self.stale(call, this_write),
-            Fault::Pause(how) if this_write && self.struck.is_none() && instance == 0 => {
-                self.struck = Some(now);
+            Fault::Failover(_) => self.stale(call, this_write),
+            Fault::Pause(how) if this_write && self.begun.is_none() && instance == 0 => {
+                self.begun = Some(now);
                 match how {
                     Pause::InCall => Fate::StopAfter,
                     Pause::Leader | Pause::LeaderLong => Fate::StopBefore,
@@ -96,7 +125,7 @@ impl Faults {
 
     /// P3: the second crash comes soon after the first.
     fn crashes_again(&self, call: &Call, this_write: bool) -> bool {
-        let soon = 1 + self.plan.seed as usize % 12;
+        let soon = 1 + self.plan.seed as usize % SECOND_CRASHES;
         this_write && self.instances == 1 || call.writes() && self.instances == 2 && self.writes_of_instance == soon
     }
 
@@ -112,8 +141,8 @@ impl Faults {
 
     fn lease_fate(&mut self, what: LeaseFault, call: &Call, instance: usize, now: Timestamp) -> Fate {
         if !call.is_lease() {
-            if call.writes() && self.writes == self.plan.k && self.struck.is_none() {
-                self.struck = Some(now);
+            if call.writes() && self.writes == self.plan.k && self.begun.is_none() {
+                self.begun = Some(now);
                 // The lease is lost while this write is under way.
                 if what == LeaseFault::Lost {
                     return Fate::Slow(3.0);
@@ -134,14 +163,14 @@ impl Faults {
 
     fn bad_call(&mut self, times: BadCalls, call: &Call, now: Timestamp) -> Fate {
         if !call.is_lease() && self.calls == self.plan.k {
-            self.struck = Some(now);
+            self.begun = Some(now);
             self.left = match times {
                 BadCalls::Once => 1,
                 BadCalls::Twice => 2,
                 BadCalls::Minute => usize::MAX,
             };
         }
-        let late = self.struck.is_some_and(|at| now.duration_since(at) > seconds(60.0));
+        let late = self.begun.is_some_and(|at| now.duration_since(at) > seconds(60.0));
         if self.left == 0 || late || call.is_lease() {
             return Fate::Pass;
         }

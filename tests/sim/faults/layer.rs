@@ -11,18 +11,26 @@ use std::{
 };
 
 use axum::body::{Body, Bytes};
-use cutover::clock::Clock;
+use cutover::{clock::Clock, sandbox::api::Change};
 use futures::{StreamExt, stream};
 use http::{Method, Request, Response};
 use tokio::sync::Notify;
 
 use super::{
-    super::{deeds, plan::Bad, server::Caller, world::World},
+    super::{
+        deeds,
+        plan::{Bad, Fault, sorts::Late},
+        server::Caller,
+        world::World,
+    },
     answers::{mutate, refusal},
     call::Call,
     events::Delivery,
     fate::Fate,
 };
+
+/// After so long without a byte kube's client closes a connection, whoever still waits.
+const READ_TIMEOUT: Duration = Duration::from_secs(295);
 
 /// The layer: in front of the API server, for one instance of the hub.
 #[derive(Clone)]
@@ -75,6 +83,7 @@ impl Layer {
         self.alive().await;
         let request = self.prepared(request, &call, &fate).await?;
         let response = self.world.server.answer(Caller::Hub, request).await;
+        self.strikes_late(&call, response.status());
         if call.writes() {
             self.world.look();
             if call.plural != "leases" {
@@ -84,11 +93,28 @@ impl Layer {
         match fate {
             Fate::CrashAfter => self.crash().await,
             Fate::StopAfter => self.stop().await,
+            Fate::Bad(Bad::Silent) => {
+                tokio::time::sleep(READ_TIMEOUT).await;
+                return Err(io::Error::from(io::ErrorKind::TimedOut));
+            }
             Fate::Bad(_) => return Err(io::Error::from(io::ErrorKind::ConnectionReset)),
             _ => {}
         }
         self.alive().await;
         Ok(if call.watch && response.status().is_success() { self.watched(response, call) } else { response })
+    }
+
+    /// P24: what the call is about is not there yet.
+    fn strikes_late(&self, call: &Call, status: http::StatusCode) {
+        let mut faults = self.world.faults();
+        let waits = match self.world.plan.fault {
+            Fault::Late(Late::Kinds) => call.plural == "fleetrollouts",
+            Fault::Late(Late::RouteKind) => call.plural == "httproutes",
+            _ => false,
+        };
+        if waits && faults.active() && status == http::StatusCode::NOT_FOUND {
+            faults.strike();
+        }
     }
 
     fn note(&self, call: &Call, fate: &Fate, index: usize) {
@@ -120,8 +146,12 @@ impl Layer {
             self.world.faults().unguarded_delete = Some(format!("{}/{}", call.plural, call.name));
         }
         match fate {
-            Fate::Mutate => mutate(&mut bytes),
+            Fate::Mutate if mutate(&mut bytes) => self.world.faults().strike(),
             Fate::Stale(revision) => {
+                let behind = |change: &Arc<Change>| change.revision > *revision && change.plural == call.plural;
+                if self.world.server.history(0).iter().any(behind) {
+                    self.world.faults().strike();
+                }
                 let query = head.uri.query().unwrap_or_default().to_owned();
                 let kept: Vec<&str> =
                     query.split('&').filter(|part| !part.starts_with("resourceVersion") && !part.is_empty()).collect();
@@ -142,7 +172,7 @@ impl Layer {
         {
             let mut faults = self.world.faults();
             let now = self.world.now();
-            faults.struck.get_or_insert(now);
+            faults.begun.get_or_insert(now);
             faults.kill(self.instance);
             faults.crashed = Some(self.instance);
         }

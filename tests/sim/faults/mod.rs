@@ -11,15 +11,30 @@ use std::{
     sync::Arc,
 };
 
+use cutover::sandbox::api::Change;
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
-use super::plan::{Dice, Plan};
+use super::plan::{Dice, Fault, Plan, sorts::BadCalls};
 use call::Call;
 pub use layer::Layer;
 
 /// Calls to one target in ten seconds that are still no hot loop.
 const MOST: usize = 45;
+
+/// The event that a watch holds back.
+pub struct Held {
+    plural: String,
+    name: String,
+    revision: u64,
+}
+
+impl Held {
+    /// A later change of the same object, which cancels what is held back.
+    pub fn is_cancelled_by(&self, change: &Change) -> bool {
+        change.revision > self.revision && change.plural == self.plural && change.name == self.name
+    }
+}
 
 /// Everything that goes wrong between the hub and its API server, and what was counted.
 pub struct Faults {
@@ -34,11 +49,14 @@ pub struct Faults {
     stopped: BTreeMap<usize, Arc<Notify>>,
     crashed: Option<usize>,
     /// When the plan's fault began and ended.
-    pub struck: Option<Timestamp>,
+    pub begun: Option<Timestamp>,
     pub relieved: Option<Timestamp>,
+    /// How often it struck: calls, answers and events that it changed, and changes that it made itself.
+    strikes: usize,
     /// Calls left that go bad.
     left: usize,
     pub frozen: Option<u64>,
+    pub held: Option<Held>,
     pub thaw: Arc<Notify>,
     born: Timestamp,
     pub instances: usize,
@@ -61,10 +79,12 @@ impl Faults {
             killed: BTreeSet::new(),
             stopped: BTreeMap::new(),
             crashed: None,
-            struck: None,
+            begun: None,
             relieved: None,
+            strikes: 0,
             left: 0,
             frozen: None,
+            held: None,
             thaw: Arc::default(),
             born: super::world::GENESIS,
             instances: 0,
@@ -111,7 +131,21 @@ impl Faults {
 
     /// The plan's fault is under way.
     pub fn active(&self) -> bool {
-        self.struck.is_some() && self.relieved.is_none()
+        self.begun.is_some() && self.relieved.is_none()
+    }
+
+    /// The plan's fault changed something that the hub does or sees.
+    pub fn strike(&mut self) {
+        self.strikes += 1;
+    }
+
+    /// The plan met its fault: as often as the fault is meant to strike.
+    pub fn has_struck(&self) -> bool {
+        let least = match self.plan.fault {
+            Fault::CrashPair | Fault::BadCalls(BadCalls::Twice) => 2,
+            _ => 1,
+        };
+        self.strikes >= least
     }
 
     fn count(&mut self, call: &Call, now: Timestamp) {

@@ -12,8 +12,11 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    super::{scenario::MEMBERS, world::World},
-    Metrics, Wrong,
+    super::{
+        scenario::{MEMBERS, NEW_TOKEN},
+        world::World,
+    },
+    Metrics, Wrong, cluster_of,
 };
 
 /// What the hub's network leads to.
@@ -68,9 +71,15 @@ async fn answer(world: &World, call: &Request<()>) -> Result<Answer, HttpError> 
         if is_api { member.api } else { member.endpoint }
     };
     if let Some(wrong) = wrong {
-        return badly(wrong).await;
+        return badly(world, wrong).await;
+    }
+    if is_api && !takes(world, name, call) {
+        return Ok(json(401, &json!({"message": "Unauthorized"})));
     }
     let cluster = world.fleet().member(name).cluster.clone();
+    if path.ends_with("/kube-system") && cluster != cluster_of(name) {
+        world.faults().strike();
+    }
     let body = match path.as_str() {
         "/version" => json!({"gitVersion": "v1.34.1"}),
         "/api/v1/namespaces/kube-system" => json!({"kind": "Namespace", "metadata": {"uid": cluster}}),
@@ -83,7 +92,19 @@ fn json(status: u16, body: &Value) -> Answer {
     Answer { status, body: body.to_string().into_bytes() }
 }
 
-async fn badly(wrong: Wrong) -> Result<Answer, HttpError> {
+/// The member's API server takes the token of the call.
+fn takes(world: &World, name: &str, call: &Request<()>) -> bool {
+    let sent = call.headers().get(http::header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let token = world.fleet().member(name).token.clone();
+    let taken = sent.and_then(|sent| sent.strip_prefix("Bearer ")) == Some(token.as_str());
+    if taken && token == NEW_TOKEN {
+        world.faults().strike();
+    }
+    taken
+}
+
+async fn badly(world: &World, wrong: Wrong) -> Result<Answer, HttpError> {
+    world.faults().strike();
     match wrong {
         Wrong::Refused => Err(HttpError::Failed("Connection refused".to_owned())),
         Wrong::Tls => Err(HttpError::Failed("invalid peer certificate: UnknownIssuer".to_owned())),
@@ -115,8 +136,11 @@ async fn query(world: &World, name: &str, call: &Request<()>) -> Result<Answer, 
         (member.metrics, member.api.filter(|_| call.uri().path().contains("/proxy/")))
     };
     match wrong.or(through_api.map(Metrics::Door)) {
-        Some(Metrics::Door(Wrong::Slow(millis))) => tokio::time::sleep(Duration::from_millis(millis)).await,
-        Some(Metrics::Door(wrong)) => return badly(wrong).await,
+        Some(Metrics::Door(Wrong::Slow(millis))) => {
+            world.faults().strike();
+            tokio::time::sleep(Duration::from_millis(millis)).await;
+        }
+        Some(Metrics::Door(wrong)) => return badly(world, wrong).await,
         Some(_) | None => {}
     }
     let data = {
@@ -131,7 +155,11 @@ async fn query(world: &World, name: &str, call: &Request<()>) -> Result<Answer, 
     };
     let (status, mut body) = prometheus::response(&data);
     if let Some(wrong) = wrong {
+        let good = body.clone();
         spoil(&mut body, wrong, at);
+        if body != good {
+            world.faults().strike();
+        }
     }
     Ok(json(status, &body))
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{
     data_plane::Shares,
-    scenario::{MEMBERS, Scenario},
+    scenario::{MEMBERS, SECRET, Scenario},
     world::seconds,
 };
 pub use doors::Doors;
@@ -59,6 +59,8 @@ pub struct Member {
     pub proven: Option<(Timestamp, Timestamp)>,
     pub probed: Option<Timestamp>,
     pub cluster: String,
+    /// The bearer token that its API server takes.
+    pub token: String,
     series: Series,
     counted: BTreeMap<String, (f64, f64)>,
 }
@@ -69,6 +71,11 @@ pub struct Fleet {
     queries: BTreeMap<String, Result<Expression, Unsupported>>,
     scraped: Option<Timestamp>,
     last: Option<Timestamp>,
+}
+
+/// The UID of the cluster behind a member.
+pub fn cluster_of(name: &str) -> String {
+    format!("cluster-{name}")
 }
 
 impl Fleet {
@@ -83,7 +90,8 @@ impl Fleet {
                 bad_at: None,
                 proven: None,
                 probed: None,
-                cluster: format!("cluster-{name}"),
+                cluster: cluster_of(name),
+                token: SECRET.to_owned(),
                 series: Series::default(),
                 counted: BTreeMap::new(),
             };

@@ -52,7 +52,7 @@ impl Judge {
             let evidence = proven.is_some_and(|(_, about)| about >= shown.since);
             at(&shown.weights, "canary") >= 60 && time >= seconds(DWELL) && evidence
         };
-        let stood = [&self.shown, &self.shown_before].into_iter().flatten().any(proves);
+        let stood = self.shown.iter().chain(&self.past).any(proves);
         let same = self.leads.get(&change.name.replace("-primary", "-canary")).map(String::as_str) == Some(member);
         if !(stood && same) {
             self.break_rule(world, format!("I17: {} becomes {member}, which was not proven", change.name));

@@ -2,6 +2,7 @@
 //! says of itself, but to see that it is true.
 
 mod copies;
+mod course;
 mod kept;
 mod leads;
 mod owned;
@@ -20,7 +21,8 @@ use cutover::sandbox::api::Change;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{data_plane::Weights, scenario::Scenario, status::Status, world::World};
+use super::{data_plane::Weights, deeds::GITOPS, scenario::Scenario, status::Status, world::World};
+use course::Course;
 use routes::{Ownership, Route};
 pub use weights::nonzero;
 
@@ -35,6 +37,15 @@ struct Shown {
     until: Option<Timestamp>,
 }
 
+/// P11: the tool that puts routes back.
+#[derive(Default)]
+pub struct Fight {
+    /// How often it moved traffic of a live run.
+    pub edits: usize,
+    /// What the hub said in statuses and events names it.
+    pub is_named: bool,
+}
+
 pub struct Judge {
     seen: usize,
     /// Broken rules, with what broke them.
@@ -47,16 +58,20 @@ pub struct Judge {
     /// The last known good distribution: where it began, or what stood proven to the end.
     good: Weights,
     shown: Option<Shown>,
-    /// What they showed before that.
-    shown_before: Option<Shown>,
+    /// What they showed before that, the newest last.
+    past: Vec<Shown>,
     /// The highest weight that each member showed everywhere since the last declaration.
     reached: Weights,
     /// The rollout as it is stored.
     pub rollout: Option<Arc<Value>>,
+    /// Its UID, also after it is gone.
+    uid: String,
     status: Status,
     generation: i64,
     /// The rollout of each generation.
     declared: BTreeMap<i64, Arc<Value>>,
+    /// The steps that were declared, each from where it was.
+    courses: Vec<Course>,
     /// A target was declared, and no step was made towards it yet.
     new_target: bool,
     /// A step was made since.
@@ -65,7 +80,7 @@ pub struct Judge {
     run_before: u64,
     rollback: Option<(i64, u64)>,
     requested: BTreeSet<String>,
-    /// Routes on which somebody lowered a canary, as they left them, until the hub has recorded that it saw it.
+    /// Routes on which somebody lowered a canary, as they left them, until the run goes back or a person decides.
     lowered: BTreeMap<String, Weights>,
     /// Somebody else changed a route, a status or what is declared.
     pub meddled: Option<Timestamp>,
@@ -73,6 +88,9 @@ pub struct Judge {
     pub restored: bool,
     pub written: BTreeMap<String, usize>,
     last_hub_write: Option<Timestamp>,
+    /// Routes that somebody edited while no run was live, as they left them: that is reported and stays.
+    pub drifted: BTreeMap<String, Weights>,
+    pub fight: Fight,
     backends: BTreeSet<String>,
     /// The member to which each Service leads.
     leads: BTreeMap<String, String>,
@@ -89,12 +107,14 @@ impl Judge {
             start: scenario.start.clone(),
             good: scenario.start.clone(),
             shown: None,
-            shown_before: None,
+            past: Vec::new(),
             reached: scenario.start.clone(),
             rollout: None,
+            uid: String::new(),
             status: Status::default(),
             generation: 0,
             declared: BTreeMap::new(),
+            courses: Vec::new(),
             new_target: false,
             stepped: false,
             run_before: 0,
@@ -105,6 +125,8 @@ impl Judge {
             restored: false,
             written: BTreeMap::new(),
             last_hub_write: None,
+            drifted: BTreeMap::new(),
+            fight: Fight::default(),
             backends: BTreeSet::new(),
             leads: BTreeMap::new(),
         }
@@ -116,8 +138,9 @@ impl Judge {
 
     pub fn requested(&mut self, verb: &str) {
         self.requested.insert(verb.to_owned());
-        if verb == "Retry" || verb == "Adopt" {
-            self.rollback = None;
+        self.lowered.clear();
+        if (verb == "Retry" || verb == "Adopt") && self.rollback.take().is_some() {
+            self.begin_courses_again();
             self.reached = self.good.clone();
         }
         self.story.push(format!("           a person asks to {verb}"));
@@ -125,10 +148,6 @@ impl Judge {
 
     pub fn has_requested(&self, verb: &str) -> bool {
         self.requested.contains(verb)
-    }
-
-    pub fn declared_anew(&mut self) {
-        self.rollback = None;
     }
 
     /// Seconds for which all routes have shown what they show.
@@ -151,6 +170,7 @@ impl Judge {
             *self.written.entry(format!("{}/{}", change.plural, change.name)).or_default() += 1;
             self.owned(change);
             self.no_leak(change);
+            self.fight.is_named |= owned::says(change, GITOPS);
         }
         match change.plural.as_str() {
             "httproutes" => self.see_route(world, change, by_hub),
@@ -164,6 +184,13 @@ impl Judge {
     pub fn live(&self) -> BTreeMap<String, Weights> {
         let ours = self.routes.iter().filter(|(_, route)| route.ownership != Ownership::Foreign);
         ours.map(|(name, route)| (name.clone(), nonzero(&route.weights))).collect()
+    }
+
+    /// All routes show the same.
+    pub fn routes_agree(&self) -> bool {
+        let mut weights = self.routes.values().map(|route| nonzero(&route.weights));
+        let first = weights.next();
+        weights.all(|other| Some(other) == first)
     }
 
     /// Routes that keep users.

@@ -56,6 +56,12 @@ fn is_made(service: &str) -> bool {
     ["-eu-", "-primary", "-canary"].iter().any(|part| service.contains(part))
 }
 
+/// A status or an event contains the text.
+pub(super) fn says(change: &Change, text: &str) -> bool {
+    let after = change.after.as_deref().unwrap_or(&Value::Null);
+    tells(&after["status"], text) || tells(&after["note"], text)
+}
+
 /// The text is somewhere in it.
 fn tells(value: &Value, text: &str) -> bool {
     match value {

@@ -1,6 +1,7 @@
 //! I3, I9, I10, I15: what the hub records of a rollout is true.
 
-use cutover::sandbox::api::Change;
+use cutover::sandbox::api::{Change, Verb};
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{
@@ -16,10 +17,15 @@ impl Judge {
     pub(super) fn see_rollout(&mut self, world: &World, change: &Change, by_hub: bool) {
         self.rollout.clone_from(&change.after);
         let Some(after) = &change.after else { return };
+        after["metadata"]["uid"].as_str().unwrap_or_default().clone_into(&mut self.uid);
         let status = Status::of(after);
+        if change.verb == Verb::Create && self.generation > 0 {
+            self.begin_anew(change.at);
+        }
         let generation = after["metadata"]["generation"].as_i64().unwrap_or_default();
         if generation != self.generation {
             self.declared.insert(generation, after.clone());
+            self.set_course(generation, &after["spec"]);
             if self.generation > 0 {
                 self.rollback = None;
                 (self.new_target, self.stepped) = (true, false);
@@ -36,6 +42,16 @@ impl Judge {
         self.status = status;
     }
 
+    /// Another rollout has the name: nothing that was recorded of the former one is about it.
+    fn begin_anew(&mut self, now: Timestamp) {
+        (self.status, self.generation, self.rollback) = (Status::default(), 0, None);
+        self.declared.clear();
+        self.lowered.clear();
+        self.courses.clear();
+        self.routes.values_mut().for_each(|route| route.mark = (0, 0));
+        self.meddled = Some(now);
+    }
+
     fn judge_status(&mut self, world: &World, change: &Change, status: &Status, generation: i64) {
         if status.observed_generation().is_some_and(|observed| observed > generation) {
             self.break_rule(world, "I10: a generation was observed that is not there".to_owned());
@@ -46,15 +62,14 @@ impl Judge {
         if status.run_number() < self.status.run_number() && !self.restored {
             self.break_rule(world, "I15: the number of the run went back".to_owned());
         }
-        let seen = status.is_paused_by_edit() || status.rollback().is_some();
-        if seen || status.run_number() != self.status.run_number() {
+        if status.rollback().is_some() || status.run_number() != self.status.run_number() {
             self.lowered.clear();
         }
         self.judge_confirmation(world, change, status);
         self.judge_primary(world, change, status);
         if let Some(rollback) = status.rollback().filter(|_| self.status.rollback().is_none()) {
             self.rollback = Some((generation, status.run_number()));
-            self.judge_rollback(world, change, rollback);
+            self.judge_rollback(world, change, rollback, generation);
         }
     }
 
@@ -62,8 +77,7 @@ impl Judge {
     fn judge_confirmation(&mut self, world: &World, change: &Change, status: &Status) {
         let fresh = status.is_confirmed()
             && (!self.status.is_confirmed() || self.status.desired()["sequence"] != status.desired()["sequence"]);
-        let meddled = self.meddled.is_some_and(|at| change.at.duration_since(at) < seconds(15.0));
-        if !fresh || meddled {
+        if !fresh || self.is_edited(change.at) {
             return;
         }
         let mut desired = nonzero(&status.desired_weights());
@@ -85,19 +99,24 @@ impl Judge {
         if old.is_empty() && new.is_empty() || old == new {
             return;
         }
+        // Another target ends the soak: what soaked has passed every step.
+        let soak = if self.generation > 1 { 0.0 } else { world.scenario.soak() };
         let stood = self.shown.as_ref().filter(|shown| shown.weights == new);
         let earned = stood.is_some_and(|shown| {
-            shown.until.unwrap_or(change.at).duration_since(shown.since) >= seconds(DWELL)
+            shown.until.unwrap_or(change.at).duration_since(shown.since) >= seconds(soak + DWELL)
                 && new.iter().filter(|(member, weight)| **weight > at(&self.good, member)).all(|(member, _)| {
                     let proven = world.fleet().members.get(member).and_then(|member| member.proven);
                     proven.is_some_and(|(_, about)| about >= shown.since)
                 })
         });
-        if old.is_empty() {
+        if old.is_empty() && self.requested.contains("Adopt") {
+            self.good = new;
+            self.set_course_anew();
+        } else if old.is_empty() {
             if new != nonzero(&self.good) && self.meddled.is_none() {
                 self.break_rule(world, format!("I3: {new:?} was taken as the last known good"));
             }
-        } else if earned || self.meddled.is_some() || self.restored || self.requested.contains("Adopt") {
+        } else if earned || self.is_edited(change.at) || self.restored || self.requested.contains("Adopt") {
             self.good = new;
         } else {
             self.break_rule(world, format!("I3: the last known good became {new:?} without a full pass"));
@@ -105,7 +124,7 @@ impl Judge {
     }
 
     /// I9: a rollback by a verdict has its reason in the world.
-    fn judge_rollback(&mut self, world: &World, change: &Change, rollback: &Value) {
+    fn judge_rollback(&mut self, world: &World, change: &Change, rollback: &Value, generation: i64) {
         let fleet = world.fleet();
         let bad = fleet
             .members
@@ -119,8 +138,12 @@ impl Judge {
         let justified = match rollback["reason"].as_str().unwrap_or_default() {
             "ChecksFailed" | "GuardBreached" => bad || world.spoiled_values(),
             "EndpointDown" => down,
-            "UnknownLimit" => false,
-            _ => true,
+            "Aborted" => self.requested.contains("Abort"),
+            "RollbackRequested" => self.requested.contains("Rollback"),
+            "NewTarget" | "OldTargetDeclared" => generation > 1,
+            "Deleting" => change.after.as_ref().is_some_and(|after| after["metadata"]["deletionTimestamp"].is_string()),
+            // The runs hold on Unknown, and no plan lasts as long as their deadline.
+            _ => false,
         };
         if !justified {
             self.break_rule(world, format!("I9: a rollback without a reason in the world: {rollback}"));

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use super::{
     super::{
         data_plane::plain,
+        fleet::Fleet,
         plan::{Fault, Run, sorts::Webhook},
         world::{World, seconds},
     },
@@ -49,7 +50,7 @@ impl Judge {
         self.judge_rise_in_rollback(world, &rise);
         // A webhook took a part of what was decided; to write it whole again is no new step.
         let mutated = world.plan.fault == Fault::Webhook(Webhook::Mutate);
-        if mutated || self.meddled.is_some() || to <= at(&self.reached, member) {
+        if mutated || self.is_edited(change.at) || to <= at(&self.reached, member) {
             return;
         }
         // Before all routes showed one distribution, each shows the one at which it began.
@@ -85,6 +86,24 @@ impl Judge {
         }
     }
 
+    /// I2: in a live run a primary member that is down has no weight while another one answers. Looked at in every moment.
+    pub fn look_at_down(&mut self, world: &World, now: Timestamp) {
+        let down = |fleet: &Fleet, name: &str| {
+            let since = fleet.members.get(name).and_then(|found| found.down_since);
+            since.is_some_and(|since| now.duration_since(since) > seconds(SURELY_DOWN))
+        };
+        let fleet = world.fleet();
+        let (gone, alive): (Vec<&String>, Vec<&String>) = self.good.keys().partition(|name| down(&fleet, name));
+        let kept =
+            gone.into_iter().find(|name| self.routes.values().any(|route| at(&route.weights, name) > 0)).cloned();
+        let stands_in = !alive.is_empty();
+        drop(fleet);
+        let acts = self.rollout.is_some() && self.status.has_live_run() && world.hub_was_awake(SURELY_DOWN);
+        if let Some(member) = kept.filter(|_| stands_in && acts) {
+            self.break_rule(world, format!("I2: {member} is down and keeps its weight, although another one answers"));
+        }
+    }
+
     /// I4.
     fn judge_rise_in_rollback(&mut self, world: &World, rise: &Rise) {
         let Rise { route, member, from, to, .. } = rise;
@@ -108,7 +127,7 @@ impl Judge {
         self.stepped |= rise.run > self.run_before;
         let stood = shown.until.unwrap_or(rise.at).duration_since(shown.since).as_secs_f64();
         let counts_checks = shown.weights.keys().any(|member| plain(member) != member);
-        if stood < if counts_checks { DWELL_OF_CHECKS } else { DWELL } && !self.new_target {
+        if stood < if counts_checks { DWELL_OF_CHECKS } else { DWELL } && !self.new_target && self.has_begun() {
             self.break_rule(
                 world,
                 format!("I7: {route} gives {member} {to} after {stood:.1} s at {:?}", shown.weights),

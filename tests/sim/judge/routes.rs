@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::{
     super::{
         data_plane::{Weights, plain, weights},
+        deeds::GITOPS,
         world::World,
     },
     Judge, Shown, kept,
@@ -48,11 +49,13 @@ impl Judge {
         let new: Weights = by_member(&weights(after), service);
         let before = self.routes.get(&change.name).cloned();
         let old = before.as_ref().map_or_else(|| new.clone(), |route| route.weights.clone());
-        let mark = mark(after);
+        let mark = mark(after, &self.uid);
         if by_hub {
+            self.drifted.remove(&change.name);
             self.judge_write(world, change, &old, &new, before.as_ref(), mark);
         } else if change.author.manager != "data-plane" && self.generation > 0 {
             self.meddled = Some(change.at);
+            self.see_edit(change, &old, &new);
             self.remember_edit(&change.name, &old, &new);
         }
         if nonzero(&old) != nonzero(&new) {
@@ -67,7 +70,18 @@ impl Judge {
             before => before.unwrap_or(Ownership::Hub),
         };
         self.routes.insert(change.name.clone(), Route { weights: new, accepted, mark, kept, ownership });
-        self.look_at_all(change.at);
+        self.look_at_all(world, change.at);
+    }
+
+    fn see_edit(&mut self, change: &Change, old: &Weights, new: &Weights) {
+        if nonzero(old) == nonzero(new) {
+            return;
+        }
+        if !self.status.has_live_run() {
+            self.drifted.insert(change.name.clone(), nonzero(new));
+        } else if change.author.manager == GITOPS {
+            self.fight.edits += 1;
+        }
     }
 
     /// An edit that only lowers canaries is obeyed.
@@ -134,7 +148,7 @@ impl Judge {
         }
     }
 
-    fn look_at_all(&mut self, now: Timestamp) {
+    fn look_at_all(&mut self, world: &World, now: Timestamp) {
         let mut routes = self.routes.values();
         let Some(first) = routes.next() else { return };
         let same = self.routes.len() == self.wanted.len()
@@ -147,6 +161,7 @@ impl Judge {
         if self.shown.as_ref().is_some_and(|shown| shown.until.is_none() && shown.weights == weights) {
             return;
         }
+        self.judge_course(world, &weights);
         for (member, weight) in &weights {
             let reached = self.reached.entry(member.clone()).or_default();
             *reached = (*reached).max(*weight);
@@ -154,7 +169,7 @@ impl Judge {
         if self.stepped && self.shown.as_ref().is_some_and(|shown| shown.weights != weights) {
             self.new_target = false;
         }
-        self.shown_before = self.shown.replace(Shown { weights, since: now, until: None });
+        self.past.extend(self.shown.replace(Shown { weights, since: now, until: None }));
     }
 }
 
@@ -163,10 +178,13 @@ fn overrules(good: &Weights, edit: &Weights, new: &Weights, member: &str) -> boo
     at(new, member) > at(edit, member).max(at(good, member))
 }
 
-/// Run and sequence of the last write that is marked on a route.
-fn mark(route: &Value) -> (u64, u64) {
+/// Run and sequence of the last write for this rollout that is marked on a route.
+fn mark(route: &Value, rollout: &str) -> (u64, u64) {
     let text = route["metadata"]["annotations"]["cutover.dev/write"].as_str().unwrap_or_default();
     let parts: Vec<&str> = text.split('/').collect();
+    if parts.get(1) != Some(&rollout) {
+        return (0, 0);
+    }
     let number = |place: usize| parts.get(place).and_then(|part| part.parse().ok()).unwrap_or(0);
     (number(2), number(3))
 }

@@ -10,12 +10,14 @@ pub enum Bad {
     GatewayTimeout,
     /// The connection breaks before anything was done.
     Reset,
-    /// It was done, and no answer comes.
+    /// It was done, and the connection breaks before the answer.
     Lost,
+    /// It was done, and no answer comes until the caller gives up.
+    Silent,
 }
 
 impl Bad {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Conflict,
         Self::TooMany,
         Self::Internal,
@@ -23,6 +25,7 @@ impl Bad {
         Self::GatewayTimeout,
         Self::Reset,
         Self::Lost,
+        Self::Silent,
     ];
 
     pub const fn status(self) -> Option<u16> {
@@ -32,7 +35,7 @@ impl Bad {
             Self::Internal => Some(500),
             Self::Unavailable => Some(503),
             Self::GatewayTimeout => Some(504),
-            Self::Reset | Self::Lost => None,
+            Self::Reset | Self::Lost | Self::Silent => None,
         }
     }
 }

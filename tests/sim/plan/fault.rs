@@ -1,8 +1,8 @@
 //! The catalogue of faults: patterns P1 to P24, and the sorts of each.
 
 use super::sorts::{
-    BadCalls, Blind, ClockFault, Declared, Deleted, Edit, FinalizerFault, Forbidden, Late, LeaseFault, MemberChange,
-    MemberFault, MetricsFault, Pause, Poison, Reapply, WatchFault, Webhook,
+    BadCalls, Blind, ClockFault, Declared, Deleted, Edit, Failover, FinalizerFault, Forbidden, Late, LeaseFault,
+    MemberChange, MemberFault, MetricsFault, Pause, Poison, Reapply, WatchFault, Webhook,
 };
 
 /// What goes wrong in a plan.
@@ -17,8 +17,7 @@ pub enum Fault {
     /// P3: twice, the second time soon after the first.
     CrashPair,
     Blind(Blind),
-    /// P5: the next instance reads a cache that is behind.
-    StaleFailover,
+    Failover(Failover),
     Pause(Pause),
     Lease(LeaseFault),
     Member(MemberFault),
@@ -61,7 +60,7 @@ impl Fault {
             vec![Self::CrashBefore],
             vec![Self::CrashPair],
             of(Blind::ALL, Self::Blind),
-            vec![Self::StaleFailover],
+            of(Failover::ALL, Self::Failover),
             of(Pause::ALL, Self::Pause),
             of(LeaseFault::ALL, Self::Lease),
             of(MemberFault::ALL, Self::Member),
@@ -91,7 +90,7 @@ impl Fault {
             Self::CrashBefore => 2,
             Self::CrashPair => 3,
             Self::Blind(_) => 4,
-            Self::StaleFailover => 5,
+            Self::Failover(_) => 5,
             Self::Pause(_) => 6,
             Self::Lease(_) => 7,
             Self::Member(_) => 8,
@@ -116,10 +115,9 @@ impl Fault {
     /// The word of its sort; none where the pattern has only one.
     pub const fn word(self) -> Option<&'static str> {
         Some(match self {
-            Self::None | Self::CrashAfter | Self::CrashBefore | Self::CrashPair | Self::StaleFailover | Self::Storm => {
-                return None;
-            }
+            Self::None | Self::CrashAfter | Self::CrashBefore | Self::CrashPair | Self::Storm => return None,
             Self::Blind(sort) => sort.word(),
+            Self::Failover(sort) => sort.word(),
             Self::Pause(sort) => sort.word(),
             Self::Lease(sort) => sort.word(),
             Self::Member(sort) => sort.word(),
@@ -166,7 +164,7 @@ impl Fault {
             | Self::CrashBefore
             | Self::CrashPair
             | Self::Blind(_)
-            | Self::StaleFailover
+            | Self::Failover(_)
             | Self::Pause(_)
             | Self::Lease(_)
             | Self::Member(_)
@@ -186,6 +184,11 @@ impl Fault {
         matches!(self, Self::Pause(_) | Self::Lease(_))
     }
 
+    /// It is about the lease.
+    pub const fn needs_leader_election(self) -> bool {
+        self.needs_two_instances() || matches!(self, Self::Forbidden(Forbidden::Lease))
+    }
+
     pub const fn counts(self) -> Counted {
         match self {
             Self::BadCalls(_) => Counted::Calls,
@@ -197,7 +200,7 @@ impl Fault {
             | Self::CrashBefore
             | Self::CrashPair
             | Self::Blind(Blind::HideWrite)
-            | Self::StaleFailover
+            | Self::Failover(_)
             | Self::Pause(_)
             | Self::Lease(_)
             | Self::Member(_)

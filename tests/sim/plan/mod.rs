@@ -13,6 +13,11 @@ pub use dice::Dice;
 pub use fault::{Counted, Fault};
 pub use run::Run;
 
+/// P3: after so many writes of the second life at most comes the second crash; the seed says which.
+pub const SECOND_CRASHES: usize = 12;
+/// P5: so many changes at most the cache is behind; the seed says how many.
+pub const FAILOVERS: usize = 6;
+
 /// One run with one sort of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Plan {
@@ -26,6 +31,17 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// How many seeds differ in what goes wrong, and not in chance alone.
+    pub const fn seeds(&self) -> usize {
+        match self.fault {
+            Fault::CrashPair => SECOND_CRASHES,
+            Fault::Failover(_) => FAILOVERS,
+            // One member or all of them, one route or the other.
+            Fault::Metrics(_) | Fault::Edit(_) | Fault::Delete(_) => 2,
+            _ => 1,
+        }
+    }
+
     pub const fn clean(run: Run, seed: u64) -> Self {
         Self { fault: Fault::None, run, k: 0, bad: Bad::Conflict, seed }
     }

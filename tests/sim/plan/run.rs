@@ -1,6 +1,6 @@
 //! Runs: what the hub has to do.
 
-use super::fault::Fault;
+use super::{fault::Fault, sorts::Failover};
 
 /// What the hub has to do in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +27,12 @@ impl Run {
 
     /// What the pattern does can be done in this run: some deeds are about the members that a rollout declares.
     pub const fn suits(self, fault: Fault) -> bool {
-        !matches!(self, Self::Service) || !fault.needs_members()
+        match (self, fault) {
+            // Copies and mirrored requests of a rollout that is gone are for people to take away.
+            (Self::Service | Self::Mixed, Fault::Failover(Failover::Recreated)) => false,
+            (Self::Service, _) => !fault.needs_members(),
+            _ => true,
+        }
     }
 
     pub const fn name(self) -> &'static str {

@@ -23,6 +23,15 @@ sorts! {
 }
 
 sorts! {
+    /// P5: the next instance reads a cache that is behind.
+    Failover {
+        Behind = "behind",
+        /// Meanwhile the rollout was deleted and made again under the same name.
+        Recreated = "recreated",
+    }
+}
+
+sorts! {
     /// P6: the leader's process is stopped, and goes on when another one leads.
     Pause { Leader = "pause-leader", LeaderLong = "pause-leader-long", InCall = "pause-in-call" }
 }
@@ -90,7 +99,7 @@ sorts! {
 
 sorts! {
     /// P11: a GitOps tool puts the original route back, again and again.
-    Reapply { Put = "put", Merge = "merge", Force = "force" }
+    Reapply { Put = "put", Merge = "merge", Apply = "apply" }
 }
 
 sorts! {

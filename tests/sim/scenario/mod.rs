@@ -9,12 +9,17 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{plan::Run, world::World};
-pub use objects::{CRDS, MEMBER_PATH, ROUTES, SECRET, SECRETS, kinds, member, members, route_kind, secret, secret_of};
+pub use objects::{
+    CRDS, MEMBER_PATH, NEW_TOKEN, ROUTES, SECRET, SECRETS, kinds, member, members, route_kind, secret, secret_of,
+};
 use objects::{HTTP_ROUTE, backend, own_service};
 pub use people::is_over;
 
 /// Every member that there is.
-pub const MEMBERS: [&str; 4] = ["eu-1", "eu-2", "eu-3", "eu-4"];
+pub const MEMBERS: [&str; 5] = ["eu-1", "eu-2", "eu-3", "eu-4", RENAMED];
+
+/// The name that a member gets when it is renamed.
+pub const RENAMED: &str = "eu-5";
 
 /// One run.
 pub struct Scenario {
@@ -54,6 +59,11 @@ impl Scenario {
             }
         };
         Self { run, routes, start: old, end }
+    }
+
+    /// Seconds for which the former primary stays the last known good one after the last step.
+    pub fn soak(&self) -> f64 {
+        if self.run == Run::Service { 0.0 } else { 10.0 }
     }
 
     pub fn service_of(&self, route: &str) -> Option<&'static str> {

@@ -15,6 +15,9 @@ pub const SECRETS: &str = "/api/v1/namespaces/cutover-system/secrets";
 /// What nobody may ever read but in its Secret.
 pub const SECRET: &str = "s3cret-of-a-member";
 
+/// What it is changed to; it contains the old one, so that whoever looks for that finds both.
+pub const NEW_TOKEN: &str = "another-s3cret-of-a-member";
+
 /// The weights of all members that are declared, those that leave at 0.
 pub fn members(gaining: &[(&str, u32)]) -> Value {
     let mut all: BTreeMap<&str, u32> = BTreeMap::from([("eu-1", 0), ("eu-2", 0), ("eu-3", 0)]);

@@ -37,7 +37,6 @@ impl Scenario {
             Run::Retarget => {
                 let members = members(&[("eu-1", 50), ("eu-4", 50)]);
                 if at_second_step && stood > 2.0 && rollout["metadata"]["generation"] == 1 {
-                    world.judge().declared_anew();
                     world.patch(ROLLOUT, &json!({"spec": {"members": members}}), "user");
                 }
             }
