@@ -87,6 +87,13 @@ pub fn help(world: &World) {
     if rollout["spec"]["paused"] == true {
         world.patch(ROLLOUT, &json!({"spec": {"paused": false}}), "user");
     }
+    // What a tool has applied stays its own until somebody takes it from the managed fields, as the hub's message says.
+    let refused = status.field("message").as_str().is_some_and(|message| message.contains("is applied by"));
+    let applied: Vec<&str> = world.scenario.routes.keys().copied().filter(|name| is_applied(world, name)).collect();
+    if refused && !applied.is_empty() {
+        applied.into_iter().for_each(|name| disown(world, name));
+        return;
+    }
     if world.plan.fault == Fault::Declare(Declared::Aba) && rollout["metadata"]["generation"] == 2 {
         world.patch(ROLLOUT, &json!({"spec": {"members": world.scenario.spec()["members"]}}), "user");
         return;
@@ -157,6 +164,17 @@ fn every_member(world: &World) -> Value {
         }
     }
     members.into()
+}
+
+fn is_applied(world: &World, route: &str) -> bool {
+    let route = world.object(&format!("{ROUTES}/{route}")).unwrap_or_default();
+    let entries = route["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
+    entries.iter().any(|entry| entry["operation"] == "Apply")
+}
+
+/// Nobody owns a field of the route any more.
+fn disown(world: &World, route: &str) {
+    world.patch(&format!("{ROUTES}/{route}"), &json!({"metadata": {"managedFields": [{}]}}), "kubectl-edit");
 }
 
 /// Removes the Service that a message begins with.
