@@ -91,7 +91,9 @@ pub fn help(world: &World) {
     let refused = status.field("message").as_str().is_some_and(|message| message.contains("is applied by"));
     let applied: Vec<&str> = world.scenario.routes.keys().copied().filter(|name| is_applied(world, name)).collect();
     if refused && !applied.is_empty() {
-        applied.into_iter().for_each(|name| disown(world, name));
+        for name in applied {
+            disown(world, name);
+        }
         return;
     }
     if world.plan.fault == Fault::Declare(Declared::Aba) && rollout["metadata"]["generation"] == 2 {
