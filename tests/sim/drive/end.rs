@@ -11,7 +11,7 @@ use super::{
         judge::nonzero,
         plan::{
             Fault, Plan, Run,
-            sorts::{BadCalls, Deleted, Failover, FinalizerFault, MemberFault},
+            sorts::{BadCalls, Deleted, Failover, FinalizerFault, MemberFault, MetricsFault, Poison},
         },
         scenario::ROUTES,
         status::Status,
@@ -88,8 +88,40 @@ fn without_unavailable(world: &World, wanted: Weights) -> Weights {
     wanted.into_iter().filter(|(name, _)| !is_down(name)).map(|(name, weight)| (name, weight * all / left)).collect()
 }
 
-/// Faults after which everything must end as it would have without them.
-pub fn is_strict(plan: &Plan) -> bool {
+/// After the fault everything must end as it would have without it, be it that people resume or retry: it changes nothing
+/// that is declared, and blames no member.
+pub fn ends_alike(plan: &Plan) -> bool {
+    let passes = match plan.fault {
+        Fault::Blind(_)
+        | Fault::Clock(_)
+        | Fault::Forbidden(_)
+        | Fault::Webhook(_)
+        | Fault::Delete(Deleted::Secret)
+        | Fault::Poison(
+            Poison::RolloutBefore
+            | Poison::RolloutLive
+            | Poison::MemberBefore
+            | Poison::MemberLive
+            | Poison::RequestLive,
+        ) => true,
+        Fault::Member(what) => {
+            !matches!(what, MemberFault::EndpointDown | MemberFault::PrimaryDown | MemberFault::AllDown)
+        }
+        Fault::Metrics(what) => !matches!(
+            what,
+            MetricsFault::PlusInfinity
+                | MetricsFault::MinusInfinity
+                | MetricsFault::Nan
+                | MetricsFault::Scalar
+                | MetricsFault::Two
+        ),
+        _ => false,
+    };
+    plan.run != Run::Deletion && (passes || costs_little(plan))
+}
+
+/// Faults of the hub's own surroundings, which cost some writes more and no object many.
+pub fn costs_little(plan: &Plan) -> bool {
     plan.run != Run::Deletion
         && match plan.fault {
             Fault::CrashAfter
