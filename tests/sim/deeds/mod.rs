@@ -90,35 +90,18 @@ pub fn after_write(world: &World, index: usize) {
 
 /// It does nothing but change objects: where it changes none, it did not happen.
 const fn is_a_change(fault: Fault) -> bool {
-    match fault {
+    matches!(
+        fault,
         Fault::Edit(_)
-        | Fault::Reapply(_)
-        | Fault::Delete(_)
-        | Fault::Finalizers(_)
-        | Fault::Declare(_)
-        | Fault::Poison(_)
-        | Fault::Members(MemberChange::Added | MemberChange::Removed | MemberChange::Renamed | MemberChange::Rotated) => {
-            true
-        }
-        Fault::None
-        | Fault::CrashAfter
-        | Fault::CrashBefore
-        | Fault::CrashPair
-        | Fault::Blind(_)
-        | Fault::Failover(_)
-        | Fault::Pause(_)
-        | Fault::Lease(_)
-        | Fault::Member(_)
-        | Fault::Metrics(_)
-        | Fault::BadCalls(_)
-        | Fault::Storm
-        | Fault::Watch(_)
-        | Fault::Clock(_)
-        | Fault::Members(MemberChange::Twice)
-        | Fault::Webhook(_)
-        | Fault::Forbidden(_)
-        | Fault::Late(_) => false,
-    }
+            | Fault::Reapply(_)
+            | Fault::Delete(_)
+            | Fault::Finalizers(_)
+            | Fault::Declare(_)
+            | Fault::Poison(_)
+            | Fault::Members(
+                MemberChange::Added | MemberChange::Removed | MemberChange::Renamed | MemberChange::Rotated
+            )
+    )
 }
 
 /// Begins the plan's fault, if it can be done now.

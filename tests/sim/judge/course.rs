@@ -60,8 +60,10 @@ impl Judge {
             || stood_in
             || matches!(world.plan.fault, Fault::Webhook(_) | Fault::Member(_));
         let was_shown = self.has_just_shown(&weights);
-        let takers = self.courses.iter_mut().filter_map(|course| course.takes(&weights).then_some(()));
-        let taken = takers.count() > 0;
+        let mut taken = false;
+        for course in &mut self.courses {
+            taken |= course.takes(&weights);
+        }
         self.set_course_from(&weights);
         if gains && !taken && !was_shown && !excused {
             let line =
