@@ -1,9 +1,7 @@
 # The only commands a newcomer needs.
-.PHONY: demo test lint lab lab-tests patient mistakes sim sim-figures sim-hunt
+.PHONY: demo test lint lab lab-tests patient mistakes mutants sim sim-figures sim-hunt
 
-# A little optimisation, of the dependencies too, makes thousands of plans take minutes; the lab shares the build.
-OPTIMISED = env CARGO_PROFILE_DEV_OPT_LEVEL=1
-SIM = $(OPTIMISED) cargo test --quiet --test sim
+SIM = cargo test --quiet --test sim
 
 # A promotion and a rollback on this machine, with real traffic; needs nothing but Rust and a C compiler.
 demo:
@@ -28,16 +26,20 @@ lint:
 
 # The same story on real parts: API servers, Prometheus, Contour and Envoy.
 lab:
-	@$(OPTIMISED) cargo test --quiet --test lab -- demo
+	@cargo test --quiet --test lab -- demo
 
 # The lab's tests alone.
 lab-tests:
-	$(OPTIMISED) cargo test --test lab
+	cargo test --test lab
 
 # Mistakes laid over a copy of the sources: each must be caught, by the search over small worlds or by the plan that
 # docs/reliability.md names.
 mistakes:
 	tests/mistakes/run
+
+# How many small changes of the sources the fast tests notice; ARGS are those of cargo-mutants, as tests/mutants/run says.
+mutants:
+	tests/mutants/run $(ARGS)
 
 # The hub against faults on virtual time: every index of every pattern on every run, which takes hours; ONLY=1,2,14 takes
 # these patterns. PLAN='P1 k=17 seed=3' replays one plan with its history, SEEDS=7..20 goes on with fresh seeds.
@@ -50,4 +52,4 @@ sim-figures:
 
 # A plan for each mistake that the simulator must catch.
 sim-hunt:
-	$(OPTIMISED) tests/mistakes/run hunt
+	tests/mistakes/run hunt
