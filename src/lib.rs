@@ -17,6 +17,7 @@ pub mod rollout;
 pub mod route;
 #[cfg(feature = "demo")]
 pub mod sandbox;
+mod supervise;
 mod telemetry;
 pub mod validate;
 mod web;

@@ -188,8 +188,6 @@ reasons! {
     CannotCarryWeights,
 
     // Answers to requests.
-    /// The request took effect.
-    RequestApplied,
     /// The live distribution was taken as the primary.
     Adopted,
     /// Another instance of the hub took over.

@@ -203,4 +203,47 @@ mod tests {
         let again = serde_json::to_value(&written).unwrap();
         assert_eq!(rewritten(&again, declared).unwrap(), None);
     }
+
+    #[test]
+    fn a_node_port_stays_with_its_port_and_protocol() {
+        let port = |number: u16, protocol: &str| json!({"port": number, "targetPort": number, "protocol": protocol});
+        let on_nodes = |mut port: Value, node_port: u16| {
+            port["nodePort"] = json!(node_port);
+            port
+        };
+        let own = json!({ROLLOUT_LABEL: "uid-1"});
+        let (tcp, udp, web) = (port(53, "TCP"), port(53, "UDP"), port(80, "TCP"));
+        let ports = [on_nodes(tcp.clone(), 30053), on_nodes(udp.clone(), 30153), on_nodes(web, 30080)];
+        let live = json!({"type": "NodePort", "ports": ports});
+        let copy = json!({"type": "NodePort", "ports": [udp, port(81, "TCP"), tcp]});
+        let spec = written(&own, &live, &copy).unwrap().unwrap();
+        assert_eq!(spec["ports"], json!([ports[1], port(81, "TCP"), ports[0]]));
+    }
+
+    #[test]
+    fn what_the_api_server_gave_stays_unless_it_is_declared_or_was_a_name() {
+        let own = json!({ROLLOUT_LABEL: "uid-1"});
+        let given = json!({"clusterIP": "10.0.0.7", "clusterIPs": ["10.0.0.7"], "ipFamilies": ["IPv4"],
+                           "ipFamilyPolicy": "SingleStack", "healthCheckNodePort": 30099});
+        let with = |given: &Value, more: &Value| {
+            let mut spec = given.clone();
+            spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            spec
+        };
+        let (old, new) = (json!({"type": "LoadBalancer"}), json!({"type": "LoadBalancer", "selector": {"app": "b"}}));
+        assert_eq!(written(&own, &with(&given, &old), &new), Ok(Some(with(&given, &new))));
+        let headless = json!({"type": "ClusterIP", "clusterIP": "None"});
+        let spec = written(&own, &with(&given, &old), &headless).unwrap().unwrap();
+        assert_eq!(spec["clusterIP"], "None");
+        let name = json!({"type": "ExternalName", "externalName": "eu-1.example.com", "clusterIP": ""});
+        assert_eq!(written(&own, &name, &new), Ok(Some(new)));
+    }
+
+    #[test]
+    fn a_copy_that_is_as_declared_keeps_what_others_wrote_into_it() {
+        let own = json!({ROLLOUT_LABEL: "uid-1", "app.kubernetes.io/managed-by": "cutover", "app.kubernetes.io/instance": "fleet"});
+        let live = json!({"type": "LoadBalancer", "selector": {"app": "a"}, "loadBalancerIP": "203.0.113.7"});
+        let declared = json!({"type": "LoadBalancer", "selector": {"app": "a"}});
+        assert_eq!(written(&own, &live, &declared), Ok(None));
+    }
 }

@@ -161,7 +161,7 @@ pub(crate) fn assess(
 }
 
 /// Gives a member's backend back. `Retain` leaves it without the rollout's uid; `Revert` removes what the hub made,
-/// unless a route still names it.
+/// unless a route still names it. What the user named is left alone, even where the hub made it once.
 #[must_use]
 pub(crate) fn release(
     context: &Context<'_>,
@@ -171,8 +171,9 @@ pub(crate) fn release(
     still_named: bool,
 ) -> Vec<Write> {
     let remove = policy == DeletionPolicy::Revert && !still_named;
+    let is_named = existing(context.service, member).is_some();
     let given_back = |(target, before): (Target, &Option<DynamicObject>)| {
-        let before = before.as_ref().filter(|object| Owner::of(object, context) == Owner::This)?;
+        let before = before.as_ref().filter(|object| !is_named && Owner::of(object, context) == Owner::This)?;
         let mut after = before.clone();
         owner::release(&mut after);
         Write::between(target, Some(before), (!remove).then_some(after))

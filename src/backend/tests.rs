@@ -11,6 +11,7 @@ use crate::api::{MemberClusterSpec, ServiceCopy};
 use crate::object::Reach;
 
 mod bad_services;
+mod writes;
 
 /// Member mode.
 static NO_COPIES: BTreeMap<String, ServiceCopy> = BTreeMap::new();

@@ -67,3 +67,6 @@ fn hosts(subject: &Subject) -> BTreeSet<String> {
     let needed = subject.services.iter().filter(|placed| matches!(placed.spec.backend, Backend::EndpointSlice(_)));
     needed.flat_map(|placed| placed.endpoints.values().map(|reach| reach.host.clone())).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -116,7 +116,10 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::api::Split;
+    use crate::{
+        api::Split,
+        rollout::input::{Accepted, LiveRoute},
+    };
 
     fn write(route: &str) -> Action {
         let route = RouteKey { service: "shop".to_owned(), route: route.to_owned() };
@@ -157,6 +160,64 @@ mod tests {
         }
         attempts.record(&write("a"), &Ok(()), now);
         assert_eq!(attempts.failure(&About::of(&write("a"))), None);
+    }
+
+    #[test]
+    fn a_write_that_succeeds_ends_a_row_of_conflicts() {
+        let (mut attempts, now) = (Attempts::default(), Instant::now());
+        for result in [Err(CallError::Conflict), Err(CallError::Gone), Err(CallError::Conflict), Ok(())] {
+            attempts.record(&write("a"), &result, now);
+        }
+        for _ in 0..CONTENDED - 1 {
+            attempts.record(&write("a"), &Err(CallError::Gone), now);
+        }
+        assert_eq!(attempts.failure(&About::of(&write("a"))), None);
+    }
+
+    #[test]
+    fn only_failures_in_a_row_lengthen_the_wait() {
+        let late = || Err(CallError::Late);
+        for (between, expected) in
+            [(late(), 4), (Ok(()), 1), (Err(CallError::Conflict), 1), (Err(CallError::NotLeading), 2)]
+        {
+            let (mut attempts, now) = (Attempts::default(), Instant::now());
+            for result in [late(), between.clone(), late()] {
+                attempts.record(&write("a"), &result, now);
+            }
+            let wait = attempts.blocked_until(&write("a"), now).unwrap() - now;
+            assert_eq!(wait, Duration::from_secs(expected), "{between:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_forgotten_may_be_done_at_once() {
+        let (mut attempts, now) = (Attempts::default(), Instant::now());
+        attempts.record(&write("a"), &Ok(()), now);
+        attempts.forget(&write("a"));
+        assert_eq!(attempts.blocked_until(&write("a"), now), None);
+    }
+
+    #[test]
+    fn a_route_that_could_not_be_written_says_why() {
+        let mut attempts = Attempts::default();
+        let live = LiveRoute {
+            split: Split::default(),
+            uneven: false,
+            mark: None,
+            accepted: Accepted::Unsaid,
+            failed: None,
+            editor: None,
+        };
+        attempts.record(&write("a"), &Err(CallError::Late), Instant::now());
+        let failed = |route: &str| {
+            let key = RouteKey { service: "shop".to_owned(), route: route.to_owned() };
+            match attempts.with_failure(&key, RouteSeen::Live(Box::new(live.clone()))) {
+                RouteSeen::Live(live) => live.failed,
+                RouteSeen::Unseen | RouteSeen::ToCreate | RouteSeen::Unusable(_) => None,
+            }
+        };
+        assert_eq!(failed("a").as_deref(), Some("the API server did not answer within 4s"));
+        assert_eq!(failed("b"), None);
     }
 
     #[test]

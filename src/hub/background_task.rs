@@ -7,8 +7,7 @@ use tokio::sync::{
     oneshot::{self, error::TryRecvError},
 };
 
-use super::supervise;
-use crate::web::Metrics;
+use crate::{supervise, web::Metrics};
 
 /// At most one piece of work of one sort.
 pub(super) struct BackgroundTask<T>(Option<oneshot::Receiver<T>>);

@@ -75,5 +75,7 @@ mod tests {
         backoff.succeeded(now);
         assert_eq!(backoff.blocked_until(now), Some(now + LEAST));
         assert_eq!(backoff.blocked_until(now + LEAST), None);
+        backoff.failed(now);
+        assert_eq!(backoff.blocked_until(now), Some(now + LEAST), "the first failure after a success");
     }
 }

@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use kube::ResourceExt;
 use tokio::task::JoinHandle;
 
-use super::{Hub, cache::Key, supervise, task};
+use super::{Hub, cache::Key, task};
+use crate::supervise;
 
 /// Begins a task for every rollout that has none, whenever the rollouts change. Ends when this process resigns, with
 /// every pass that was under way.
@@ -43,3 +44,6 @@ fn start_tasks(hub: &Arc<Hub>, tasks: &mut BTreeMap<(Key, String), JoinHandle<()
         });
     }
 }
+
+#[cfg(test)]
+mod tests;

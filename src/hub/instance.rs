@@ -17,11 +17,12 @@ use super::{
     cache::{Cache, Change},
     controller,
     lease::{CALL_DEADLINE, Election, Leadership},
-    members, supervise, watch,
+    members, watch,
 };
 use crate::{
     clock::Clock,
     http::Network,
+    supervise,
     web::{self, Metrics},
 };
 

@@ -83,3 +83,61 @@ fn broken_rule(rollout: &FleetRollout) -> Option<Problem> {
 fn run(status: &FleetRolloutStatus) -> u64 {
     status.last_run()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::hub::fixtures::objects;
+
+    fn status(run: u64) -> FleetRolloutStatus {
+        let mut status = objects::stepping();
+        status["run"]["number"] = json!(run);
+        serde_json::from_value(status).unwrap()
+    }
+
+    #[test]
+    fn a_dry_run_counts_for_its_own_run_and_says_nothing_where_it_met_a_newer_object() {
+        let mut memory = Memory::default();
+        let route = |name: &str| RouteKey { service: "shop".to_owned(), route: name.to_owned() };
+        let refused = || Err(CallError::Refused("no".to_owned()));
+        for (name, result) in [
+            ("good", Ok(())),
+            ("bad", refused()),
+            ("newer", Err(CallError::Conflict)),
+            ("not sent", Err(CallError::NotLeading)),
+        ] {
+            memory.rehearsed(&status(1), &route(name), &result);
+        }
+        let expected = BTreeMap::from([(route("good"), Ok(())), (route("bad"), Err("no".to_owned()))]);
+        assert_eq!(memory.rehearsals(&status(1)), expected);
+        assert!(memory.rehearsals(&status(2)).is_empty());
+        memory.rehearsed(&status(2), &route("good"), &refused());
+        assert_eq!(memory.rehearsals(&status(2)).len(), 1, "those of the run before are forgotten");
+    }
+
+    #[test]
+    fn a_declaration_is_judged_anew_when_it_or_what_its_templates_say_has_changed() {
+        let mut memory = Memory::default();
+        let rollout = objects::rollout(&json!({}));
+        let mut is_refused = |change: fn(&mut serde_json::Value)| {
+            let mut changed = rollout.clone();
+            change(&mut changed);
+            memory.refused(&serde_json::from_value(changed).unwrap()).is_some()
+        };
+        let bad_steps =
+            |object: &mut serde_json::Value| object["spec"]["strategy"]["steps"] = json!([{"progress": "20%"}]);
+        assert!(!is_refused(|_| {}));
+        assert!(!is_refused(bad_steps), "the same generation is the same declaration");
+        assert!(is_refused(|object| {
+            object["spec"]["strategy"]["steps"] = json!([{"progress": "20%"}]);
+            object["metadata"]["generation"] = json!(2);
+        }));
+        assert!(!is_refused(|object| object["metadata"]["generation"] = json!(3)));
+        assert!(is_refused(|object| {
+            object["metadata"]["generation"] = json!(3);
+            object["spec"]["analysis"]["metrics"][0]["ratio"]["numerator"] = json!("sum(");
+        }));
+    }
+}

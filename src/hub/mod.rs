@@ -38,9 +38,10 @@ mod publish;
 mod reconcile;
 mod slots;
 mod subject;
-mod supervise;
 mod task;
 mod templates;
+#[cfg(test)]
+mod tests;
 mod wake;
 mod watch;
 

@@ -16,11 +16,10 @@ use kube::{
 
 use super::{
     cache::{Availability, Cache, Change, Key},
-    supervise,
     wake::Wakers,
     watch,
 };
-use crate::{api::ROLLOUT_LABEL, object::owner::is_made_by_cutover, web::Metrics};
+use crate::{api::ROLLOUT_LABEL, object::owner::is_made_by_cutover, supervise, web::Metrics};
 
 /// Every kind that was named so far.
 pub(super) struct Objects {
@@ -138,5 +137,71 @@ fn trim(resource: &ApiResource, object: &mut DynamicObject) {
         if let Some(fields) = object.data.as_object_mut() {
             fields.remove("status");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use tokio::time::{Duration, timeout};
+
+    use super::*;
+    use crate::hub::fixtures::{no_client, objects::backend};
+
+    fn service() -> ApiResource {
+        ApiResource::erase::<k8s_openapi::api::core::v1::Service>(&())
+    }
+
+    /// What is kept of an object of this kind: whether its managed fields and its status are.
+    fn kept(resource: &ApiResource, mut object: Value) -> (bool, bool) {
+        object["metadata"]["managedFields"] = json!([{"manager": "kubectl"}]);
+        object["status"] = json!({"loadBalancer": {}});
+        let mut object: DynamicObject = serde_json::from_value(object).unwrap();
+        trim(resource, &mut object);
+        (object.metadata.managed_fields.is_some(), object.data.get("status").is_some())
+    }
+
+    #[test]
+    fn of_a_service_only_what_is_read_is_kept() {
+        let of_a_user = |kind: &str| json!({"metadata": {"name": "shop"}, "spec": {"type": kind}});
+        assert_eq!(kept(&service(), of_a_user("ClusterIP")), (false, false));
+        assert_eq!(kept(&service(), of_a_user("ExternalName")), (true, false));
+        let mut made = backend("eu-1", "1");
+        made["spec"]["type"] = json!("ClusterIP");
+        assert_eq!(kept(&service(), made), (true, false));
+        let ingress = ApiResource::erase::<k8s_openapi::api::networking::v1::Ingress>(&());
+        assert_eq!(kept(&ingress, of_a_user("ClusterIP")), (true, true));
+    }
+
+    #[test]
+    fn an_object_of_a_list_gets_the_kind_of_the_list() {
+        let mut object: DynamicObject = serde_json::from_value(json!({"metadata": {"name": "shop"}})).unwrap();
+        trim(&service(), &mut object);
+        assert_eq!(
+            object.types.map(|types| (types.api_version, types.kind)),
+            Some(("v1".to_owned(), "Service".to_owned()))
+        );
+    }
+
+    #[test]
+    fn of_all_kinds_only_the_slices_of_others_are_left_out() {
+        let slices = ApiResource::erase::<k8s_openapi::api::discovery::v1::EndpointSlice>(&());
+        assert_eq!(selection(&slices).label_selector.as_deref(), Some(ROLLOUT_LABEL));
+        assert_eq!(selection(&service()).label_selector, None);
+    }
+
+    #[tokio::test]
+    async fn an_own_write_wakes_everybody_where_all_objects_of_a_kind_are_read_together() {
+        let wakers: Arc<Wakers> = Arc::default();
+        let task = wakers.of(&Key::new("billing", "fleet"));
+        let objects = Objects::new(no_client(), wakers, Metrics::default());
+        let write = |version| objects.wrote(&service(), serde_json::from_value(backend("eu-1", version)).unwrap());
+        write("1");
+        assert!(timeout(Duration::ZERO, task.notified()).await.is_err());
+        objects.all(&service());
+        write("2");
+        assert!(timeout(Duration::ZERO, task.notified()).await.is_ok());
+        objects.gone(&service(), &Key::new("shop", "shop-eu-1"));
+        assert!(objects.all(&service()).is_empty());
     }
 }

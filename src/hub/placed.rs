@@ -47,3 +47,41 @@ impl Placed {
         self.copies.get(member).is_none_or(|copy| copy.external_name().is_some() && copy.leads_to().is_some())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::api::member::HostHeader;
+
+    /// A service in service mode whose canary is this copy.
+    fn placed(copy: &Value) -> Placed {
+        let service = json!({"name": "shop", "port": 80, "routes": []});
+        let reach = Reach { host: "a".to_owned(), port: 80, server_name: None, host_header: HostHeader::Preserve };
+        let copies = [("canary".to_owned(), (serde_json::from_value(copy.clone()).unwrap(), reach))];
+        Placed::of_copies(&serde_json::from_value(service).unwrap(), 100, copies.into())
+    }
+
+    #[test]
+    fn a_copy_leads_to_the_member_that_it_names_and_is_probed_only_outside_the_cluster() {
+        let annotations = json!({"cutover.dev/member": "eu-3"});
+        let outside = json!({"type": "ExternalName", "externalName": "eu-3.example.com"});
+        for (copy, leads_to, is_probed) in [
+            (json!({"spec": outside, "annotations": annotations}), Some("eu-3"), true),
+            (json!({"spec": outside}), None, false),
+            (json!({"spec": {"type": "ClusterIP"}, "annotations": annotations}), Some("eu-3"), false),
+        ] {
+            let placed = placed(&copy);
+            assert_eq!((placed.leads_to("canary"), placed.is_probed("canary")), (leads_to, is_probed), "{copy}");
+            assert_eq!(placed.leads_to("primary"), None);
+        }
+    }
+
+    #[test]
+    fn in_member_mode_a_member_is_what_it_is_named_and_probed() {
+        let service = json!({"name": "shop", "port": 80, "routes": []});
+        let placed = Placed::new(&serde_json::from_value(service).unwrap(), 100, "shop", &BTreeMap::new());
+        assert_eq!((placed.leads_to("eu-1"), placed.is_probed("eu-1")), (Some("eu-1"), true));
+    }
+}

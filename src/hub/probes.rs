@@ -163,6 +163,16 @@ mod tests {
     }
 
     #[test]
+    fn one_answer_ends_a_row_of_failures() {
+        let mut probes = Probes::default();
+        for good in [false, false, true] {
+            probes.count(&round(&[("eu-3", good)]));
+        }
+        let seen: Vec<EndpointSeen> = probes.streaks.values().map(|(_, seen)| *seen).collect();
+        assert_eq!(seen, [EndpointSeen { failures: 0, successes: 1 }]);
+    }
+
+    #[test]
     fn an_endpoint_that_leads_elsewhere_starts_anew() {
         let mut probes = Probes::default();
         let key = ("shop".to_owned(), "canary".to_owned());

@@ -108,12 +108,15 @@ fn decide(
     rollout::decide(&input)
 }
 
-/// The actions that may be done now, and when the first of the others may.
+/// The actions that may be done now, and when the first of the others may. The finalizer waits for all others.
 fn due_now(actions: &[Action], memory: &Memory) -> (Vec<Action>, Option<Instant>) {
     let now = Instant::now();
     let blocked = actions.iter().filter_map(|action| memory.attempts.blocked_until(action, now)).min();
-    let ready = actions.iter().filter(|action| memory.attempts.blocked_until(action, now).is_none());
-    (ready.cloned().collect(), blocked)
+    let is_ready = |action: &&Action| match action {
+        Action::RemoveFinalizer if blocked.is_some() => false,
+        action => memory.attempts.blocked_until(action, now).is_none(),
+    };
+    (actions.iter().filter(is_ready).cloned().collect(), blocked)
 }
 
 fn instant(hub: &Hub, at: jiff::Timestamp) -> Instant {

@@ -75,3 +75,75 @@ fn cluster(placed: &Placed, slot: &str, namespace: &str, registry: &Registry) ->
     );
     Err(Problem::new(Reason::NamespaceNotAllowed, message))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::hub::fixtures::{objects, world::World};
+
+    /// The hub knows eu-1, and eu-2, which other namespaces may use.
+    async fn registry() -> Registry {
+        let mut closed = objects::member("eu-2");
+        closed["spec"]["allowedNamespaces"] = json!({"from": "Names", "names": ["billing"]});
+        World::of([objects::member("eu-1"), closed]).await.hub.registry.clone()
+    }
+
+    fn service() -> ServiceSpec {
+        serde_json::from_value(json!({"name": "shop", "port": 443, "routes": []})).unwrap()
+    }
+
+    /// A copy that leads to this member, if to any.
+    fn copy(member: Option<&str>) -> Value {
+        let annotations = member.map_or(json!({}), |member| json!({LEADS_TO_ANNOTATION: member}));
+        json!({"spec": {"type": "ExternalName", "externalName": "gateway.example.com"}, "annotations": annotations})
+    }
+
+    /// The service while eu-1 is the primary and this the canary.
+    fn placed_with(canary: &Value, registry: &Registry) -> Placed {
+        let promoted = json!({"revision": "r", "services": {"shop": copy(Some("eu-1"))}});
+        let status = serde_json::from_value(json!({"promoted": promoted, "canary": {"shop": canary}})).unwrap();
+        placed(&service(), 100, "shop", &status, registry)
+    }
+
+    #[tokio::test]
+    async fn primary_and_canary_lead_where_their_copies_say() {
+        let placed = placed_with(&copy(Some("eu-2")), &registry().await);
+        let leads = |slot| (placed.leads_to(slot), placed.endpoints[slot].host.as_str(), placed.endpoints[slot].port);
+        assert_eq!(leads(PRIMARY), (Some("eu-1"), "gateway.example.com", 443));
+        assert_eq!(leads(CANARY), (Some("eu-2"), "gateway.example.com", 443));
+    }
+
+    #[tokio::test]
+    async fn a_canary_whose_member_cannot_be_measured_says_so_unless_nothing_is_measured() {
+        let registry = registry().await;
+        for (member, reason, message) in [
+            (
+                None,
+                Reason::MemberNotFound,
+                "Service shop: annotation cutover.dev/member does not say which MemberCluster the canary leads to: add \
+                 it, so that its Prometheus is read",
+            ),
+            (
+                Some("eu-9"),
+                Reason::MemberNotFound,
+                "Service shop: annotation cutover.dev/member: MemberCluster eu-9 does not exist; register it, or \
+                 correct the name",
+            ),
+            (
+                Some("eu-2"),
+                Reason::NamespaceNotAllowed,
+                "MemberCluster eu-2 does not allow namespace shop; add it to its spec.allowedNamespaces.names",
+            ),
+        ] {
+            let services = [placed_with(&copy(member), &registry)];
+            let found = seen(&services, "shop", false, &registry);
+            assert_eq!(found[CANARY], MemberSeen::Unusable(Problem::new(reason, message)));
+            let identity = registry.member("eu-1").unwrap().identity();
+            assert_eq!(found[PRIMARY], MemberSeen::Registered { identity });
+            let unmeasured = seen(&services, "shop", true, &registry);
+            assert_eq!(unmeasured[CANARY], MemberSeen::Registered { identity: String::new() });
+        }
+    }
+}

@@ -13,9 +13,8 @@ use super::{
     observe, publish,
     reconcile::{Ended, pass},
     subject::Subject,
-    supervise,
 };
-use crate::api::FleetRollout;
+use crate::{api::FleetRollout, supervise};
 
 /// News that come together are looked at together.
 const DEBOUNCE: Duration = Duration::from_millis(20);
@@ -155,7 +154,7 @@ mod tests {
 
     use super::*;
     use crate::hub::{
-        fixtures,
+        fixtures::{self, api_server::Answer, objects, world::World},
         lease::{Claim, Leadership},
     };
 
@@ -184,6 +183,52 @@ mod tests {
         claim.send_replace(Claim::Until(now + 2 * hour));
         task.rested(rest).await;
         assert_eq!(now.elapsed(), hour + DEBOUNCE);
+    }
+
+    fn task(world: &World, uid: &str) -> Task {
+        let (hub, key) = (world.hub.clone(), Key::new("shop", "shop"));
+        let (wake, memory, waits) = (hub.wakers.of(&key), Memory::default(), Waits::default());
+        Task { hub, key, uid: uid.to_owned(), wake, memory, waits, reported: None }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_task_ends_where_its_rollout_is_gone_or_another_one_has_its_name() {
+        let world = World::of([objects::rollout(&objects::at_rest())]).await;
+        assert!(task(&world, "uid-shop").look().await.is_some());
+        assert!(task(&world, "uid-before").look().await.is_none());
+        world.hub.rollouts.gone(&Key::new("shop", "shop"));
+        assert!(task(&world, "uid-shop").look().await.is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_cannot_be_read_is_reported_once_for_each_version() {
+        let mut malformed = objects::rollout(&json!({}));
+        malformed["spec"] = json!(7);
+        let world = World::of([malformed]).await;
+        let mut task = task(&world, "uid-shop");
+        for _ in 0..2 {
+            assert_eq!(task.look().await, Some(Rest::For(LOOK_AT_LEAST_EVERY)));
+        }
+        assert_eq!(world.api.calls(), ["POST events/shop.uid-shop.v5"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn passes_that_fail_in_a_row_are_ever_further_apart_until_one_succeeds() {
+        let world = World::of([objects::rollout(&objects::at_rest())]).await;
+        let mut task = task(&world, "uid-shop");
+        for (answer, seconds) in [(Some(500), 1), (Some(500), 2), (None, 60), (Some(500), 1)] {
+            if let Some(code) = answer {
+                let mut changed = objects::rollout(&json!({}));
+                changed["metadata"]["resourceVersion"] = json!((900 + seconds).to_string());
+                world.hub.rollouts.wrote(serde_json::from_value(changed).unwrap());
+                world.api.script("PUT fleetrollouts/shop/status", Answer::Code(code));
+            } else {
+                world.hub.rollouts.gone(&task.key);
+                world.list_all();
+            }
+            let Some(Rest::For(rest)) = task.look().await else { panic!("it is there") };
+            assert_eq!(rest, Duration::from_secs(seconds));
+        }
     }
 
     #[test]

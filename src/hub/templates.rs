@@ -34,3 +34,18 @@ pub(super) fn refused(unusable: &BTreeMap<String, Problem>) -> Option<Problem> {
     let (metric, problem) = unusable.iter().next()?;
     Some(Problem::new(problem.reason, format!("spec.analysis.metrics ({metric}): {}", problem.message)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::Reason;
+
+    #[test]
+    fn the_first_metric_that_cannot_be_measured_refuses_the_declaration() {
+        let problem = |message: &str| Problem::new(Reason::InvalidSpec, message);
+        let unusable = [("errors", "no template"), ("latency", "no variable")];
+        let unusable = unusable.map(|(metric, message)| (metric.to_owned(), problem(message)));
+        assert_eq!(refused(&unusable.into()), Some(problem("spec.analysis.metrics (errors): no template")));
+        assert_eq!(refused(&BTreeMap::new()), None);
+    }
+}

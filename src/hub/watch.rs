@@ -69,3 +69,6 @@ fn unavailable(error: &watcher::Error) -> Option<Availability> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! The checks of one member, again and again.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::pending, time::Duration};
 
 use tokio::sync::watch;
 
@@ -10,14 +10,16 @@ use crate::clock::Clock;
 /// Time between two checks of a member.
 const BETWEEN_CHECKS: Duration = Duration::from_secs(30);
 
-/// Checks the member at once and then every 30 seconds, while this process leads, and publishes what changed.
-pub(super) async fn run(member: Arc<Member>, registry: Registry, clock: Clock, mut leading: watch::Receiver<bool>) {
+/// Checks the member at once and then every 30 seconds, while this process leads, and publishes what changed. Never ends.
+pub(super) async fn run(member: &Member, registry: &Registry, clock: &Clock, mut leading: watch::Receiver<bool>) {
     while leading.wait_for(|leading| *leading).await.is_ok() {
-        let health = health::check(&member, clock.now()).await;
+        let health = health::check(member, clock.now()).await;
         if member.health().as_ref() != Some(&health) {
             member.health.send_replace(Some(health));
             registry.health_changed();
         }
         tokio::time::sleep(BETWEEN_CHECKS).await;
     }
+    // Nobody can say any more that this process leads: it stops.
+    pending::<()>().await;
 }

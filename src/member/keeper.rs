@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use tokio::{sync::watch, task::JoinHandle};
 
 use super::{Declared, Member, Registry, checks, registry::Members};
-use crate::{clock::Clock, http::Network};
+use crate::{clock::Clock, http::Network, supervise, web::Metrics};
 
 /// What keeps a registry up to date: a task for each member, so that one member's trouble never delays another's.
 pub(crate) struct Keeper {
@@ -13,6 +13,7 @@ pub(crate) struct Keeper {
     network: Network,
     clock: Clock,
     leading: watch::Receiver<bool>,
+    metrics: Metrics,
     tasks: BTreeMap<String, Task>,
 }
 
@@ -28,8 +29,14 @@ impl Drop for Task {
 impl Keeper {
     /// Knows no member yet. Members are checked only while `leading`, and until this is dropped.
     #[must_use]
-    pub(crate) fn new(registry: Registry, network: Network, clock: Clock, leading: watch::Receiver<bool>) -> Self {
-        Self { registry, network, clock, leading, tasks: BTreeMap::new() }
+    pub(crate) fn new(
+        registry: Registry,
+        network: Network,
+        clock: Clock,
+        leading: watch::Receiver<bool>,
+        metrics: Metrics,
+    ) -> Self {
+        Self { registry, network, clock, leading, metrics, tasks: BTreeMap::new() }
     }
 
     /// Takes what is declared now: makes anew every member whose declaration or Secrets changed, and forgets those that
@@ -38,7 +45,7 @@ impl Keeper {
         let declared: BTreeMap<String, Declared> = declared.into_iter().map(|one| (one.name.clone(), one)).collect();
         let before = self.registry.0.borrow().clone();
         let mut changed = before.as_ref().is_none_or(|before| before.len() != declared.len());
-        self.tasks.retain(|name, task| declared.contains_key(name) && !task.0.is_finished());
+        self.tasks.retain(|name, _| declared.contains_key(name));
         let known = before.unwrap_or_default();
         let mut members = Members::new();
         for (name, declared) in declared {
@@ -60,7 +67,12 @@ impl Keeper {
     fn start(&mut self, declared: Declared) -> Arc<Member> {
         let name = declared.name.clone();
         let member = Arc::new(Member::new(declared, self.network.clone(), self.clock.now()));
-        let checks = checks::run(Arc::clone(&member), self.registry.clone(), self.clock.clone(), self.leading.clone());
+        let (checked, registry, clock) = (Arc::clone(&member), self.registry.clone(), self.clock.clone());
+        let (leading, metrics, task) = (self.leading.clone(), self.metrics.clone(), format!("checks of {name}"));
+        let checks = async move {
+            let begin = || checks::run(&checked, &registry, &clock, leading.clone());
+            Box::pin(supervise::run_forever(&task, &metrics, begin)).await;
+        };
         // The task of an earlier declaration ends as it is replaced.
         self.tasks.insert(name, Task(tokio::spawn(checks)));
         member

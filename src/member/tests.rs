@@ -19,6 +19,7 @@ use crate::{
 };
 
 mod bad_api_servers;
+mod registry;
 
 /// An API server that answers each path with what `answer` makes of the request's head.
 async fn api_server(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Server {
@@ -253,7 +254,9 @@ fn an_endpoint_that_changes_is_another_identity_and_nothing_else_is() {
 fn a_probe_trusts_what_its_endpoint_declares() {
     let reference = json!({"name": "s", "key": "k"});
     let mut spec = spec();
+    spec.as_object_mut().unwrap().remove("kubeconfigSecretRef");
     spec["endpoints"] = json!([
+        {"host": "a.example.com", "port": 8443, "tls": {"serverName": "a.example.com", "caSecretRef": reference}},
         {"host": "a.example.com", "port": 443, "tls": {"serverName": "a.example.com"}},
         {"host": "b.example.com", "port": 443, "tls": {"serverName": "{{ service }}.b.example.com", "caSecretRef": reference}},
     ]);

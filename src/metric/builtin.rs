@@ -138,4 +138,51 @@ mod tests {
         }
         assert!(!selector.is_match("kube_shop__public__shop_example_com____check_out_canary"));
     }
+
+    #[test]
+    fn a_success_rate_counts_what_is_no_5xx_among_all_requests() {
+        let nginx = r#"exported_namespace="shop",exported_service="check-out""#;
+        let own = r#"namespace="shop",service="check-out""#;
+        let istio =
+            r#"reporter="destination",destination_service_namespace="shop",destination_service_name="check-out""#;
+        for (ingress, good, all) in [
+            (
+                Ingress::Contour,
+                r#"sum (increase(envoy_cluster_upstream_rq{envoy_cluster_name=~"shop_check-out_[0-9a-zA-Z-]+",envoy_response_code!~"5.."}[1m]))"#.to_owned(),
+                r#"sum (increase(envoy_cluster_upstream_rq{envoy_cluster_name=~"shop_check-out_[0-9a-zA-Z-]+"}[1m]))"#.to_owned(),
+            ),
+            (
+                Ingress::IngressNginx,
+                format!(r#"sum (increase(nginx_ingress_controller_requests{{{nginx},status!~"5.."}}[1m])) or sum (increase(nginx_ingress_controller_requests{{{own},status!~"5.."}}[1m]))"#),
+                format!("sum (increase(nginx_ingress_controller_requests{{{nginx}}}[1m])) or sum (increase(nginx_ingress_controller_requests{{{own}}}[1m]))"),
+            ),
+            (
+                Ingress::Istio,
+                format!(r#"sum (increase(istio_requests_total{{{istio},response_code!~"5.."}}[1m]))"#),
+                format!("sum (increase(istio_requests_total{{{istio}}}[1m]))"),
+            ),
+        ] {
+            assert_eq!(rendered(BuiltinType::RequestSuccessRate, ingress), [good, all]);
+        }
+    }
+
+    #[test]
+    fn durations_are_added_by_bound_and_known_to_be_seconds_or_milliseconds() {
+        for (ingress, counter, milliseconds) in [
+            (Ingress::Skipper, "skipper_serve_route_duration_seconds_bucket", false),
+            (Ingress::Contour, "envoy_cluster_upstream_rq_time_bucket", true),
+            (Ingress::IngressNginx, "nginx_ingress_controller_request_duration_seconds_bucket", false),
+            (Ingress::Istio, "istio_request_duration_milliseconds_bucket", true),
+        ] {
+            let query = &rendered(BuiltinType::RequestDuration, ingress)[0];
+            let begins = format!("sum by (le) (increase({counter}{{");
+            assert!(query.split(" or ").all(|sum| sum.starts_with(&begins) && sum.ends_with("}[1m]))")), "{query}");
+            assert!(!query.contains("5.."), "all requests: {query}");
+            for (quantile, expected) in [(None, 0.99), (Some(0.5), 0.5)] {
+                let builtin = Builtin { type_: BuiltinType::RequestDuration, ingress, quantile };
+                let Queries::Quantile(histogram) = queries(&builtin) else { panic!("{ingress:?}") };
+                assert_eq!((histogram.quantile, histogram.milliseconds), (expected, milliseconds), "{ingress:?}");
+            }
+        }
+    }
 }

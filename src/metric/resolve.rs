@@ -66,15 +66,27 @@ mod tests {
         let analysis: Analysis = serde_json::from_value(json!({"metrics": [
             {"name": "errors", "max": 1, "window": "2m", "templateRef": {"name": "load"}, "variables": {"code": "4.."}},
             {"name": "success", "min": 99, "builtin": {"type": "RequestSuccessRate", "ingress": "Istio"}},
+            {"name": "part", "max": 1, "templateRef": {"name": "share"}},
+            {"name": "slow", "max": 1, "builtin": {"type": "RequestDuration", "ingress": "Istio"}},
             {"name": "gone", "max": 1, "templateRef": {"name": "other"}}]}))
         .unwrap();
         let known = json!({"variables": [{"name": "code"}], "query": r#"x{code=~"{{ variables.code }}"}"#});
         let known: MetricTemplateSpec = serde_json::from_value(known).unwrap();
-        let resolved = resolve(&analysis, &|name| (name == "load").then(|| known.clone()));
-        let [errors, success, gone] = &resolved.analysis.metrics[..] else { panic!("three") };
+        let share = json!({"ratio": {"numerator": "n", "denominator": "d"}});
+        let share: MetricTemplateSpec = serde_json::from_value(share).unwrap();
+        let find = |name: &str| match name {
+            "load" => Some(known.clone()),
+            "share" => Some(share.clone()),
+            _ => None,
+        };
+        let resolved = resolve(&analysis, &find);
+        let [errors, success, part, slow, gone] = &resolved.analysis.metrics[..] else { panic!("five") };
         assert_eq!(errors.query.as_deref(), Some(r#"x{code=~"4.."}"#));
         assert_eq!((errors.max, errors.template_ref.is_none(), errors.variables.is_empty()), (Some(1.0), true, true));
+        assert_eq!(errors.window, Some("2m".parse().unwrap()));
         assert!(success.ratio.is_some() && success.min == Some(99.0));
+        assert_eq!(part.ratio, share.ratio);
+        assert!(slow.histogram.is_some() && slow.builtin.is_none());
         assert!(gone.template_ref.is_some());
         assert_eq!(resolved.unusable["gone"].reason, Reason::TemplateNotFound);
     }

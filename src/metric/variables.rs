@@ -201,6 +201,8 @@ mod tests {
         let given = [("code", "5..|429"), ("factor", "-0.5"), ("range", "1h30m")];
         let filled = r#"-0.5 * sum(rate(x{code=~"5..|429",s="{{ service }}"}[1h30m]))"#;
         assert_eq!(query(text, &given), Ok(filled.to_owned()));
+        let text = "x # it's \"\n + y{code=~\"{{ variables.code }}\"}";
+        assert_eq!(query(text, &[]), Ok(text.replace("{{ variables.code }}", "5..")), "a comment ends with its line");
     }
 
     #[test]
@@ -247,6 +249,31 @@ mod tests {
         let mut needed = template(text);
         needed.variables[0].default = None;
         assert_eq!(filled(&needed, &BTreeMap::new()), Err(Misfit::Missing("code".to_owned())));
+    }
+
+    #[test]
+    fn a_number_has_digits_on_both_sides_of_its_point_and_not_too_many() {
+        let digits = |count| "9".repeat(count);
+        for (text, fits) in [
+            ("0", true),
+            ("-12", true),
+            ("0.5", true),
+            ("-0.5", true),
+            (&digits(18), true),
+            (&digits(19), false),
+            (&format!("0.{}", digits(18)), true),
+            (&format!("0.{}", digits(19)), false),
+            ("", false),
+            ("-", false),
+            ("--1", false),
+            (".5", false),
+            ("5.", false),
+            ("1.2.3", false),
+            ("1e3", false),
+            ("+1", false),
+        ] {
+            assert_eq!(query("{{ variables.factor }}", &[("factor", text)]).is_ok(), fits, "{text:?}");
+        }
     }
 
     proptest! {

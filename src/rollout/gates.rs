@@ -45,8 +45,14 @@ pub(super) fn unconfirmed(draft: &Draft<'_>) -> Option<Standing> {
     }
     let message = format!("waiting for the routes to confirm {}:{}", run.weights(), unconfirmed_in_words(draft));
     let (phase, reason) =
-        if draft.is_late() { (Phase::Held, Reason::NotConfirmed) } else { (Phase::Progressing, Reason::Confirming) };
+        if draft.is_late() { (Phase::Held, late(draft)) } else { (Phase::Progressing, Reason::Confirming) };
     Some(Standing::new(phase, reason, message))
+}
+
+/// Why a write is late: it is not confirmed, or the data plane refused it.
+pub(super) fn late(draft: &Draft<'_>) -> Reason {
+    let refused = draft.live_routes().any(|(_, live)| matches!(live.accepted, Accepted::No(_)));
+    if refused { Reason::RouteNotAccepted } else { Reason::NotConfirmed }
 }
 
 /// The routes that do not show what is desired, with the best reason that is known.

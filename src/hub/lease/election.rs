@@ -74,7 +74,7 @@ impl Election {
         if self.unsure || !self.holds() {
             self.look(now).await?;
         }
-        let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        let params = params();
         let written = match turn::next(&self.holder, self.known.as_ref(), now, self.clock.now()) {
             Turn::Create(mut lease) => {
                 lease.metadata.name = Some(HUB_LEASE.to_owned());
@@ -120,10 +120,14 @@ impl Election {
         self.change(Claim::None);
         let Some(known) = self.known.take().filter(|_| held) else { return };
         let lease = turn::released(&known.lease, self.clock.now());
-        if let Err(error) = within_deadline(self.leases.replace(HUB_LEASE, &PostParams::default(), &lease)).await {
+        if let Err(error) = within_deadline(self.leases.replace(HUB_LEASE, &params(), &lease)).await {
             tracing::warn!(%error, "the lease was not given back; it runs out by itself");
         }
     }
+}
+
+fn params() -> PostParams {
+    PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
 }
 
 /// Why there is no news of the lease.
@@ -143,3 +147,6 @@ async fn within_deadline<T>(call: impl Future<Output = kube::Result<T>>) -> Resu
         Err(_) => Err(NoNews::Late(CALL_DEADLINE)),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -118,6 +118,43 @@ mod tests {
     }
 
     #[test]
+    fn a_holder_with_another_validity_than_ours_is_given_the_longer_of_both() {
+        for (seconds, expected) in [(Some(1), 15), (Some(60), 60), (Some(-1), 15), (None, 15)] {
+            let mut lease = lease(Some("other"), "7");
+            lease.spec.as_mut().unwrap().lease_duration_seconds = seconds;
+            let known = Known { lease, since: Instant::now() };
+            let at = |age: Duration| next("me", Some(&known), known.since + age, Timestamp::UNIX_EPOCH);
+            let whole = Duration::from_secs(expected);
+            assert_eq!(at(whole.saturating_sub(Duration::from_millis(1))), Turn::Wait, "{seconds:?}");
+            assert!(matches!(at(whole), Turn::Replace(_)), "{seconds:?}");
+        }
+    }
+
+    #[test]
+    fn a_claim_says_who_holds_the_lease_how_long_and_since_when() {
+        let spec = |turn: Turn| match turn {
+            Turn::Create(lease) | Turn::Replace(lease) => lease.spec.unwrap(),
+            Turn::Wait => panic!("it is free"),
+        };
+        let (first, later) = (Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH + Duration::from_secs(5));
+        let made = spec(next("me", None, Instant::now(), first));
+        assert_eq!((made.holder_identity.as_deref(), made.lease_duration_seconds), (Some("me"), Some(15)));
+        let known = Known { lease: Lease { spec: Some(made), ..lease(None, "7") }, since: Instant::now() };
+        let renewed = spec(next("me", Some(&known), Instant::now(), later));
+        assert_eq!((renewed.acquire_time, renewed.renew_time), (Some(MicroTime(first)), Some(MicroTime(later))));
+        let taken = spec(next("other", Some(&known), known.since + DURATION, later));
+        assert_eq!((taken.acquire_time, taken.renew_time), (Some(MicroTime(later)), Some(MicroTime(later))));
+    }
+
+    #[test]
+    fn a_lease_that_is_given_back_has_no_holder_and_is_written_over_the_version_that_was_seen() {
+        let given = released(&lease(Some("me"), "7"), Timestamp::UNIX_EPOCH);
+        let spec = given.spec.unwrap();
+        assert_eq!((spec.holder_identity, spec.lease_transitions), (None, Some(3)));
+        assert_eq!(given.metadata.resource_version.as_deref(), Some("7"));
+    }
+
+    #[test]
     fn a_released_lease_is_taken_and_the_own_one_renewed() {
         assert_eq!(transitions(&turn(None, Duration::ZERO)), Some(4));
         assert_eq!(transitions(&turn(Some(""), Duration::ZERO)), Some(4));

@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 
 use super::{Credentials, vet};
 
+mod limits;
+
 /// A certificate with an RSA key of 1024 bits, which no library makes any more; valid until 2126.
 const WEAK: &str = "\
 MIIB/DCCAWWgAwIBAgIUdaZ0jO+019Qh/SlW8se1lCGzDv4wDQYJKoZIhvcNAQELBQAwDzENMAsGA1UEAwwEd2VhazAgFw0yNjEx\

@@ -5,6 +5,8 @@
 mod metric;
 mod observed;
 mod reading;
+#[cfg(test)]
+mod tests;
 
 use self::{
     metric::Round,

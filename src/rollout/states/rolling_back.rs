@@ -39,7 +39,7 @@ fn is_back(draft: &Draft<'_>) -> bool {
 fn on_the_way(draft: &Draft<'_>, rollback: &RollingBack) -> Standing {
     let rollback_to = draft.run().map(|run| run.rollback_to.to_string()).unwrap_or_default();
     let (phase, reason, unconfirmed) = if draft.is_late() {
-        (Phase::Held, Reason::NotConfirmed, gates::unconfirmed_in_words(draft))
+        (Phase::Held, gates::late(draft), gates::unconfirmed_in_words(draft))
     } else {
         (Phase::Progressing, rollback.reason, String::new())
     };

@@ -230,3 +230,24 @@ fn an_alb_divides_into_hundredths() {
          parts: choose weights and steps that fit them"
     );
 }
+
+#[test]
+fn a_canary_that_is_enabled_may_take_all_that_there_is_and_no_more() {
+    for (name, prefix) in [("nginx", "nginx"), ("ALB", "alb")] {
+        let mut world = World::new(Form::named(name), 100);
+        world.write(&distribution([99, 0, 1], 1), 1);
+        let mut shown = |key: &str, value: &str| {
+            let canary = world.objects[1].as_mut().unwrap();
+            canary.annotations_mut().insert(format!("{prefix}.ingress.kubernetes.io/{key}"), value.to_owned());
+            match world.read() {
+                RouteSeen::Live(live) => Some(live.split.weights.nonzero()),
+                RouteSeen::Unseen | RouteSeen::ToCreate | RouteSeen::Unusable(_) => None,
+            }
+        };
+        for bad in ["101", "-1", "1.5"] {
+            assert_eq!(shown("canary-weight", bad), None, "{name}: {bad}");
+        }
+        assert_eq!(shown("canary-weight", "100"), Some(distribution([0, 0, 100], 1)), "{name}");
+        assert_eq!(shown("canary", "false"), None, "{name}");
+    }
+}

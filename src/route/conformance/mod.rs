@@ -11,6 +11,7 @@ mod ownership;
 mod refusals;
 mod steering;
 mod world;
+mod writes;
 
 use forms::Form;
 use kube::ResourceExt;

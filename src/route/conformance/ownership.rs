@@ -88,6 +88,24 @@ fn a_mark_that_cutover_did_not_write_is_refused() {
 }
 
 #[test]
+fn sixty_four_marks_are_read() {
+    let mut world = World::new(Form::named("HTTPRoute adopted"), 100);
+    world.objects[0].as_mut().unwrap().annotations_mut().insert(WRITE_ANNOTATION.to_owned(), "h/u/1/1/r ".repeat(64));
+    assert_eq!(world.weights(), distribution([60, 40, 0], 1));
+}
+
+#[test]
+fn an_older_claim_on_the_same_rule_goes_with_the_write_that_takes_it() {
+    let mut first = World::new(Form::named("HTTPRoute adopted"), 100);
+    first.write(&distribution([50, 0, 50], 1), 7);
+    let mut second = World::new(Form::named("HTTPRoute adopted"), 100);
+    second.uid = "uid-2".to_owned();
+    second.objects.clone_from(&first.objects);
+    second.write(&distribution([0, 0, 100], 1), 8);
+    assert_eq!(second.find("public").unwrap().annotations()[WRITE_ANNOTATION], "hub-1/uid-2/1/8/main");
+}
+
+#[test]
 fn the_original_is_what_was_there_before_the_first_write_even_if_it_is_lost() {
     let mut world = World::new(Form::named("HTTPRoute adopted"), 100);
     world.write(&distribution([50, 0, 50], 1), 1);

@@ -132,8 +132,9 @@ impl World {
                 );
                 (object.name_any(), Some(object))
             }
-            Write::Delete { target, uid, .. } => {
-                assert_eq!(self.find(&target.name).and_then(ResourceExt::uid), Some(uid));
+            Write::Delete { target, uid, resource_version } => {
+                let live = self.find(&target.name).map(|live| (live.uid(), live.resource_version()));
+                assert_eq!(live, Some((Some(uid), Some(resource_version))), "a conflict");
                 (target.name, None)
             }
         };

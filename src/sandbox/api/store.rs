@@ -41,7 +41,7 @@ impl Range {
 }
 
 /// What a change did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verb {
     /// The object was not there before.
     Create,

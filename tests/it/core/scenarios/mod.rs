@@ -2,6 +2,7 @@
 
 mod checks;
 mod deletion;
+mod edges;
 mod edits;
 mod endpoints;
 mod initialization;

@@ -1,0 +1,96 @@
+//! A rollout that is being deleted is gone only once everything has been given back.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::{Instant, advance};
+
+use super::{at_target, settled};
+use crate::hub::{
+    cache::Key,
+    fixtures::{api_server::Answer::Code, objects::BEGIN, world::World},
+    reconcile::Ended,
+};
+
+/// It is at its target, and what the hub made is to be removed.
+async fn deleted() -> World {
+    let mut status = settled();
+    status["sequence"] = json!(4);
+    status["desired"] = json!({"split": {"weights": {"eu-3": 100}}, "sequence": 4, "at": BEGIN, "confirmedAt": BEGIN});
+    let mut objects = at_target(&status);
+    objects[0]["metadata"]["deletionTimestamp"] = json!(BEGIN);
+    objects[0]["spec"]["deletionPolicy"] = json!("Revert");
+    World::of(objects).await
+}
+
+fn is_gone(world: &World) -> bool {
+    world.hub.rollouts.get(&Key::new("shop", "shop")).is_none()
+}
+
+#[tokio::test(start_paused = true)]
+async fn routes_are_given_back_before_backends_and_the_finalizer_goes_last() {
+    let mut world = deleted().await;
+    assert_eq!(
+        world.calls_of_a_pass().await,
+        [
+            "PUT fleetrollouts/shop/status rv=5",
+            "PUT httproutes/intern rv=11",
+            "PUT httproutes/public rv=12",
+            "POST events/shop.uid-shop.1",
+        ]
+    );
+    assert_eq!(
+        world.calls_of_a_pass().await,
+        [
+            "PUT fleetrollouts/shop/status rv=101",
+            "DELETE services/shop-eu-1 uid=uid-of-shop-eu-1 rv=21",
+            "PUT services/shop-eu-3 rv=22",
+            "PATCH fleetrollouts/shop rv=105",
+        ]
+    );
+    assert!(is_gone(&world));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_route_that_could_not_be_given_back_keeps_the_rollout() {
+    let mut world = deleted().await;
+    world.api.script("PUT httproutes/intern", Code(500));
+    world.pass().await.unwrap();
+    world.api.calls();
+    world.passes().await;
+    let calls = world.api.calls();
+    assert!(!calls.iter().any(|call| call.starts_with("PATCH") || call.starts_with("DELETE")), "{calls:?}");
+    advance(Duration::from_secs(1)).await;
+    world.pass().await.unwrap();
+    world.pass().await.unwrap();
+    assert!(is_gone(&world));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_backend_that_could_not_be_given_back_keeps_the_rollout_and_not_the_other_backends() {
+    let mut world = deleted().await;
+    world.pass().await.unwrap();
+    world.api.calls();
+    world.api.script("DELETE services/shop-eu-1", Code(500));
+    let calls = world.calls_of_a_pass().await;
+    assert_eq!(calls.last().unwrap(), "PUT services/shop-eu-3 rv=22");
+    let failed_at = Instant::now();
+    assert_eq!(world.pass().await, Ok(Ended::Rest(Some(failed_at + Duration::from_secs(1)))));
+    assert_eq!(world.api.calls(), [""; 0]);
+    advance(Duration::from_secs(1)).await;
+    let calls = world.calls_of_a_pass().await;
+    assert_eq!(calls[1], "DELETE services/shop-eu-1 uid=uid-of-shop-eu-1 rv=21");
+    assert!(is_gone(&world));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_backend_that_another_one_changed_meanwhile_is_not_deleted() {
+    let mut world = deleted().await;
+    world.pass().await.unwrap();
+    let mut changed = crate::hub::fixtures::objects::backend("eu-1", "90");
+    changed["spec"]["externalName"] = json!("elsewhere.example.com");
+    world.api.store(&changed);
+    world.pass().await.unwrap();
+    assert!(world.api.stored("Service").contains(&changed));
+    assert!(!is_gone(&world));
+}
