@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fmt};
 
 use cutover::api::{
-    FleetRolloutStatus, Verb,
+    FleetRolloutStatus,
     status::{Outcome, RunState},
 };
 
@@ -56,9 +56,11 @@ impl State {
                 (Self::AtRest, "the last step passed, or adopt"),
                 (Self::RollingBack, "a verdict, a person, deletion"),
             ],
-            Self::Promoting => {
-                &[(Self::Promoting, "the primary is what passed"), (Self::AtRest, "the primary has its traffic back")]
-            }
+            Self::Promoting => &[
+                (Self::Promoting, "the primary is what passed"),
+                (Self::AtRest, "the primary has its traffic back"),
+                (Self::RollingBack, "deletion"),
+            ],
             Self::Soaking => &[
                 (Self::AtRest, "keepPrevious is over, or adopt"),
                 (Self::Preparing, "another target"),
@@ -118,24 +120,21 @@ pub fn arrows(before: &FleetRolloutStatus, after: &FleetRolloutStatus) -> Vec<Ar
         .collect()
 }
 
-/// What happens in service mode, of which the search knows nothing: a promotion, one without analysis, one at once.
-pub fn arrows_of_service_mode() -> BTreeSet<Arrow> {
+/// What happens without analysis, which the search always has: a promotion at once.
+pub fn arrows_without_analysis() -> BTreeSet<Arrow> {
     const RAMP: &str = "strategy: {bake: 20s, ramp: {stepWeights: [20, 50], stepWeightPromotion: 50}}";
-    let skipping = format!("{RAMP}\nskipAnalysis: true");
     let mut taken = BTreeSet::new();
-    for yaml in [RAMP, &skipping] {
-        let mut world = World::new(spec(yaml), &[("primary", 100)]);
-        world.point("eu-1.example.com").run_for(20);
-        world.point("eu-3.example.com");
-        for _ in 0..400 {
-            let before = world.status.clone();
-            world.ask(Verb::Promote).probe();
-            world.pass();
-            taken.extend(arrows(&before, &world.status));
-            world.after(1);
-        }
-        assert_eq!(world.outcome(), Some(Outcome::Succeeded), "{}", world.status.message);
+    let mut world = World::new(spec(&format!("{RAMP}\nskipAnalysis: true")), &[("primary", 100)]);
+    world.point("eu-1.example.com").run_for(20);
+    world.point("eu-3.example.com");
+    for _ in 0..60 {
+        let before = world.status.clone();
+        world.probe();
+        world.pass();
+        taken.extend(arrows(&before, &world.status));
+        world.after(1);
     }
+    assert_eq!(world.outcome(), Some(Outcome::Succeeded), "{}", world.status.message);
     taken
 }
 

@@ -8,11 +8,12 @@ use super::{
     moves::{Move, moves},
     reached::Reached,
     state::State,
+    worlds::SmallWorld,
 };
 
 /// States along a run in which nothing goes wrong: the search begins at each of them.
-fn along_a_run(reached: &mut Reached) -> Vec<State> {
-    let mut state = State::new(&[("eu-1", 50), ("eu-2", 50)]);
+fn along_a_run(small: &'static SmallWorld, reached: &mut Reached) -> Vec<State> {
+    let mut state = State::new(small, reached);
     let mut states = vec![state.clone()];
     for _ in 0..60 {
         let next =
@@ -21,7 +22,7 @@ fn along_a_run(reached: &mut Reached) -> Vec<State> {
         if states.last().is_none_or(|last| {
             last.world.status.reason != state.world.status.reason || last.world.live() != state.world.live()
         }) {
-            state.memory.backup = states.last().unwrap().world.status.clone();
+            state.backup = states.last().unwrap().world.status.clone();
             states.push(state.clone());
         }
     }
@@ -29,9 +30,9 @@ fn along_a_run(reached: &mut Reached) -> Vec<State> {
     states
 }
 
-pub fn explore(depth: usize, reached: &mut Reached, going_on: &dyn Fn() -> bool) {
+pub fn explore(small: &'static SmallWorld, reached: &mut Reached, going_on: &dyn Fn() -> bool) {
     let mut seen = HashSet::new();
-    let mut queue: VecDeque<(State, usize)> = along_a_run(reached).into_iter().map(|state| (state, 0)).collect();
+    let mut queue: VecDeque<(State, usize)> = along_a_run(small, reached).into_iter().map(|state| (state, 0)).collect();
     while let Some((state, far)) = queue.pop_front() {
         if !going_on() {
             return;
@@ -40,10 +41,10 @@ pub fn explore(depth: usize, reached: &mut Reached, going_on: &dyn Fn() -> bool)
             continue;
         }
         reached.states += 1;
-        if far == depth {
+        if far == small.depth {
             continue;
         }
-        for what in moves() {
+        for what in moves(state.world.routes.len()) {
             let mut next = state.clone();
             next.make(what, reached);
             queue.push_back((next, far + 1));

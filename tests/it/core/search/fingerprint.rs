@@ -17,24 +17,24 @@ impl State {
         let mut text = serde_json::to_string(&status).unwrap();
         for (index, route) in self.world.routes.values().enumerate() {
             let route = route.as_ref().map(|route| {
-                (&route.split.weights, route.mark.as_ref().map(|mark| base - mark.sequence.min(base)), &route.accepted)
+                (
+                    &route.split,
+                    route.mark.as_ref().map(|mark| base - mark.sequence.min(base)),
+                    &route.accepted,
+                    route.editor.is_some(),
+                )
             });
             let _ = write!(text, "{index}{route:?}");
         }
         let world = &self.world;
         let _ = write!(
             text,
-            "{:?}{:?}{:?}{:?}{:?}{}{}{}{}{}",
-            world.metrics,
-            world.writes,
-            world.down,
-            world.endpoints,
-            world.spec.members,
-            world.deleting,
-            world.spec.suspend,
-            world.spec.paused,
-            world.refuse_rehearsals,
-            world.invalid
+            "{:?}",
+            (
+                (&world.metrics, &world.writes, &world.down, &world.endpoints, &world.spec.members),
+                (world.deleting, world.spec.suspend, world.spec.paused, world.refuse_rehearsals, world.invalid),
+                (world.creates_routes, &world.sources, &world.copies),
+            )
         );
         let mut hasher = DefaultHasher::new();
         text.hash(&mut hasher);

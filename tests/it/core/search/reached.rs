@@ -9,7 +9,7 @@ use super::{
     moves::Move,
 };
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Reached {
     pub moves: BTreeMap<Move, usize>,
     pub reasons: BTreeMap<Reason, usize>,
@@ -19,14 +19,15 @@ pub struct Reached {
 }
 
 impl Reached {
-    pub fn add(&mut self, other: Self) {
+    pub fn add(&mut self, other: &Self) {
         self.states += other.states;
-        self.arrows.extend(other.arrows);
-        other.moves.into_iter().for_each(|(what, times)| *self.moves.entry(what).or_default() += times);
-        other.reasons.into_iter().for_each(|(reason, times)| *self.reasons.entry(reason).or_default() += times);
+        self.arrows.extend(&other.arrows);
+        other.moves.iter().for_each(|(what, times)| *self.moves.entry(*what).or_default() += times);
+        other.reasons.iter().for_each(|(reason, times)| *self.reasons.entry(*reason).or_default() += times);
     }
 }
 
+/// Reasons in the status, of the run and in every announcement.
 pub fn count_reasons(world: &World, reached: &mut Reached) {
     let status = &world.status;
     let run = world.live_run();

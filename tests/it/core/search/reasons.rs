@@ -1,114 +1,50 @@
-//! Which reasons worlds like these can give.
+//! Which reasons the core gives, by its own source.
+
+use std::{fs, path::Path};
 
 use cutover::api::Reason;
 
-/// Reasons that the core gives in worlds like these; the others belong to the shell, to members or to other inputs.
-#[expect(clippy::too_many_lines, reason = "one line a reason")]
-pub fn is_reachable_here(reason: Reason) -> bool {
-    use Reason::{
-        Aborted, AddressNotAllowed, Adopted, AdoptionNeedsMapping, AnalysisChanged, ApiServerAnswers,
-        ApiServerUnreachable, AtTarget, BackendNotReady, Baking, CannotCarryWeights, ChecksFailed, ChecksPass,
-        ClusterIdentityChanged, ClusterRegisteredTwice, Confirming, Conflict, CredentialsExpireSoon, CredentialsGood,
-        CredentialsRefused, Deleting, DependencyCycle, DependencyFailed, DependencyMissing, EndpointDown,
-        EndpointUnreachable, EndpointsAnswer, FailureHeld, ForeignEditPutBack, ForeignEditsRepeat, GuardBreached,
-        Initializing, InvalidSpec, KeepingPrevious, KubeconfigRefused, ManagedByOther, MemberHealthy, MemberInUse,
-        MemberNotDeclared, MemberNotFound, MemberNotReady, MetricsAnswer, MetricsUnknown, MetricsUnreachable,
-        NamespaceNotAllowed, NewTarget, NoFitMember, NoKubeconfig, NotConfirmed, OldTargetDeclared, Other,
-        OwnedByOtherHub, PausedByForeignEdit, PausedByRequest, PausedBySpec, PrimaryDiffers, PrimaryFailsToo,
-        PrimaryUnknown, ProgressDeadlineExceeded, PromotingServices, ProviderNotInstalled, Rehearsing, Releasing,
-        RequestApplied, RollbackRequested, RollbackTargetUnavailable, RouteDrifted, RouteNotAccepted, RouteNotFound,
-        RouteRejected, RouteUnreadable, RunSucceeded, SecretNotFound, ServiceNotFound, Settling, Skewed,
-        StatusBehindRoute, Suspended, TemplateNotFound, TooFewSamples, TookOver, UnexpectedResponse, UnknownLimit,
-        WaitingForDependency, WaitingForPromotion, WaitingForTime, WeightNotObserved, WindowClosed,
-    };
-    match reason {
-        AtTarget
-        | Deleting
-        | Releasing
-        | Rehearsing
-        | Confirming
-        | Settling
-        | Baking
-        | WaitingForPromotion
-        | WaitingForTime
-        | KeepingPrevious
-        | RunSucceeded
-        | NewTarget
-        | PausedBySpec
-        | PausedByRequest
-        | PausedByForeignEdit
-        | Suspended
-        | Aborted
-        | RollbackRequested
-        | OldTargetDeclared
-        | ChecksPass
-        | ChecksFailed
-        | GuardBreached
-        | EndpointDown
-        | PrimaryFailsToo
-        | MetricsUnknown
-        | TooFewSamples
-        | UnknownLimit
-        | Skewed
-        | NotConfirmed
-        | RouteRejected
-        | RollbackTargetUnavailable
-        | MemberNotReady
-        | BackendNotReady
-        | ClusterIdentityChanged
-        | ForeignEditPutBack
-        | ForeignEditsRepeat
-        | RouteDrifted
-        | InvalidSpec
-        | PrimaryDiffers
-        | StatusBehindRoute
-        | Adopted
-        | TookOver => true,
-        Initializing
-        | AnalysisChanged
-        | TemplateNotFound
-        | WindowClosed
-        | WaitingForDependency
-        | DependencyMissing
-        | DependencyFailed
-        | DependencyCycle
-        | WeightNotObserved
-        | ProgressDeadlineExceeded
-        | FailureHeld
-        | RouteNotAccepted
-        | NoFitMember
-        | PrimaryUnknown
-        | AdoptionNeedsMapping
-        | MemberNotDeclared
-        | MemberNotFound
-        | NamespaceNotAllowed
-        | RouteNotFound
-        | ProviderNotInstalled
-        | RouteUnreadable
-        | ManagedByOther
-        | Conflict
-        | OwnedByOtherHub
-        | CannotCarryWeights
-        | RequestApplied
-        | MemberHealthy
-        | ApiServerAnswers
-        | ApiServerUnreachable
-        | UnexpectedResponse
-        | NoKubeconfig
-        | SecretNotFound
-        | KubeconfigRefused
-        | CredentialsRefused
-        | CredentialsExpireSoon
-        | CredentialsGood
-        | AddressNotAllowed
-        | EndpointsAnswer
-        | EndpointUnreachable
-        | MetricsAnswer
-        | MetricsUnreachable
-        | ClusterRegisteredTwice
-        | MemberInUse
-        | PromotingServices
-        | ServiceNotFound
-        | Other => false,
-    }
+/// What the core names and cannot give, with the cause.
+pub const NEVER_GIVEN: &[(Reason, &str)] = &[(
+    Reason::NoFitMember,
+    "a projection fails only while every member of the rollback target is down, and RollbackTargetUnavailable says so first",
+)];
+
+/// The sources below a folder, without their tests.
+fn sources(folder: &Path) -> String {
+    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| !["tests", "fixtures"].iter().any(|name| path.file_stem().is_some_and(|stem| stem == *name)));
+    paths.sort();
+    paths.iter().map(|path| if path.is_dir() { sources(path) } else { without_tests(path) }).collect()
+}
+
+fn without_tests(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap().replace("#[cfg(test)]\nmod tests;\n", "");
+    text.split("#[cfg(test)]").next().unwrap().to_owned()
+}
+
+fn names(text: &str, reason: Reason) -> bool {
+    let name = format!("Reason::{reason}");
+    text.match_indices(&name).any(|(at, _)| !text[at + name.len()..].starts_with(|next: char| next.is_alphanumeric()))
+}
+
+/// Every reason that src/rollout names. All others are given to it, or are not about rollouts.
+pub fn of_the_core() -> Vec<Reason> {
+    let text = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rollout"));
+    Reason::ALL.iter().copied().filter(|reason| names(&text, *reason)).collect()
+}
+
+#[test]
+fn every_reason_is_given_by_somebody() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let folders = ["rollout", "backend", "hub", "member", "metric", "prometheus", "route"];
+    let text: String = folders.map(|folder| sources(&src.join(folder))).concat();
+    let unused: Vec<_> = Reason::ALL.iter().filter(|reason| !names(&text, **reason)).collect();
+    assert!(unused.is_empty(), "nobody gives {unused:?}");
+}
+
+#[test]
+fn a_reason_is_not_named_by_a_longer_one() {
+    assert!(names("Reason::Conflict,", Reason::Conflict) && !names("Reason::Confirming", Reason::Conflict));
+    assert!(!names("Reason::MetricsUnknownYet", Reason::MetricsUnknown));
 }

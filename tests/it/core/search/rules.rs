@@ -1,160 +1,154 @@
-//! What must hold after every pass.
+//! What must hold after every pass. The world and its own record are the judge; the status is judged.
 
 use cutover::{
-    api::{
-        Distribution, Reason, Verb,
-        status::{Outcome, Run},
-        strategy::Wait,
-    },
-    rollout::Decision,
+    api::{Distribution, Reason, Verb, status::Run},
+    rollout::{Decision, input::Accepted},
 };
 
 use super::{
     super::world::{Metrics, World},
+    evidence::{Evidence, applied},
     moves::Move,
-    state::{Memory, applied, measured_good},
+    worlds::SmallWorld,
 };
 
 /// One pass with what was before and after it.
 pub struct Checked<'a> {
+    pub small: &'static SmallWorld,
     pub before: &'a World,
     pub after: &'a World,
     pub decision: &'a Decision,
-    pub memory: &'a Memory,
+    pub evidence: &'a Evidence,
 }
 
 impl Checked<'_> {
     pub fn every_rule(&self, what: Move) {
+        let rules = [
+            (self.sums_hold(), "I1: a distribution does not sum to the total"),
+            (self.primary_is_earned(), "I3: the primary changed without a pass"),
+            (self.rises_on_evidence(), "I2: a canary rose without evidence"),
+            (self.feeds_nobody_unavailable(), "I2: an unavailable member gained weight"),
+            (self.stages_in_order(), "I2: a stage gained before the one before it"),
+            (self.goes_back(), "I4: a canary rose in a rollback"),
+            (self.does_not_try_again(), "I4: a failed revision was tried again by itself"),
+            (self.obeys_edits(), "I6: an edit that lowers a canary was written over"),
+            (self.dwells(), "I7: the dwell was shortened"),
+            (self.waits(), "a wait for promotion opened by itself"),
+            (self.goes_back_for_a_reason(), "I9: ignorance or a shared incident was blamed on the canary"),
+            (self.confirms_what_is_shown(), "I10: a weight counts as applied that not every route shows"),
+            (self.rests(), "I11: a rollout that is suspended or at rest wrote a route"),
+            (self.steers_as_declared(), "I18: requests were steered where no step declares it"),
+            (self.takes_back(), "a step that is not confirmed for a minute stands"),
+            (self.wakes(), "a live run would never look again"),
+        ];
+        let broken = rules.into_iter().find(|(holds, _)| !holds).map(|(_, rule)| rule);
+        let broken = broken.or_else(|| self.decision.actions.iter().find_map(|action| self.wrong(action)));
         let status = |world: &World| serde_json::to_string(&world.status).unwrap();
-        let context = || format!("after {what:?}\nbefore {}\nafter {}", status(self.before), status(self.after));
-        assert!(self.sums_hold(), "I1: a distribution does not sum to the total {}", context());
-        assert!(self.rises_on_evidence(), "I2: a canary rose without evidence {}", context());
-        assert!(self.primary_is_earned(), "I3: the primary changed without a pass {}", context());
-        assert!(self.never_rises_in_a_rollback(), "I4: a canary rose in a rollback {}", context());
-        assert!(self.dwells(), "I7: the dwell was shortened {}", context());
-        assert!(self.waits(), "a wait for promotion opened by itself {}", context());
         assert!(
-            self.goes_back_for_a_reason(),
-            "I9: ignorance or a shared incident was blamed on the canary {}",
-            context()
+            broken.is_none(),
+            "{} after {what:?} in {}\nactions {:?}\nevidence {:?}\nroutes {:?}\nbefore {}\nafter {}",
+            broken.unwrap_or_default(),
+            self.small.name,
+            self.decision.actions,
+            self.evidence,
+            self.before.routes,
+            status(self.before),
+            status(self.after)
         );
-        assert!(self.does_not_try_again(), "I4: a failed revision was tried again by itself {}", context());
-        assert!(self.takes_back(), "a step that is not confirmed for a minute stands {}", context());
-        assert!(self.rests(), "I11: a rollout that is suspended or at rest wrote a route {}", context());
-        assert!(self.wakes(), "a live run would never look again {}", context());
+    }
+
+    /// The last known good distribution, which the rule on it has judged already.
+    pub fn primary(&self) -> &Distribution {
+        self.after.status.primary.as_ref().unwrap_or(&self.evidence.primary)
+    }
+
+    pub fn applied(&self, verb: Verb, run: u64) -> bool {
+        applied(self.before, self.decision).contains(&(verb, run))
+    }
+
+    fn applied_any(&self, verb: Verb) -> bool {
+        applied(self.before, self.decision).iter().any(|(applied, _)| *applied == verb)
+    }
+
+    /// Service mode: where a Service leads now.
+    pub fn leads(&self, slot: &str) -> &str {
+        self.before.leads(slot)
     }
 
     fn sums_hold(&self) -> bool {
-        let total = |weights: &Distribution| weights.total() == 100;
-        let desired = self.after.status.desired.iter().all(|desired| total(&desired.split.weights));
-        desired && self.after.written.iter().all(|(_, split)| total(&split.weights))
+        let desired = self.after.status.desired.iter().map(|desired| &desired.split.weights);
+        desired.chain(&self.after.status.primary).all(|weights| weights.total() == 100)
     }
 
-    /// The canaries whose desired weight rose in this pass. Primary members may rise by projection.
-    fn risen(&self) -> Vec<String> {
-        let Some(run) = self.after.live_run() else { return Vec::new() };
-        let desired = |world: &World| world.status.desired.as_ref().map(|desired| desired.split.weights.clone());
-        let old = desired(self.before).or(self.before.status.primary.clone()).unwrap_or_default();
-        let new = desired(self.after).unwrap_or_else(|| old.clone());
-        new.above(&old).into_iter().filter(|name| run.rollback_to.weight(name) == 0).collect()
-    }
-
-    fn rises_on_evidence(&self) -> bool {
-        let canaries = self.risen();
-        let first = self.after.step() == 1;
-        let probed = canaries.iter().all(|name| self.before.endpoints.get(name).is_some_and(|seen| seen.successes > 0));
-        // Taking a step back returns to what every route showed a minute ago, also for a canary that the step lowered.
-        let held = |world: &World| world.live_run().and_then(|run| run.hold.as_ref()).map(|hold| hold.reason);
-        let taken_back = held(self.before).is_none() && held(self.after) == Some(Reason::Skewed);
-        canaries.is_empty() || taken_back || first && probed || self.memory.proven || measured_good(self.after)
-    }
-
+    /// It held its whole bake on every route; or it is what every route shows, when a person or initialization took that.
     fn primary_is_earned(&self) -> bool {
-        let (old, new) = (&self.before.status.primary, &self.after.status.primary);
-        let succeeded = self
-            .after
-            .status
-            .history
-            .iter()
-            .any(|record| record.outcome == Outcome::Succeeded && record.ended_at == self.after.now);
-        let soaked = self.before.is_soaking();
-        let adopted = self
-            .decision
-            .status
-            .transitions
-            .iter()
-            .any(|one| one.at == self.after.now && one.reason == Reason::Adopted);
+        let Some(new) = &self.after.status.primary else { return self.before.status.primary.is_none() };
+        let old = &self.evidence.primary;
+        let proven = self.evidence.proven.as_ref().is_some_and(|split| split.same_as(&new.clone().into()));
+        let shown = self.before.routes.values().flatten().all(|route| route.split.weights.same_as(new));
         let never_written = self.before.status.desired.is_none() && self.before.live_run().is_none();
-        match (old, new) {
-            (Some(old), Some(new)) => old.same_as(new) || succeeded || soaked || adopted || never_written,
-            (None, _) => true,
-            (Some(_), None) => false,
-        }
+        old.same_as(new) || proven || shown && (never_written || self.applied_any(Verb::Adopt))
     }
 
-    fn never_rises_in_a_rollback(&self) -> bool {
-        let Some(number) = self.memory.went_back else { return true };
-        let same_run = self.after.live_run().is_some_and(|run| run.number == number);
-        !same_run || self.risen().is_empty()
-    }
-
-    fn dwells(&self) -> bool {
-        let run = |world: &World| world.live_run().map(|run| (run.number, run.step()));
-        let (Some((number, from)), Some((same_number, to))) = (run(self.before), run(self.after)) else { return true };
-        if number != same_number || to <= from || from == 0 {
-            return true;
-        }
-        let needed = 5 + 25;
-        self.memory.shown_since.is_some_and(|since| self.after.now.duration_since(since).as_secs() >= needed)
-    }
-
-    fn waits(&self) -> bool {
-        let (Some(before), Some(after)) = (self.before.live_run(), self.after.live_run()) else { return true };
-        let waits = before.present().is_some_and(|step| step.wait == Some(Wait::Promotion));
-        let passed_the_wait = before.number == after.number && after.step() > before.step() && waits;
-        let opened_now = applied(self.before, self.after).contains(&(Verb::Promote, after.number));
-        !passed_the_wait || opened_now || self.memory.promoted == Some(after.number)
+    fn does_not_try_again(&self) -> bool {
+        let retried = self.applied_any(Verb::Retry) || self.applied_any(Verb::Adopt);
+        let newer = self.after.status.last_run() > self.before.status.last_run();
+        let began = self.after.live_run().filter(|_| newer && !retried);
+        began.is_none_or(|run| self.evidence.failed.as_ref() != Some(&run.revision))
     }
 
     fn goes_back_for_a_reason(&self) -> bool {
         let Some(new) = self.after.rollback().filter(|_| self.before.rollback().is_none()) else { return true };
-        let answers = |name: &str| self.before.endpoints.get(name).is_some_and(|seen| seen.successes >= 3);
+        let good = self.primary();
+        let mut primaries = self.before.endpoints.iter().filter(|(name, _)| good.weight(name) > 0);
+        let answers = primaries.any(|(_, seen)| seen.successes >= 3);
+        let down =
+            self.before.endpoints.iter().any(|(name, seen)| self.before.down.contains(name) && seen.failures >= 3);
         match new.reason {
-            Reason::EndpointDown => answers("eu-1") || answers("eu-2"),
+            Reason::EndpointDown => answers && down,
             Reason::ChecksFailed => self.before.metrics == Metrics::CanaryFails,
             Reason::GuardBreached => self.before.metrics == Metrics::CanaryBreaksGuard,
+            Reason::UnknownLimit => matches!(self.before.metrics, Metrics::CanarySilent | Metrics::TooFew),
+            Reason::Aborted => self.applied_any(Verb::Abort),
+            Reason::RollbackRequested => self.applied_any(Verb::Rollback),
+            Reason::Deleting => self.before.deleting,
             _ => true,
         }
     }
 
-    fn does_not_try_again(&self) -> bool {
-        let retried =
-            applied(self.before, self.after).iter().any(|(verb, _)| matches!(verb, Verb::Retry | Verb::Adopt));
-        let newer = self.after.status.last_run() > self.before.status.last_run();
-        let began = self.after.live_run().filter(|_| newer && !retried);
-        began.is_none_or(|run| self.memory.failed.as_ref() != Some(&run.revision))
+    fn confirms_what_is_shown(&self) -> bool {
+        let confirmed = |world: &World| world.status.desired.as_ref().and_then(|desired| desired.confirmed_at);
+        let Some(desired) = self.after.status.desired.as_ref().filter(|_| confirmed(self.before).is_none()) else {
+            return true;
+        };
+        let shows = |world: &World| {
+            world.routes.values().all(|route| {
+                route.as_ref().is_some_and(|route| {
+                    route.split.same_as(&desired.split) && matches!(route.accepted, Accepted::Yes | Accepted::Unsaid)
+                })
+            })
+        };
+        desired.confirmed_at.is_none() || shows(self.before)
     }
 
     fn takes_back(&self) -> bool {
         let under_way = |world: &World| {
-            let run = world.live_run().filter(|run| run.step() > 0);
-            // On the way from one target to another a step may lower the canary; taking that back would raise it.
-            let raises = |run: &Run| {
-                let canary = |step: u32| run.weights_of_step(step).weight("eu-3");
-                canary(run.step()) > canary(run.step() - 1)
-            };
-            let forward = run.is_some_and(|run| !world.is_rolling_back() && run.hold.is_none() && raises(run));
+            let forward =
+                world.live_run().is_some_and(|run| run.hold.is_none() && !run.is_rolling_back() && raises(run));
             world.status.desired.clone().filter(|desired| forward && desired.confirmed_at.is_none())
         };
-        let hands_off = self.before.spec.suspend
-            || self.before.deleting
-            || matches!(self.after.status.reason, Reason::StatusBehindRoute | Reason::OwnedByOtherHub);
         match (under_way(self.before), under_way(self.after)) {
             (Some(before), Some(after)) if before.split.weights == after.split.weights => {
-                hands_off || self.after.now.duration_since(before.at).as_secs() < 60
+                self.hands_off() || self.after.now.duration_since(before.at).as_secs() < 60
             }
             _ => true,
         }
+    }
+
+    fn hands_off(&self) -> bool {
+        self.before.spec.suspend
+            || self.before.deleting
+            || matches!(self.after.status.reason, Reason::StatusBehindRoute | Reason::OwnedByOtherHub)
     }
 
     fn rests(&self) -> bool {
@@ -162,15 +156,18 @@ impl Checked<'_> {
     }
 
     fn wakes(&self) -> bool {
-        let judged = !self.after.is_rolling_back() && self.after.live_run().is_some_and(|run| run.step() > 0);
+        let judged = self.after.live_run().is_some_and(Run::is_judged);
         let confirmed = self.after.status.desired.as_ref().is_some_and(|desired| desired.confirmed_at.is_some());
-        let hands_off = self.before.spec.suspend
-            || matches!(self.after.status.reason, Reason::StatusBehindRoute | Reason::OwnedByOtherHub);
-        !judged
-            || !confirmed
-            || hands_off
-            || self.before.unlisted
-            || self.before.deleting
-            || self.decision.wake.is_some()
+        // What a write changes is seen when it is done.
+        let looks_again = self.decision.wake.is_some() || !self.decision.actions.is_empty();
+        !judged || !confirmed || self.hands_off() || self.before.unlisted || looks_again
     }
+}
+
+/// The present step gives a canary more than the step before it. On the way from one target to another a step may lower
+/// every canary, and taking that back would raise one.
+fn raises(run: &Run) -> bool {
+    let Some(before) = run.step().checked_sub(1) else { return false };
+    let raised = run.weights().above(run.weights_of_step(before));
+    raised.iter().any(|name| run.canaries().contains(name))
 }

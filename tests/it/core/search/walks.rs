@@ -1,12 +1,16 @@
 //! Long seeded walks, which end well when every fault ends.
 
-use cutover::api::{Phase, Reason, Verb};
+use cutover::{
+    api::{Phase, Verb},
+    rollout::input::Accepted,
+};
 
 use super::{
     super::world::Metrics,
     moves::{Edit, Move, moves},
     reached::Reached,
     state::State,
+    worlds::SmallWorld,
 };
 
 /// A generator of its own, so that a seed means the same walk for ever (`SplitMix64`).
@@ -23,10 +27,10 @@ impl Dice {
 }
 
 /// Time passes and repairs happen more often than mishaps, so that walks get far.
-pub fn walk(seed: u64, length: usize, reached: &mut Reached) {
+pub fn walk(small: &'static SmallWorld, seed: u64, length: usize, reached: &mut Reached) {
     let mut dice = Dice(seed);
-    let mut state = State::new(&[("eu-1", 50), ("eu-2", 50)]);
-    let all = moves();
+    let mut state = State::new(small, reached);
+    let all = moves(state.world.routes.len());
     for _ in 0..length {
         let what = match dice.below(10) {
             0..=4 => Move::Wait([1, 11, 11, 61][dice.below(4)]),
@@ -40,7 +44,7 @@ pub fn walk(seed: u64, length: usize, reached: &mut Reached) {
         }
         state.make(what, reached);
         if dice.below(8) == 0 {
-            state.memory.backup = state.world.status.clone();
+            state.backup = state.world.status.clone();
         }
         reached.states += 1;
     }
@@ -48,18 +52,11 @@ pub fn walk(seed: u64, length: usize, reached: &mut Reached) {
 }
 
 /// When every fault ends and people do what the rollout waits for, the rollout comes to rest and stays there.
-pub fn ends_well(mut state: State, seed: u64) {
-    let world = &mut state.world;
-    (world.metrics, world.refuse_rehearsals, world.unready_backends, world.invalid) =
-        (Metrics::Good, false, false, false);
-    (world.spec.paused, world.spec.suspend) = (false, false);
-    world.down.clear();
-    world.writes.clear();
-    for route in world.routes.values_mut().flatten() {
-        route.accepted = cutover::rollout::input::Accepted::Yes;
-    }
+fn ends_well(mut state: State, seed: u64) {
+    end_every_fault(&mut state);
+    let (small, world) = (state.small, &mut state.world);
     for _ in 0..8 {
-        if world.status.reason == Reason::StatusBehindRoute {
+        if !matches!(world.status.phase, Phase::Progressing | Phase::Promoting | Phase::Soaking) {
             // Nothing can be adopted from routes that differ; a person brings them to one distribution first.
             let first = world.live();
             world.routes.values_mut().flatten().for_each(|route| route.split.weights = first.clone());
@@ -69,15 +66,32 @@ pub fn ends_well(mut state: State, seed: u64) {
         }
         world.run_for(90);
     }
-    let phase = world.status.phase;
+    let (name, phase) = (small.name, world.status.phase);
     let rests =
         matches!(phase, Phase::Succeeded | Phase::Initialized | Phase::Failed | Phase::RolledBack) || world.gone;
-    assert!(rests, "seed {seed}: {phase:?} {} {}", world.status.reason, world.status.message);
+    assert!(rests, "seed {seed}: {phase:?} {} {} ({name})", world.status.reason, world.status.message);
     if let Some(desired) = world.status.desired.as_ref().filter(|_| !world.gone) {
-        assert!(desired.split.weights.same_as(world.status.primary.as_ref().unwrap()), "seed {seed}");
+        assert!(desired.split.weights.same_as(world.status.primary.as_ref().unwrap()), "seed {seed} of {name}");
         assert!(
-            world.routes.values().flatten().all(|route| route.split.weights.same_as(&desired.split.weights)),
-            "seed {seed}"
+            world.routes.values().flatten().all(|route| route.split.same_as(&desired.split)),
+            "seed {seed} of {name}"
         );
+    }
+}
+
+fn end_every_fault(state: &mut State) {
+    let world = &mut state.world;
+    (world.metrics, world.refuse_rehearsals, world.unready_backends, world.invalid) =
+        (Metrics::Good, false, false, false);
+    (world.spec.paused, world.spec.suspend) = (false, false);
+    world.down.clear();
+    world.writes.clear();
+    let missing: Vec<_> =
+        world.routes.iter().filter(|(_, route)| route.is_none()).map(|(key, _)| key.clone()).collect();
+    for key in missing {
+        world.apply_anew(&key, state.small.first_weights());
+    }
+    for route in world.routes.values_mut().flatten() {
+        route.accepted = Accepted::Yes;
     }
 }

@@ -27,6 +27,7 @@ impl World {
         let input = self.input(&seen, &leader);
         let decision = rollout::decide(&input);
         assert_output_is_not_read(&input, &decision);
+        self.measured = measured_at.map(|_| self.metrics);
         self.measured_at = measured_at.or(self.measured_at);
         self.status = decision.status.clone();
         if crash == Crash::AfterStatus {
@@ -103,6 +104,7 @@ impl World {
             }
             Writes::Conflict => return,
             Writes::NotAccepted => Accepted::Pending,
+            Writes::AcceptedFalse => Accepted::No("the listener has no certificate".to_owned()),
             Writes::Confirmed | Writes::AnswerLost => Accepted::Yes,
         };
         let failed = (mode == Writes::AnswerLost).then(|| "the answer was lost".to_owned());

@@ -4,15 +4,32 @@ use std::collections::BTreeMap;
 
 use cutover::{
     api::{RolloutRequestSpec, ServiceCopy, Verb, request::RolloutRef, status::Run},
-    rollout::input::{EndpointSeen, Request},
+    rollout::{
+        RouteKey,
+        input::{EndpointSeen, Request},
+    },
 };
 use jiff::SignedDuration;
 
-use super::{UID, World, of};
+use super::{RouteInWorld, UID, World, of};
 
 impl World {
     pub fn after(&mut self, seconds: i64) -> &mut Self {
         self.now += SignedDuration::from_secs(seconds);
+        self.elapsed += seconds;
+        self
+    }
+
+    /// The hub's clock jumps backwards; no time passes.
+    pub fn set_clock_back(&mut self, seconds: i64) -> &mut Self {
+        self.now -= SignedDuration::from_secs(seconds);
+        self
+    }
+
+    /// Somebody applies the manifest of a route once more: its first weights, without the hub's mark.
+    pub fn apply_anew(&mut self, key: &RouteKey, weights: &[(&str, u32)]) -> &mut Self {
+        let route = RouteInWorld { editor: Some("kubectl-client-side-apply".to_owned()), ..RouteInWorld::of(weights) };
+        self.routes.insert(key.clone(), Some(route));
         self
     }
 

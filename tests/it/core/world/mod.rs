@@ -40,6 +40,8 @@ pub enum Writes {
     AnswerLost,
     /// It takes effect, but the data plane says nothing about it.
     NotAccepted,
+    /// It takes effect, and the data plane answers `Accepted: False`.
+    AcceptedFalse,
 }
 
 /// Where the hub dies in a pass.
@@ -62,11 +64,16 @@ pub struct RouteInWorld {
 
 #[derive(Clone, Debug)]
 pub struct World {
+    /// What the hub's clock shows.
     pub now: Timestamp,
+    /// Seconds that really passed, whatever the clock shows.
+    pub elapsed: i64,
     pub spec: FleetRolloutSpec,
     pub generation: i64,
     pub status: FleetRolloutStatus,
     pub routes: BTreeMap<RouteKey, Option<RouteInWorld>>,
+    /// A missing route is the hub's to create, and not somebody else's.
+    pub creates_routes: bool,
     /// The hub has not listed the routes yet.
     pub unlisted: bool,
     pub down: BTreeSet<String>,
@@ -88,6 +95,8 @@ pub struct World {
     pub gone: bool,
     pub instance: u32,
     pub measured_at: Option<Timestamp>,
+    /// What the hub measured in its last pass, if it did.
+    pub measured: Option<Metrics>,
     pub identities: BTreeMap<String, String>,
     /// Everything that was written to a route, in order.
     pub written: Vec<(RouteKey, Split)>,
@@ -134,29 +143,26 @@ fn merge(value: &mut serde_json::Value, default: &serde_json::Value) {
     }
 }
 
+impl RouteInWorld {
+    /// It shows these weights, the data plane took it, and no hub has written it.
+    fn of(weights: &[(&str, u32)]) -> Self {
+        let split = of(weights).into();
+        Self { split, uneven: false, mark: None, accepted: Accepted::Yes, failed: None, editor: None }
+    }
+}
+
 impl World {
     /// Live routes that show `live`, one for each route of the spec.
     pub fn new(spec: FleetRolloutSpec, live: &[(&str, u32)]) -> Self {
-        let routes = keys(&spec)
-            .into_iter()
-            .map(|key| {
-                let route = RouteInWorld {
-                    split: of(live).into(),
-                    uneven: false,
-                    mark: None,
-                    accepted: Accepted::Yes,
-                    failed: None,
-                    editor: None,
-                };
-                (key, Some(route))
-            })
-            .collect();
+        let routes = keys(&spec).into_iter().map(|key| (key, Some(RouteInWorld::of(live)))).collect();
         Self {
             now: "2026-01-01T00:00:00Z".parse().unwrap(),
+            elapsed: 0,
             spec,
             generation: 1,
             status: FleetRolloutStatus::default(),
             routes,
+            creates_routes: true,
             unlisted: false,
             down: BTreeSet::new(),
             endpoints: BTreeMap::new(),
@@ -174,6 +180,7 @@ impl World {
             gone: false,
             instance: 1,
             measured_at: None,
+            measured: None,
             identities: BTreeMap::new(),
             written: Vec::new(),
             released: Vec::new(),

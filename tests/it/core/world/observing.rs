@@ -32,7 +32,12 @@ impl World {
         let services: Vec<String> =
             rollout::services(&self.spec, &self.status).iter().map(|service| service.name.clone()).collect();
         let members = self.members();
-        let see = |route: &Option<RouteInWorld>| if self.unlisted { RouteSeen::Unseen } else { seen(route.as_ref()) };
+        let see = |route: &Option<RouteInWorld>| match route {
+            _ if self.unlisted => RouteSeen::Unseen,
+            Some(route) => seen(route),
+            None if self.creates_routes => RouteSeen::ToCreate,
+            None => RouteSeen::Unusable(Problem::new(Reason::RouteNotFound, "it does not exist")),
+        };
         let each = || services.iter().flat_map(|service| members.iter().map(move |m| (service.clone(), m.clone())));
         Observation {
             refused: self.invalid.then(|| Problem::new(Reason::InvalidSpec, "spec.members: nonsense")),
@@ -91,16 +96,13 @@ impl World {
     }
 }
 
-fn seen(route: Option<&RouteInWorld>) -> RouteSeen {
-    match route {
-        None => RouteSeen::ToCreate,
-        Some(route) => RouteSeen::Live(Box::new(LiveRoute {
-            split: route.split.clone(),
-            uneven: route.uneven,
-            mark: route.mark.clone(),
-            accepted: route.accepted.clone(),
-            editor: route.editor.clone(),
-            failed: route.failed.clone(),
-        })),
-    }
+fn seen(route: &RouteInWorld) -> RouteSeen {
+    RouteSeen::Live(Box::new(LiveRoute {
+        split: route.split.clone(),
+        uneven: route.uneven,
+        mark: route.mark.clone(),
+        accepted: route.accepted.clone(),
+        editor: route.editor.clone(),
+        failed: route.failed.clone(),
+    }))
 }

@@ -2,7 +2,7 @@
 
 use cutover::api::{
     Duration,
-    status::{Check, Outcome, RollingBack, Run, RunRecord, RunState},
+    status::{Check, Outcome, RollingBack, Run, RunRecord},
 };
 
 use super::World;
@@ -21,11 +21,6 @@ impl World {
         self.status.history.last().filter(|_| self.live_run().is_none())
     }
 
-    /// The step of the run, or the one that the last run had reached; 0 before the first one.
-    pub fn step(&self) -> u32 {
-        self.live_run().map_or_else(|| self.ended_run().map_or(0, |ended| ended.step), Run::step)
-    }
-
     /// How the last run ended; nothing while one is live.
     pub fn outcome(&self) -> Option<Outcome> {
         self.ended_run().map(|ended| ended.outcome)
@@ -42,10 +37,6 @@ impl World {
     /// What passed is recorded as what the primary shall be.
     pub fn is_promoting(&self) -> bool {
         self.live_run().is_some_and(Run::is_promoted)
-    }
-
-    pub fn is_soaking(&self) -> bool {
-        self.live_run().is_some_and(|run| matches!(run.state, RunState::Soaking(_)))
     }
 
     pub fn check(&self) -> Option<&Check> {
