@@ -25,6 +25,7 @@ mod fleet;
 mod hunt;
 mod instance;
 mod judge;
+mod logs;
 mod page;
 mod plan;
 mod scenario;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         instance::PANICS.with(|panics| panics.set(panics.get() + 1));
         eprintln!("{panic}");
     }));
+    logs::read();
     if let Some(line) = wish("PLAN") {
         return replay(&line);
     }

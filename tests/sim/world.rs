@@ -55,7 +55,7 @@ impl World {
         let millis = Arc::new(AtomicI64::new(genesis.as_millisecond()));
         let shown = millis.clone();
         let time = move || Timestamp::from_millisecond(shown.load(Ordering::Relaxed)).unwrap_or(genesis);
-        let scenario = Scenario::of(plan.run);
+        let scenario = Scenario::of_plan(&plan);
         Arc::new(Self {
             plan,
             server: server(Arc::new(time)),

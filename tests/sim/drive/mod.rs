@@ -1,6 +1,9 @@
 //! Runs one plan from its beginning to its end, moment by moment.
 
+mod compared;
+mod deleted;
 mod end;
+mod meant;
 mod troubles;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -11,6 +14,8 @@ use serde_json::Value;
 use super::{
     deeds,
     instance::{Instance, PANICS},
+    judge::Written,
+    logs,
     plan::{
         Counted, Fault, Plan,
         sorts::{Late, LeaseFault},
@@ -19,7 +24,8 @@ use super::{
     status::Status,
     world::{World, seconds},
 };
-use end::{costs_little, differences, end_state, ends_alike, too_many};
+use compared::{differences, end_state, too_many};
+use end::{costs_little, ends_alike};
 
 /// A moment: every actor acts once in it.
 const MOMENT: f64 = 0.25;
@@ -39,7 +45,7 @@ pub struct Outcome {
     pub writes: usize,
     pub calls: usize,
     pub events: usize,
-    pub written: BTreeMap<String, usize>,
+    pub written: Written,
     pub end: BTreeMap<String, Value>,
 }
 
@@ -145,6 +151,9 @@ impl Drive {
         if self.instances.iter().any(Instance::has_ended) {
             self.broken.push("I13: the process ended".to_owned());
         }
+        if let Some(line) = logs::leaked() {
+            self.broken.push(format!("I14: a secret is logged: {line}"));
+        }
         let mut faults = self.world.faults();
         if let Some(hot) = faults.hot.take() {
             self.broken.push(format!("I12: {hot}"));
@@ -153,6 +162,7 @@ impl Drive {
             self.broken.push(format!("I6: {deleted} was deleted without a UID precondition"));
         }
         drop(faults);
+        self.world.judge().judge_calls(&self.world);
         self.broken.append(&mut self.world.judge().broken);
         self.broken.dedup();
     }
@@ -214,8 +224,7 @@ impl Drive {
             self.ends_right();
         }
         let end = end_state(&world);
-        let mut written = world.judge().written.clone();
-        written.retain(|object, _| !object.starts_with("events/"));
+        let written = world.judge().written.clone();
         if let Some(reference) = reference.filter(|_| self.broken.is_empty()) {
             if ends_alike(&world.plan) {
                 self.broken.extend(differences(&reference.end, &end));

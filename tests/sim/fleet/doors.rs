@@ -10,13 +10,14 @@ use futures::future::BoxFuture;
 use http::Request;
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::{
     super::{
         scenario::{MEMBERS, NEW_TOKEN},
         world::World,
     },
-    Metrics, Wrong, cluster_of,
+    Door, Metrics, Wrong, cluster_of,
 };
 
 /// What the hub's network leads to.
@@ -45,12 +46,20 @@ impl Peers for Doors {
             if world.faults().is_killed(instance) {
                 return std::future::pending().await;
             }
-            answer(&world, &call).await
+            let asker = Asker { instance, at: Instant::now() };
+            answer(&world, asker, &call).await
         })
     }
 }
 
-async fn answer(world: &World, call: &Request<()>) -> Result<Answer, HttpError> {
+/// Who asks: which instance, and when by the time of its runtime, which is finer than the world's.
+#[derive(Clone, Copy)]
+struct Asker {
+    instance: usize,
+    at: Instant,
+}
+
+async fn answer(world: &World, asker: Asker, call: &Request<()>) -> Result<Answer, HttpError> {
     let host = call.uri().host().unwrap_or_default().to_owned();
     let path = call.uri().path().to_owned();
     let name = MEMBERS.iter().find(|name| host.contains(*name)).copied().unwrap_or_default();
@@ -60,20 +69,28 @@ async fn answer(world: &World, call: &Request<()>) -> Result<Answer, HttpError> 
     if path.ends_with("/api/v1/query") {
         return query(world, name, call).await;
     }
-    let is_api = host.starts_with("api.");
+    let door = if host.starts_with("api.") { Door::ApiServer } else { Door::Endpoint };
     let wrong = {
         let mut fleet = world.fleet();
         let now = world.now();
         let member = fleet.member(name);
-        if !is_api && member.endpoint.is_none() {
+        if door == Door::Endpoint && member.endpoint.is_none() {
             member.probed = Some(now);
         }
-        if is_api { member.api } else { member.endpoint }
+        member.at(door).count(now);
+        if path == "/version" {
+            member.at(door).check(asker.instance, asker.at);
+        }
+        match door {
+            Door::ApiServer => member.api,
+            Door::Endpoint | Door::Prometheus => member.endpoint,
+        }
     };
     if let Some(wrong) = wrong {
-        return badly(world, wrong).await;
+        return badly(world, name, door, wrong).await;
     }
-    if is_api && !takes(world, name, call) {
+    well(world, name, door);
+    if door == Door::ApiServer && !takes(world, name, call) {
         return Ok(json(401, &json!({"message": "Unauthorized"})));
     }
     let cluster = world.fleet().member(name).cluster.clone();
@@ -86,6 +103,12 @@ async fn answer(world: &World, call: &Request<()>) -> Result<Answer, HttpError> 
         _ => Value::Null,
     };
     Ok(json(200, &body))
+}
+
+/// The member answers as it should.
+fn well(world: &World, name: &str, door: Door) {
+    let now = world.now();
+    world.fleet().member(name).at(door).well = Some(now);
 }
 
 fn json(status: u16, body: &Value) -> Answer {
@@ -103,8 +126,13 @@ fn takes(world: &World, name: &str, call: &Request<()>) -> bool {
     taken
 }
 
-async fn badly(world: &World, wrong: Wrong) -> Result<Answer, HttpError> {
+async fn badly(world: &World, name: &str, door: Door, wrong: Wrong) -> Result<Answer, HttpError> {
     world.faults().strike();
+    world.fleet().member(name).at(door).badly = Some(world.now());
+    // Slow is not too slow, and a refusal is an answer.
+    if matches!(wrong, Wrong::Slow(_) | Wrong::Status(_)) {
+        well(world, name, door);
+    }
     match wrong {
         Wrong::Refused => Err(HttpError::Failed("Connection refused".to_owned())),
         Wrong::Tls => Err(HttpError::Failed("invalid peer certificate: UnknownIssuer".to_owned())),
@@ -133,16 +161,20 @@ async fn query(world: &World, name: &str, call: &Request<()>) -> Result<Answer, 
     let (wrong, through_api) = {
         let mut fleet = world.fleet();
         let member = fleet.member(name);
+        member.at(Door::Prometheus).count(world.now());
         (member.metrics, member.api.filter(|_| call.uri().path().contains("/proxy/")))
     };
     match wrong.or(through_api.map(Metrics::Door)) {
         Some(Metrics::Door(Wrong::Slow(millis))) => {
             world.faults().strike();
+            spoiled(world, name);
             tokio::time::sleep(Duration::from_millis(millis)).await;
         }
-        Some(Metrics::Door(wrong)) => return badly(world, wrong).await,
-        Some(_) | None => {}
+        Some(Metrics::Door(wrong)) => return badly(world, name, Door::Prometheus, wrong).await,
+        Some(_) => spoiled(world, name),
+        None => {}
     }
+    well(world, name, Door::Prometheus);
     let data = {
         let mut fleet = world.fleet();
         let now = world.now();
@@ -162,6 +194,12 @@ async fn query(world: &World, name: &str, call: &Request<()>) -> Result<Answer, 
         }
     }
     Ok(json(status, &body))
+}
+
+/// What Prometheus answers now may not be what it should.
+fn spoiled(world: &World, name: &str) {
+    let now = world.now();
+    world.fleet().member(name).at(Door::Prometheus).badly = Some(now);
 }
 
 fn spoil(body: &mut Value, wrong: Metrics, at: Timestamp) {

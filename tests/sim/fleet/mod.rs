@@ -1,8 +1,9 @@
 //! The members: what they answer, and what they really counted.
 
+mod calls;
 mod doors;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use cutover::sandbox::prometheus::{Expression, Series, Unsupported};
 use jiff::Timestamp;
@@ -13,6 +14,7 @@ use super::{
     scenario::{MEMBERS, SECRET, Scenario},
     world::seconds,
 };
+pub use calls::{Calls, Door};
 pub use doors::Doors;
 
 /// Requests per second of each route.
@@ -61,8 +63,20 @@ pub struct Member {
     pub cluster: String,
     /// The bearer token that its API server takes.
     pub token: String,
+    calls: BTreeMap<Door, Calls>,
     series: Series,
     counted: BTreeMap<String, (f64, f64)>,
+}
+
+impl Member {
+    /// The calls at one of its doors.
+    pub fn at(&mut self, door: Door) -> &mut Calls {
+        self.calls.entry(door).or_default()
+    }
+
+    fn answered_well(&self) -> bool {
+        self.calls.values().all(|calls| calls.badly.is_none())
+    }
 }
 
 pub struct Fleet {
@@ -92,6 +106,7 @@ impl Fleet {
                 probed: None,
                 cluster: cluster_of(name),
                 token: SECRET.to_owned(),
+                calls: BTreeMap::new(),
                 series: Series::default(),
                 counted: BTreeMap::new(),
             };
@@ -102,6 +117,19 @@ impl Fleet {
 
     pub fn member(&mut self, name: &str) -> &mut Member {
         self.members.get_mut(name).expect("a member of this fleet")
+    }
+
+    /// A door that was called in a hot loop, and how often.
+    pub fn hot(&self) -> Option<(String, Door, usize)> {
+        let doors = self.members.iter().flat_map(|(name, member)| member.calls.iter().map(move |of| (name, of)));
+        doors.into_iter().find_map(|(name, (door, calls))| Some((name.clone(), *door, calls.hot?)))
+    }
+
+    /// A member without any trouble whose health was checked late, and the time between the two checks.
+    pub fn late_check(&self) -> Option<(String, Duration)> {
+        let well = self.members.iter().filter(|(_, member)| member.answered_well());
+        well.flat_map(|(name, member)| member.calls.values().map(move |calls| (name, calls)))
+            .find_map(|(name, calls)| Some((name.clone(), calls.late()?)))
     }
 
     /// What a member's Prometheus knows.

@@ -3,6 +3,7 @@
 
 mod copies;
 mod course;
+mod health;
 mod kept;
 mod leads;
 mod owned;
@@ -17,7 +18,7 @@ use std::{
     sync::Arc,
 };
 
-use cutover::sandbox::api::Change;
+use cutover::sandbox::api::{Change, Verb};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -28,6 +29,9 @@ pub use weights::nonzero;
 
 /// Settle and bake of every step, less the clock's grain.
 const DWELL: f64 = 3.0 + 15.0 - 0.3;
+
+/// How often the hub created, updated and deleted each object, as `kind/name`.
+pub type Written = BTreeMap<(Verb, String), usize>;
 
 /// What all routes showed together, from when to when.
 #[derive(Clone, Debug)]
@@ -86,7 +90,7 @@ pub struct Judge {
     pub meddled: Option<Timestamp>,
     /// A status may be older than what was done: a backup was restored.
     pub restored: bool,
-    pub written: BTreeMap<String, usize>,
+    pub written: Written,
     last_hub_write: Option<Timestamp>,
     /// Routes that somebody edited while no run was live, as they left them: that is reported and stays.
     pub drifted: BTreeMap<String, Weights>,
@@ -167,7 +171,7 @@ impl Judge {
         let by_hub = change.author.manager == "cutover";
         if by_hub && change.plural != "leases" {
             self.last_hub_write = Some(change.at);
-            *self.written.entry(format!("{}/{}", change.plural, change.name)).or_default() += 1;
+            *self.written.entry((change.verb, format!("{}/{}", change.plural, change.name))).or_default() += 1;
             self.owned(change);
             self.no_leak(change);
             self.fight.is_named |= owned::says(change, GITOPS);
@@ -176,6 +180,7 @@ impl Judge {
             "httproutes" => self.see_route(world, change, by_hub),
             "fleetrollouts" if change.name == "shop" => self.see_rollout(world, change, by_hub),
             "services" if change.namespace == "shop" => self.see_backend(world, change, by_hub),
+            "memberclusters" if by_hub => self.judge_health(world, change),
             _ => {}
         }
     }
@@ -200,6 +205,10 @@ impl Judge {
 
     pub fn good(&self) -> Weights {
         nonzero(&self.good)
+    }
+
+    pub fn uid(&self) -> &str {
+        &self.uid
     }
 
     pub fn backends(&self) -> &BTreeSet<String> {

@@ -6,9 +6,13 @@ mod spec;
 
 use std::collections::BTreeMap;
 
+use cutover::api::DeletionPolicy;
 use serde_json::{Value, json};
 
-use super::{plan::Run, world::World};
+use super::{
+    plan::{Fault, Plan, Run, sorts::Deleted},
+    world::World,
+};
 pub use objects::{
     CRDS, MEMBER_PATH, NEW_TOKEN, ROUTES, SECRET, SECRETS, kinds, member, members, route_kind, secret, secret_of,
 };
@@ -30,6 +34,7 @@ pub struct Scenario {
     pub start: BTreeMap<String, u32>,
     /// Where it ends if nothing goes wrong.
     pub end: BTreeMap<String, u32>,
+    pub deletion_policy: DeletionPolicy,
 }
 
 fn weights(of: &[(&str, u32)]) -> BTreeMap<String, u32> {
@@ -37,7 +42,18 @@ fn weights(of: &[(&str, u32)]) -> BTreeMap<String, u32> {
 }
 
 impl Scenario {
-    pub fn of(run: Run) -> Self {
+    /// Every other plan in which the rollout is deleted has the policy Revert; but for a tool that puts back what Revert
+    /// leaves, which would be no fault.
+    pub fn of_plan(plan: &Plan) -> Self {
+        let is_deleted = plan.run == Run::Deletion || plan.fault == Fault::Delete(Deleted::Rollout);
+        let strikes = !matches!(plan.fault, Fault::Reapply(_)) && plan.run != Run::Service;
+        let reverts = is_deleted && strikes && plan.seed % 4 >= 2;
+        let deletion_policy = if reverts { DeletionPolicy::Revert } else { DeletionPolicy::Retain };
+        Self { deletion_policy, ..Self::of(plan.run) }
+    }
+
+    fn of(run: Run) -> Self {
+        let deletion_policy = DeletionPolicy::Retain;
         let old = weights(&[("eu-1", 50), ("eu-2", 50)]);
         let (routes, end) = match run {
             Run::Promotion | Run::Rollback | Run::Retarget | Run::Deletion | Run::Mixed => {
@@ -52,13 +68,13 @@ impl Scenario {
             Run::Service => {
                 let primary = weights(&[("primary", 100)]);
                 let routes = BTreeMap::from([("public", "shop"), ("partner", "shop")]);
-                return Self { run, routes, start: primary.clone(), end: primary };
+                return Self { run, routes, start: primary.clone(), end: primary, deletion_policy };
             }
             Run::Fleet => {
                 (BTreeMap::from([("public", "shop"), ("checkout", "checkout")]), weights(&[("eu-1", 20), ("eu-3", 80)]))
             }
         };
-        Self { run, routes, start: old, end }
+        Self { run, routes, start: old, end, deletion_policy }
     }
 
     /// Seconds for which the former primary stays the last known good one after the last step.

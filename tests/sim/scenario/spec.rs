@@ -31,6 +31,7 @@ impl Scenario {
         let mut spec = json!({
             "services": services,
             "members": members,
+            "deletionPolicy": self.deletion_policy,
             "strategy": {"bake": "15s", "keepPrevious": "10s", "progressDeadline": "30m",
                          "steps": [first, {"progress": "60%"}, {"progress": "100%"}]},
             "analysis": {
