@@ -21,6 +21,8 @@ pub mod fleet;
 pub mod instance;
 #[path = "../sim/judge/mod.rs"]
 pub mod judge;
+#[path = "../sim/logs.rs"]
+pub mod logs;
 #[path = "../sim/plan/mod.rs"]
 pub mod plan;
 #[path = "../sim/scenario/mod.rs"]

@@ -18,6 +18,6 @@ async fn wrong_share(scene: Scene) -> Result<()> {
         bail!("the demo found every share right");
     };
     let said = format!("{error:#}");
-    ensure!(said.starts_with("eu-1 observed at 100.0 %, desired 95 %, of 2"), "{said}");
+    ensure!(said.starts_with("eu-1 observed at 100.0 %, desired 95 % ± 2.0, of 2"), "{said}");
     Ok(())
 }

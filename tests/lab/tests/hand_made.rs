@@ -12,7 +12,6 @@ use anyhow::{Result, ensure};
 use std::net::SocketAddr;
 
 const REQUESTS: u64 = 2_100;
-const WITHIN: f64 = 5.0;
 
 /// One ExternalName Service per member: `<namespace>-eu-1` leads to `<namespace>.eu-1.lab`.
 pub async fn external_names(scene: &Scene) -> Result<()> {
@@ -71,5 +70,5 @@ pub async fn judge(scene: &Scene, to: SocketAddr, expected: &[(&str, u32)]) -> R
     let before = scene.observed(&scene.namespace);
     let totals = Load::start(Plan::new(to, &host, REQUESTS)).finish().await;
     totals.assert_all_ok()?;
-    assert_shares(&before, &scene.observed(&scene.namespace), expected, WITHIN)
+    assert_shares(&before, &scene.observed(&scene.namespace), expected)
 }

@@ -64,14 +64,23 @@ async fn expect_value(member: &Member, promql: &str, wanted: f64) -> Result<()> 
 
 fn shares() -> Result<()> {
     let nothing = Observed::new();
-    let judge = |counts: [u64; 2], within| {
+    let judge = |counts: [u64; 2]| {
         let observed = Observed::from([("eu-1", counts[0]), ("eu-2", counts[1]), ("eu-3", 0)]);
-        assert_shares(&nothing, &observed, &[("eu-1", 70), ("eu-2", 30)], within)
+        assert_shares(&nothing, &observed, &[("eu-1", 70), ("eu-2", 30)])
     };
-    judge([1_500, 500], 5.0)?;
-    ensure!(judge([1_510, 490], 5.0).is_err(), "75.5 % is more than five points from 70 %");
-    ensure!(judge([1_399, 600], 5.0).is_err(), "1,999 requests are not enough");
-    ensure!(judge([0, 0], 100.0).is_err(), "no request at all is not enough");
+    judge([1_490, 510])?;
+    ensure!(judge([1_493, 507]).is_err(), "74.65 % is more than 4.5 standard deviations from 70 %");
+    ensure!(judge([1_400, 599]).is_err(), "1,999 requests are not enough");
+    ensure!(judge([0, 0]).is_err(), "no request at all is not enough");
+    let small = |eu_2: u64| {
+        assert_shares(
+            &nothing,
+            &Observed::from([("eu-1", 2_100 - eu_2), ("eu-2", eu_2)]),
+            &[("eu-1", 90), ("eu-2", 10)],
+        )
+    };
+    small(210)?;
+    ensure!(small(105).is_err() && small(315).is_err(), "10 % is neither 5 nor 15");
     Ok(())
 }
 

@@ -7,20 +7,26 @@ use crate::{
     runner::{Scene, Test},
     shares::assert_shares,
     shown::{Shown, shown},
-    stage::{external_name, host, http_route, steady_load},
+    stage::{AROUND, external_name, host, http_route, steady_load},
     wait::{eventually, seconds},
 };
 use anyhow::{Result, ensure};
 use cutover::api::{Phase, Reason, Verb};
+use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBinding;
 use kube::{
     Api,
-    api::{DynamicObject, Patch, PatchParams},
+    api::{DeleteParams, DynamicObject, Patch, PatchParams},
 };
 use serde_json::{Value, json};
 
 pub const TESTS: &[Test] = &[
     Test { name: "three_members_and_two_services", exclusive: false, run: |scene| Box::pin(together(scene)) },
     Test { name: "a_route_that_is_refused_takes_all_back", exclusive: false, run: |scene| Box::pin(skewed(scene)) },
+    Test {
+        name: "a_rollback_that_the_first_route_refuses",
+        exclusive: false,
+        run: |scene| Box::pin(refused_rollback(scene)),
+    },
 ];
 
 /// Half of each service to eu-1 and eu-2; the first service has two routes, the second has one.
@@ -67,16 +73,25 @@ impl Services {
     }
 }
 
-async fn together(scene: Scene) -> Result<()> {
-    let mut services = Services::new(&scene).await?;
+/// The rollout at rest, of three steps that a person promotes, and the clients of both services.
+async fn begin(scene: &Scene) -> Result<(Services, Rollout<'_>, [Load; 2])> {
+    let mut services = Services::new(scene).await?;
     services.declared["spec"]["strategy"]["steps"] = promoted_steps(&[20, 50, 100]);
-    let rollout = Rollout::declare(&scene, &scene.namespace, &services.declared).await?;
+    let rollout = Rollout::declare(scene, &scene.namespace, &services.declared).await?;
     rollout.phase(Phase::Initialized).await?;
     let to = scene.contour.address;
-    let [first, second] = &services.names;
-    let loads: [Load; 2] = [steady_load(to, first).await?, steady_load(to, second).await?];
-    let partners = crate::load::get(to, &host(&format!("{first}.partners")), "/").await?;
+    let loads = [steady_load(to, &services.names[0]).await?, steady_load(to, &services.names[1]).await?];
+    Ok((services, rollout, loads))
+}
+
+async fn together(scene: Scene) -> Result<()> {
+    let (services, rollout, loads) = begin(&scene).await?;
+    let partners = host(&format!("{}.partners", services.names[0]));
+    let partners = crate::load::get(scene.contour.address, &partners, "/").await?;
     ensure!(partners == 200, "the second route answers {partners}");
+    for load in &loads {
+        load.goes_on_for(AROUND).await?;
+    }
     rollout.edit(json!({"members": members([0, 50, 50], [50, 50, 0])})).await?;
     for (step, moved) in [(1, 10), (2, 25), (3, 50)] {
         rollout.applied(step).await?;
@@ -84,7 +99,7 @@ async fn together(scene: Scene) -> Result<()> {
             let before = scene.observed(name);
             load.sends(2_100).await?;
             let expected = [("eu-1", 50 - moved), ("eu-2", 50), ("eu-3", moved)];
-            assert_shares(&before, &scene.observed(name), &expected, 5.0)?;
+            assert_shares(&before, &scene.observed(name), &expected)?;
         }
         expect_everywhere(&scene, &services, &[("eu-1", 50 - moved), ("eu-2", 50), ("eu-3", moved)]).await?;
         rollout.phase(Phase::WaitingPromotion).await?;
@@ -92,6 +107,7 @@ async fn together(scene: Scene) -> Result<()> {
     }
     rollout.phase(Phase::Succeeded).await?;
     for load in loads {
+        load.goes_on_for(AROUND).await?;
         load.stop().await.assert_all_ok()?;
     }
     Ok(())
@@ -102,9 +118,13 @@ async fn routes(scene: &Scene) -> Result<Api<DynamicObject>> {
 }
 
 async fn expect_everywhere(scene: &Scene, services: &Services, weights: &[(&str, u32)]) -> Result<()> {
+    expect_at(scene, services, &ROUTES, weights).await
+}
+
+async fn expect_at(scene: &Scene, services: &Services, at: &[&str], weights: &[(&str, u32)]) -> Result<()> {
     let weights = weights.iter().filter(|(_, weight)| *weight > 0);
     let expected: Shown = weights.map(|(member, weight)| ((*member).to_owned(), *weight)).collect();
-    for route in ROUTES {
+    for route in at {
         let shown = shown(&routes(scene).await?.get(route).await?, services.service(route));
         ensure!(shown == expected, "{route} shows {shown:?}, not {expected:?}");
     }
@@ -113,19 +133,17 @@ async fn expect_everywhere(scene: &Scene, services: &Services, weights: &[(&str,
 
 /// Admission refuses more than 10 for eu-3 on one of three routes: the second step is taken back on the others.
 async fn skewed(scene: Scene) -> Result<()> {
-    let mut services = Services::new(&scene).await?;
-    services.declared["spec"]["strategy"]["steps"] = promoted_steps(&[20, 50, 100]);
-    let rollout = Rollout::declare(&scene, &scene.namespace, &services.declared).await?;
-    rollout.phase(Phase::Initialized).await?;
-    let loads = [
-        steady_load(scene.contour.address, &services.names[0]).await?,
-        steady_load(scene.contour.address, &services.names[1]).await?,
-    ];
+    let (services, rollout, loads) = begin(&scene).await?;
     let history = History::start(routes(&scene).await?, "public").await?;
     rollout.edit(json!({"members": members([0, 50, 50], [50, 50, 0])})).await?;
     rollout.applied(1).await?;
     rollout.phase(Phase::WaitingPromotion).await?;
-    forbid_more_than_10(&scene).await?;
+    let policy = Policy {
+        route: "checkout",
+        expression: "r.backendRefs.all(b, !b.name.endsWith('-eu-3') || b.weight <= 10)",
+        message: "eu-3 may have 10 at most",
+    };
+    policy.enforce(&scene, 11).await?;
     rollout.ask(Verb::Promote).await?;
     // An increase has a minute to be confirmed everywhere.
     let held = eventually("Skewed", seconds(100), async || {
@@ -154,11 +172,57 @@ async fn skewed(scene: Scene) -> Result<()> {
     Ok(())
 }
 
-/// A policy on the route `checkout`; returns when the API server enforces it.
-async fn forbid_more_than_10(scene: &Scene) -> Result<()> {
-    let name = &scene.namespace;
-    let policy = format!(
-        "\
+/// Admission keeps eu-3 at 10 on the first of three routes: the others are taken back without it, the status names it,
+/// and it follows as soon as it may.
+async fn refused_rollback(scene: Scene) -> Result<()> {
+    let (services, rollout, loads) = begin(&scene).await?;
+    rollout.edit(json!({"members": members([0, 50, 50], [50, 50, 0])})).await?;
+    rollout.applied(1).await?;
+    rollout.phase(Phase::WaitingPromotion).await?;
+    let policy = Policy {
+        route: "public",
+        expression: "r.backendRefs.exists(b, b.name.endsWith('-eu-3') && b.weight >= 10)",
+        message: "eu-3 may not lose",
+    };
+    policy.enforce(&scene, 9).await?;
+    rollout.ask(Verb::Abort).await?;
+    let start = [("eu-1", 50), ("eu-2", 50)];
+    eventually("the other routes taken back", seconds(10), async || {
+        expect_at(&scene, &services, &["partners", "checkout"], &start).await
+    })
+    .await?;
+    expect_at(&scene, &services, &["public"], &[("eu-1", 40), ("eu-2", 50), ("eu-3", 10)]).await?;
+    let said = rollout.until("the refusal", |status| status.message.contains("eu-3 may not lose")).await?;
+    ensure!(said.message.contains("HTTPRoute/public"), "{}", said.message);
+    policy.remove(&scene).await?;
+    rollout.stands(Phase::RolledBack, Reason::Aborted).await?;
+    expect_everywhere(&scene, &services, &start).await?;
+    for (name, load) in services.names.iter().zip(&loads) {
+        let before = scene.observed(name);
+        load.sends(2_100).await?;
+        assert_shares(&before, &scene.observed(name), &start)?;
+    }
+    for load in loads {
+        load.stop().await.assert_all_ok()?;
+    }
+    Ok(())
+}
+
+/// What admission asks of the weight of eu-3 on one route.
+struct Policy {
+    route: &'static str,
+    /// CEL about each of its rules, `r`.
+    expression: &'static str,
+    message: &'static str,
+}
+
+impl Policy {
+    /// Returns when the API server refuses eu-3 this weight.
+    async fn enforce(&self, scene: &Scene, refused: u32) -> Result<()> {
+        let name = &scene.namespace;
+        let Self { route, expression, message } = self;
+        let policy = format!(
+            "\
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {{name: {name}}}
@@ -166,25 +230,33 @@ spec:
   matchConstraints:
     namespaceSelector: {{matchLabels: {{kubernetes.io/metadata.name: {name}}}}}
     resourceRules: [{{apiGroups: [gateway.networking.k8s.io], apiVersions: ['*'], operations: [UPDATE], resources: [httproutes]}}]
-  matchConditions: [{{name: checkout, expression: object.metadata.name == 'checkout'}}]
+  matchConditions: [{{name: route, expression: object.metadata.name == '{route}'}}]
   validations:
-  - expression: \"!object.spec.rules.exists(r, r.backendRefs.exists(b, b.name.endsWith('-eu-3') && b.weight > 10))\"
-    message: eu-3 may have 10 at most
+  - expression: \"object.spec.rules.all(r, {expression})\"
+    message: {message}
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
 metadata: {{name: {name}}}
 spec: {{policyName: {name}, validationActions: [Deny]}}
 "
-    );
-    scene.hub.apply(name, &policy).await?;
-    let routes = routes(scene).await?;
-    let patch = json!({"spec": {"rules": [{"backendRefs": [{"name": "any-eu-3", "port": 80, "weight": 11}]}]}});
-    let parameters = PatchParams { dry_run: true, ..PatchParams::default() };
-    eventually("the policy", seconds(30), async || {
-        let refused = routes.patch("checkout", &parameters, &Patch::Merge(&patch)).await;
-        ensure!(refused.is_err(), "not enforced yet");
+        );
+        scene.hub.apply(name, &policy).await?;
+        let routes = routes(scene).await?;
+        let backend = json!({"name": "any-eu-3", "port": 80, "weight": refused});
+        let patch = json!({"spec": {"rules": [{"backendRefs": [backend]}]}});
+        let parameters = PatchParams { dry_run: true, ..PatchParams::default() };
+        eventually("the policy", seconds(30), async || {
+            let answer = routes.patch(route, &parameters, &Patch::Merge(&patch)).await;
+            ensure!(answer.is_err(), "not enforced yet");
+            Ok(())
+        })
+        .await
+    }
+
+    async fn remove(&self, scene: &Scene) -> Result<()> {
+        let bindings = Api::<ValidatingAdmissionPolicyBinding>::all(scene.hub.client.clone());
+        bindings.delete(&scene.namespace, &DeleteParams::default()).await?;
         Ok(())
-    })
-    .await
+    }
 }

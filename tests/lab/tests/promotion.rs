@@ -8,14 +8,13 @@ use crate::{
     runner::{Scene, Test},
     shares::assert_shares,
     shown::shown,
-    stage::{external_name, steady_load, to_eu_1},
-    wait::seconds,
+    stage::{AROUND, external_name, steady_load, to_eu_1},
 };
 use anyhow::{Result, ensure};
 use cutover::api::{Phase, Verb};
 use kube::{ResourceExt, api::ListParams};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr};
 
 pub const TESTS: &[Test] = &[
     Test { name: "promotion_by_http_route", exclusive: false, run: |scene| Box::pin(http_route(scene)) },
@@ -28,9 +27,6 @@ pub const TESTS: &[Test] = &[
 
 /// Weight of eu-3 at each step.
 const STEPS: [u32; 4] = [10, 30, 60, 100];
-const POINTS: f64 = 5.0;
-/// Load goes on so long before the first write and after the last.
-const AROUND: Duration = seconds(5);
 
 /// Which route is promoted, and where its requests go.
 struct Plane {
@@ -154,7 +150,7 @@ async fn judge(scene: &Scene, load: &Load, weight: u32) -> Result<()> {
     let before = scene.observed(&scene.namespace);
     load.sends(2_100).await?;
     let after = scene.observed(&scene.namespace);
-    assert_shares(&before, &after, &[("eu-1", 100 - weight), ("eu-3", weight)], POINTS)
+    assert_shares(&before, &after, &[("eu-1", 100 - weight), ("eu-3", weight)])
 }
 
 /// Every state that anybody could have seen: eu-3 goes through the steps and nothing else.

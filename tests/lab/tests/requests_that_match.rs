@@ -2,11 +2,10 @@
 
 use crate::{
     load::{Load, Plan},
-    rollout::{PATIENCE, Rollout, declaration, to_eu_3},
+    rollout::{Rollout, declaration, to_eu_3},
     runner::{Scene, Test},
     shares::{Observed, assert_shares},
     stage::{external_name, host, steady_load, to_eu_1},
-    wait::eventually,
 };
 use anyhow::{Result, ensure};
 use cutover::api::{Phase, Verb};
@@ -81,25 +80,21 @@ async fn clients(to: SocketAddr, service: &str) -> Result<Vec<Load>> {
     Ok(CLIENTS.map(plan).map(Load::start).into())
 }
 
-/// From some moment on eu-3 gets every request that is chosen, and this share (percent) of at least 2,000 others.
+/// From now on eu-3 gets every request that is chosen, and this share (percent) of at least 2,000 others.
 async fn judge(scene: &Scene, clients: &[Load], chosen: Option<&str>, share: u32) -> Result<()> {
     let count = || {
         let (matching, others): (Vec<&str>, Vec<&str>) =
             CLIENTS.iter().map(|(agent, _)| *agent).partition(|agent| chosen == Some(*agent));
         (observed(scene, &matching), observed(scene, &others))
     };
-    let within = if share.is_multiple_of(100) { 0.0 } else { 5.0 };
-    eventually(&format!("{chosen:?} at eu-3 and {share} % of all others"), PATIENCE, async || {
-        let before = count();
-        clients.last().expect("those that say nothing").sends(2_100).await?;
-        let after = count();
-        assert_shares(&before.1, &after.1, &[("eu-1", 100 - share), ("eu-3", share)], within)?;
-        let matched = |member: &str| after.0[member] - before.0[member];
-        let alone = matched("eu-1") + matched("eu-2") == 0 && matched("eu-3") >= LEAST_THAT_MATCH;
-        ensure!(chosen.is_none() || alone, "requests of {chosen:?} went from {:?} to {:?}", before.0, after.0);
-        Ok(())
-    })
-    .await
+    let before = count();
+    clients.last().expect("those that say nothing").sends(2_100).await?;
+    let after = count();
+    assert_shares(&before.1, &after.1, &[("eu-1", 100 - share), ("eu-3", share)])?;
+    let matched = |member: &str| after.0[member] - before.0[member];
+    let alone = matched("eu-1") + matched("eu-2") == 0 && matched("eu-3") >= LEAST_THAT_MATCH;
+    ensure!(chosen.is_none() || alone, "requests of {chosen:?} went from {:?} to {:?}", before.0, after.0);
+    Ok(())
 }
 
 /// Requests of these user agents that each member has counted so far.

@@ -2,10 +2,11 @@
 
 use crate::{
     lab::{MEMBERS, member_address},
-    load::{Load, Plan},
+    load::{Load, Plan, Totals},
     rollout::promoted_steps,
     runner::{Scene, Test},
-    stage::{Stage, host},
+    shares::percent,
+    stage::{Stage, all_at, clients, host},
     wait::seconds,
 };
 use anyhow::{Context, Result, ensure};
@@ -30,6 +31,15 @@ pub const TESTS: &[Test] = &[
 /// Two steps, each until a person promotes.
 fn two_steps() -> Value {
     json!({"strategy": {"steps": promoted_steps(&[30, 100])}})
+}
+
+/// Every request was answered, and of all of them at most this share (percent) with an error.
+fn failed_at_most(totals: &Totals, share: f64) -> Result<()> {
+    let [ok, failed] = [200, 500].map(|status| totals.by_status.get(&status).copied().unwrap_or_default());
+    ensure!(ok + failed == totals.sent, "some requests were not answered by a member: {totals:?}");
+    let found = percent(failed, totals.sent);
+    ensure!(failed > 0 && found <= share, "{found:.2} % of all requests failed, at most {share} % should: {totals:?}");
+    Ok(())
 }
 
 /// eu-3's name leads to eu-1's gateway: the route obeys, the requests do not arrive.
@@ -64,8 +74,10 @@ async fn errors(scene: Scene) -> Result<()> {
     let written = stage.weights().last().context("no write")?.0;
     let took = written.duration_since(sampled);
     ensure!(took <= SignedDuration::from_secs(1), "{took:?} from the sample to the route write");
+    all_at(&scene, &stage.load, "eu-1").await?;
     stage.load.goes_on_for(seconds(3)).await?;
-    stage.expect_weights(&[0, 30, 0])
+    stage.expect_weights(&[0, 30, 0])?;
+    failed_at_most(&stage.load.stop().await, 30.0 / 20.0)
 }
 
 /// Far too few requests for a verdict, but every one of them fails.
@@ -84,7 +96,9 @@ async fn guard(scene: Scene) -> Result<()> {
     stage.expect_weights(&[0, 30, 0])?;
     let failed = load.finish().await.by_status.get(&500).copied().unwrap_or_default();
     ensure!((20..80).contains(&failed), "{failed} requests failed; about forty were meant");
-    Ok(())
+    let after = clients(&scene, stage.service()).await?;
+    all_at(&scene, &after, "eu-1").await?;
+    after.stop().await.assert_all_ok()
 }
 
 /// Both answer with errors: nothing moves, nobody is blamed, and it goes on when the incident is over.
@@ -100,7 +114,8 @@ async fn shared_incident(scene: Scene) -> Result<()> {
     stage.behave("eu-1", None);
     stage.behave("eu-3", None);
     stage.rollout.phase(Phase::WaitingPromotion).await?;
-    stage.expect_weights(&[0, 30])
+    stage.expect_weights(&[0, 30])?;
+    failed_at_most(&stage.load.stop().await, 10.0)
 }
 
 async fn silence(scene: Scene) -> Result<()> {
@@ -136,6 +151,14 @@ async fn canary_down(scene: Scene) -> Result<()> {
     stage.expect_weights(&[0, 30, 0])?;
     let took = stage.weights()[2].0.duration_since(died);
     ensure!(took < SignedDuration::from_secs(5), "{took:?} from the death to the rollback");
+    all_at(&scene, &stage.load, "eu-1").await?;
+    let totals = stage.load.stop().await;
+    let unanswered = totals.sent - totals.by_status.get(&200).copied().unwrap_or_default();
+    let lost = percent(unanswered, totals.sent);
+    ensure!(
+        unanswered > 0 && lost <= 30.0,
+        "{lost:.1} % of all requests were lost with the gateway of eu-3, which had 30 %"
+    );
     Ok(())
 }
 
