@@ -41,27 +41,37 @@ impl AddressRules {
     }
 }
 
-/// The IPv4 address that an IPv6 address maps to, directly or by NAT64; any other address unchanged.
+/// The IPv4 address that an IPv6 address leads to; any other address unchanged. Besides mapped addresses these are NAT64
+/// (RFC 6052, and RFC 8215 for local use), 6to4 (RFC 3056), and addresses that are compatible with IPv4 (RFC 4291, 2.5.5.1).
 fn canonical(address: IpAddr) -> IpAddr {
+    let v4 = |high: u16, low: u16| {
+        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+        IpAddr::from(Ipv4Addr::new(a, b, c, d))
+    };
     match address.to_canonical() {
         IpAddr::V6(v6) => match v6.segments() {
-            [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
-                let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
-                Ipv4Addr::new(a, b, c, d).into()
+            [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x64, 0xff9b, 1, _, _, _, high, low] | [0x2002, high, low, ..] => {
+                v4(high, low)
             }
+            [0, 0, 0, 0, 0, 0, high, low] if high > 0 => v4(high, low),
             _ => v6.into(),
         },
         v4 @ IpAddr::V4(_) => v4,
     }
 }
 
+/// Where machines of clouds read their credentials and configuration; other addresses of 169.254.0.0/16 are link-local.
+const METADATA: [IpAddr; 6] = [
+    IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)), // Alibaba
+    IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),   // Azure
+    IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),     // Oracle
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)), // AWS
+    IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)), // Google
+];
+
 /// The kind of an address that no member can have, such as loopback.
 fn special(address: IpAddr) -> Option<&'static str> {
-    const METADATA: [IpAddr; 3] = [
-        IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
-        IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
-        IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
-    ];
     let link_local = match address {
         IpAddr::V4(v4) => v4.is_link_local(),
         IpAddr::V6(v6) => v6.is_unicast_link_local(),
@@ -104,6 +114,14 @@ mod tests {
             ("::ffff:169.254.169.254", Some("a metadata address")),
             ("fd00:ec2::254", Some("a metadata address")),
             ("100.100.100.200", Some("a metadata address")),
+            ("168.63.129.16", Some("a metadata address")),
+            ("192.0.0.192", Some("a metadata address")),
+            ("fd20:ce::254", Some("a metadata address")),
+            ("64:ff9b:1::a9fe:a9fe", Some("a metadata address")),
+            ("2002:a9fe:a9fe::1", Some("a metadata address")),
+            ("2002:7f00:1::", Some("loopback")),
+            ("::169.254.169.254", Some("a metadata address")),
+            ("2002:a00:1::5", Some("the hub's own API server")),
             ("0.0.0.0", Some("unspecified")),
             ("::", Some("unspecified")),
             ("224.0.0.1", Some("multicast")),

@@ -11,6 +11,7 @@ use reqwest::{
     redirect,
 };
 use secrecy::{ExposeSecret, SecretSlice};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::{HttpError, Limits, Network, Peers, sanitise};
 
@@ -91,7 +92,7 @@ impl Peer {
 }
 
 /// An answer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Answer {
     /// The status code.
     pub status: u16,
@@ -104,6 +105,7 @@ pub struct Answer {
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     way: Way,
+    bodies: Arc<Semaphore>,
     base: Url,
     host: Option<HeaderValue>,
     authorization: Option<HeaderValue>,
@@ -130,22 +132,31 @@ impl Client {
             None => (Way::Sockets(sockets(peer, network)?), peer.requested()?),
             Some(peers) => (Way::Peers(peers.clone()), peer.base.clone()),
         };
-        Ok(Self { way, base, host: peer.host()?, authorization: peer.authorization.clone() })
+        let bodies = Arc::clone(&network.bodies);
+        Ok(Self { way, bodies, base, host: peer.host()?, authorization: peer.authorization.clone() })
     }
 
-    /// Sends a GET of `path` (below the prefix) with these query parameters.
+    /// Sends a GET of `path` (below the prefix) with these query parameters, and reads the answer. Bodies are held only while
+    /// they are read, all of them together within a limit.
     ///
     /// # Errors
     /// If there is no complete answer within the limits. Any status is an answer.
-    pub(crate) async fn get(&self, path: &str, query: &[(&str, &str)], limits: Limits) -> Result<Answer, HttpError> {
+    pub(crate) async fn get<T>(
+        &self,
+        path: &str,
+        query: &[(&str, &str)],
+        limits: Limits,
+        read: impl FnOnce(&Answer) -> T,
+    ) -> Result<T, HttpError> {
         let call = self.call(path, query)?;
+        let mut held = Held::none(&self.bodies);
         let answer = async {
             match &self.way {
-                Way::Sockets(client) => whole(client.execute(call.try_into()?).await?, limits.body).await,
+                Way::Sockets(client) => whole(client.execute(call.try_into()?).await?, limits.body, &mut held).await,
                 Way::Peers(peers) => within_limit(peers.answer(call.map(drop)).await?, limits.body),
             }
         };
-        within(limits.deadline, answer).await
+        Ok(read(&within(limits.deadline, answer).await?))
     }
 
     /// Sends a GET of `path` and returns the status; the body is not read.
@@ -203,12 +214,39 @@ fn sockets(peer: &Peer, network: &Network) -> Result<reqwest::Client, HttpError>
     Ok(builder.build()?)
 }
 
-async fn whole(mut response: Response, limit: usize) -> Result<Answer, HttpError> {
+/// The part of the limit for all bodies that one body takes.
+struct Held<'a> {
+    bodies: &'a Semaphore,
+    kibibytes: usize,
+    permits: Option<SemaphorePermit<'a>>,
+}
+
+impl<'a> Held<'a> {
+    const fn none(bodies: &'a Semaphore) -> Self {
+        Self { bodies, kibibytes: 0, permits: None }
+    }
+
+    /// Takes what a body of so many bytes needs beyond what it has.
+    fn grow(&mut self, bytes: usize) -> Result<(), HttpError> {
+        let more = bytes.div_ceil(1024).saturating_sub(self.kibibytes);
+        let permits = u32::try_from(more).map_err(|_| HttpError::Flood)?;
+        let taken = self.bodies.try_acquire_many(permits).map_err(|_| HttpError::Flood)?;
+        match &mut self.permits {
+            Some(permits) => permits.merge(taken),
+            None => self.permits = Some(taken),
+        }
+        self.kibibytes += more;
+        Ok(())
+    }
+}
+
+async fn whole(mut response: Response, limit: usize, held: &mut Held<'_>) -> Result<Answer, HttpError> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
         if body.len() + chunk.len() > limit {
             return Err(HttpError::TooLarge(limit));
         }
+        held.grow(body.len() + chunk.len())?;
         body.extend_from_slice(&chunk);
     }
     Ok(Answer { status: response.status().as_u16(), body })

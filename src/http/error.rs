@@ -34,6 +34,9 @@ pub enum HttpError {
     /// The answer is larger than this limit, in bytes.
     #[error("the answer is larger than {} KiB", .0 / 1024)]
     TooLarge(usize),
+    /// The answers of all peers together are larger than what is read at a time.
+    #[error("too many large answers at a time; this one was not read")]
+    Flood,
     /// The connection, TLS or HTTP failed.
     #[error("{0}")]
     Failed(String),

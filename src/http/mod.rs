@@ -22,14 +22,18 @@ pub use client::Answer;
 pub(crate) use client::{Client, Peer};
 pub use error::HttpError;
 pub use network::{Names, Network, Peers};
-pub(crate) use text::sanitise;
+pub(crate) use text::{sanitise, sanitise_to};
 
 /// The time that a call may take, from resolving the name to the last byte.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(10);
-/// Bytes of an API server's answer that are read.
-pub(crate) const API_BODY: usize = 16 << 20;
+/// Bytes of an API server's answer that are read: its version, and one namespace with its annotations.
+pub(crate) const API_BODY: usize = 512 << 10;
 /// Bytes of a Prometheus answer that are read: thousands of series, where one is wanted.
 pub(crate) const METRIC_BODY: usize = 1 << 20;
+
+/// Bytes of all bodies together that are held at a time, in blocks of a kibibyte: whatever the number of members, a flood
+/// takes no more.
+const BODIES: usize = 64 << 10;
 
 /// What a call may take.
 #[derive(Clone, Copy, Debug)]

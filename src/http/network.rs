@@ -4,8 +4,9 @@ use std::{fmt::Debug, net::IpAddr, sync::Arc};
 
 use futures::future::BoxFuture;
 use http::Request;
+use tokio::sync::Semaphore;
 
-use super::{AddressRules, Answer, HttpError, sanitise};
+use super::{AddressRules, Answer, BODIES, HttpError, sanitise};
 
 /// Maximum number of addresses that are used of one name.
 const ADDRESSES: usize = 64;
@@ -30,13 +31,15 @@ pub struct Network {
     names: Arc<dyn Names>,
     /// `None`: sockets.
     pub(super) peers: Option<Arc<dyn Peers>>,
+    /// Kibibytes of bodies that may be held beside those that are.
+    pub(super) bodies: Arc<Semaphore>,
 }
 
 impl Network {
     /// The real network: sockets, the system's resolver, and the addresses that the rules allow.
     #[must_use]
     pub fn new(rules: AddressRules) -> Self {
-        Self { rules, names: Arc::new(System), peers: None }
+        Self { rules, names: Arc::new(System), peers: None, bodies: Arc::new(Semaphore::new(BODIES)) }
     }
 
     /// The same network with another resolver.

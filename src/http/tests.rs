@@ -14,7 +14,7 @@ const LIMITS: Limits = Limits { deadline: Duration::from_millis(400), body: 1 <<
 
 async fn get(server: &Server) -> Result<(u16, Vec<u8>), HttpError> {
     let client = Client::new(&Peer::at(&server.url()).unwrap(), &loopback())?;
-    client.get("/x", &[], LIMITS).await.map(|answer| (answer.status, answer.body))
+    client.get("/x", &[], LIMITS, Clone::clone).await.map(|answer| (answer.status, answer.body))
 }
 
 #[tokio::test]
@@ -45,7 +45,7 @@ async fn a_flood_is_cut_at_the_limit() {
     let server = Server::start(Manner::Floods).await;
     let client = Client::new(&Peer::at(&server.url()).unwrap(), &loopback()).unwrap();
     let limits = Limits { deadline: Duration::from_secs(10), body: 1 << 20 };
-    let error = client.get("/", &[], limits).await.unwrap_err();
+    let error = client.get("/", &[], limits, Clone::clone).await.unwrap_err();
     assert_eq!(error.to_string(), "the answer is larger than 1024 KiB");
 }
 
@@ -72,7 +72,7 @@ async fn nobody_there_is_said_in_the_words_of_the_system() {
     // A port on which nobody listens: this one's neighbour on an address of its own.
     let url = format!("http://127.77.0.1:{}", address.port());
     let client = Client::new(&Peer::at(&url).unwrap(), &loopback()).unwrap();
-    let error = client.get("/", &[], LIMITS).await.unwrap_err().to_string();
+    let error = client.get("/", &[], LIMITS, Clone::clone).await.unwrap_err().to_string();
     assert!(error.starts_with("Connection refused"), "{error}");
 }
 
@@ -88,7 +88,7 @@ async fn addresses_that_lead_back_are_refused_as_literal_and_as_name() {
     let client =
         Client::new(&Peer::at(&format!("http://localhost:{port}")).unwrap(), &Network::new(AddressRules::default()))
             .unwrap();
-    let error = client.get("/", &[], LIMITS).await.unwrap_err();
+    let error = client.get("/", &[], LIMITS, Clone::clone).await.unwrap_err();
     assert!(matches!(error, HttpError::AddressNotAllowed { .. }), "{error}");
     assert!(server.heads.lock().await.is_empty(), "no connection was made");
 }
@@ -112,7 +112,8 @@ async fn tls_uses_the_server_name_while_the_connection_goes_to_the_host() {
     let port = server.address.port();
     let mut peer = Peer::at(&format!("https://localhost:{port}/prefix/")).unwrap();
     peer.roots = server.certificate.clone().map(String::into_bytes);
-    let ask = async |peer: &Peer| Client::new(peer, &loopback())?.get("/q", &[("a", "1 2")], LIMITS).await;
+    let ask =
+        async |peer: &Peer| Client::new(peer, &loopback())?.get("/q", &[("a", "1 2")], LIMITS, Clone::clone).await;
 
     let error = ask(&peer).await.unwrap_err().to_string();
     assert!(error.contains("not valid for name"), "{error}");
@@ -134,7 +135,7 @@ async fn a_certificate_that_nobody_vouches_for_is_refused() {
     let other = Server::tls("localhost", Manner::Hangs).await;
     let mut peer = Peer::at(&format!("https://localhost:{}", server.address.port())).unwrap();
     peer.roots = other.certificate.map(String::into_bytes);
-    let error = Client::new(&peer, &loopback()).unwrap().get("/", &[], LIMITS).await.unwrap_err();
+    let error = Client::new(&peer, &loopback()).unwrap().get("/", &[], LIMITS, Clone::clone).await.unwrap_err();
     assert!(error.to_string().contains("certificate"), "{error}");
 }
 

@@ -6,12 +6,18 @@ const SHOWN: usize = 80;
 /// At most 80 characters on one line; characters that control a terminal or the writing direction are escaped.
 #[must_use]
 pub(crate) fn sanitise(text: &str) -> String {
+    sanitise_to(text, SHOWN)
+}
+
+/// Like [`sanitise`], with at most `most` characters.
+#[must_use]
+pub(crate) fn sanitise_to(text: &str, most: usize) -> String {
     // One character becomes at least one, so nothing beyond this can be shown.
-    let escaped: String = text.chars().take(SHOWN + 1).map(escape).collect();
-    if escaped.chars().count() <= SHOWN {
+    let escaped: String = text.chars().take(most + 1).map(escape).collect();
+    if escaped.chars().count() <= most {
         return escaped;
     }
-    escaped.chars().take(SHOWN - 1).chain(['…']).collect()
+    escaped.chars().take(most - 1).chain(['…']).collect()
 }
 
 fn escape(character: char) -> String {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::kubeconfig::{Credentials, Expiry, Vetted};
 use crate::{
     api::{Reason, member::PrometheusService},
-    http::{API_BODY, Client, DEADLINE, HttpError, Limits, Network, Peer, sanitise},
+    http::{API_BODY, Answer, Client, DEADLINE, HttpError, Limits, Network, Peer, sanitise},
     prometheus::Prometheus,
     rollout::input::Problem,
 };
@@ -60,19 +60,19 @@ impl ApiServer {
 
     async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Problem> {
         let limits = Limits { deadline: DEADLINE, body: API_BODY };
-        let answer = self.client.get(path, &[], limits).await.map_err(|error| unreachable(&error))?;
-        match answer.status {
-            200 => serde_json::from_slice(&answer.body).map_err(|_| unexpected(&format!("{path} is no JSON object"))),
-            status @ (401 | 403) => {
+        let read = |answer: &Answer| (answer.status, serde_json::from_slice(&answer.body));
+        match self.client.get(path, &[], limits, read).await.map_err(|error| unreachable(&error))? {
+            (200, read) => read.map_err(|_| unexpected(&format!("{path} is no JSON object"))),
+            (status @ (401 | 403), _) => {
                 let message =
                     format!("the API server answered {status} to GET {path}; renew the credentials or their role");
                 Err(Problem::new(Reason::CredentialsRefused, message))
             }
-            status @ (429 | 500..) => {
+            (status @ (429 | 500..), _) => {
                 let message = format!("the API server answered {status} to GET {path}; the next check tries again");
                 Err(Problem::new(Reason::ApiServerUnreachable, message))
             }
-            status => Err(unexpected(&format!("it answered {status} to GET {path}"))),
+            (status, _) => Err(unexpected(&format!("it answered {status} to GET {path}"))),
         }
     }
 }
@@ -107,9 +107,11 @@ fn unreachable(error: &HttpError) -> Problem {
         HttpError::AddressNotAllowed { .. } => Reason::AddressNotAllowed,
         HttpError::BadCredentials(_) => Reason::KubeconfigRefused,
         HttpError::TooLarge(_) => Reason::UnexpectedResponse,
-        HttpError::NotResolved(_) | HttpError::BadAddress(_) | HttpError::Late(_) | HttpError::Failed(_) => {
-            Reason::ApiServerUnreachable
-        }
+        HttpError::NotResolved(_)
+        | HttpError::BadAddress(_)
+        | HttpError::Late(_)
+        | HttpError::Flood
+        | HttpError::Failed(_) => Reason::ApiServerUnreachable,
     };
     Problem::new(reason, format!("the API server: {error}"))
 }

@@ -1,26 +1,27 @@
 //! One round of measurements over all members.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::future::join_all;
-use tokio::time::{Instant, timeout_at};
+use jiff::Timestamp;
+use tokio::sync::Semaphore;
 
 use super::{
+    possible::possible,
     resolve::Resolved,
     template::{TemplateError, Variables, render},
 };
 use crate::{
     api::{Metric, analysis::MetricKind},
-    http::HttpError,
     prometheus::{Answer, Missing, Prometheus},
     rollout::input::{MeasurementRequest, MetricWindow, Sample, Sampled},
 };
 
-/// The time that a whole round may take; who has not answered by then is missing this time.
-const ROUND: Duration = Duration::from_secs(5);
+/// Queries of a round that are under way at one member at a time, or wait there for the turn of their namespace. So the
+/// rollouts of one namespace have the same share, however many queries each has.
+const AT_ONCE: usize = 4;
+/// Queries of a round that are sent to one member.
+pub(crate) const QUERIES: usize = 512;
 
 /// The Prometheus of each `MemberCluster`, or why it cannot be queried.
 pub(crate) type Sources = BTreeMap<String, Result<Prometheus, String>>;
@@ -48,6 +49,11 @@ enum Unmeasured {
     /// There is no Prometheus to ask.
     #[error("source down: {0}")]
     NoSource(String),
+    /// The rollout has more queries than one may send.
+    #[error(
+        "the rollout has {0} queries for this member, of which {QUERIES} are sent in a round; declare fewer metrics or services"
+    )]
+    TooMany(usize),
     /// Prometheus gave no number.
     #[error(transparent)]
     Missing(#[from] Missing),
@@ -56,8 +62,8 @@ enum Unmeasured {
 /// Answers by cluster and query.
 type Answers = BTreeMap<(String, String), Result<Answer, Unmeasured>>;
 
-/// Measures what is wanted, at all members at once, within five seconds. What could not be measured is a
-/// [`Sample::Missing`], so there is one sample for each metric, service and member.
+/// Measures what is wanted, at all members at once. What could not be measured is a [`Sample::Missing`], so there is one
+/// sample for each metric, service and member.
 pub(crate) async fn measure(
     wanted: &MeasurementRequest,
     analysis: &Resolved,
@@ -66,35 +72,45 @@ pub(crate) async fn measure(
     sources: &Sources,
 ) -> Vec<Sampled> {
     let asks = asks(wanted, analysis, namespace, clusters);
-    let until = Instant::now() + ROUND;
-    let answers = distinct(&asks).into_iter().map(async |(member, query)| {
-        let answer = ask_one(sources.get(&member), &query, wanted, until).await;
-        ((member, query), answer)
+    let at = wanted.evaluate_at;
+    let of_members = distinct(&asks).into_iter().map(async |(member, queries)| {
+        let answers = ask_member(sources.get(&member), namespace, queries, at).await;
+        answers.into_iter().map(move |(query, answer)| ((member.clone(), query), answer)).collect::<Vec<_>>()
     });
-    let answers: Answers = join_all(answers).await.into_iter().collect();
+    let answers: Answers = join_all(of_members).await.into_iter().flatten().collect();
     asks.into_iter().map(|ask| ask.sampled(wanted, &answers)).collect()
 }
 
-/// A query that several metrics share is sent once.
-fn distinct(asks: &[Ask<'_>]) -> BTreeSet<(String, String)> {
-    let queries = |ask: &Ask<'_>| ask.queries.clone().unwrap_or_default();
-    asks.iter().flat_map(|ask| queries(ask).into_iter().map(|query| (ask.cluster.clone(), query))).collect()
+/// The queries for each member. One that several metrics share is sent once.
+fn distinct(asks: &[Ask<'_>]) -> BTreeMap<String, BTreeSet<String>> {
+    let mut queries = BTreeMap::<_, BTreeSet<_>>::new();
+    for ask in asks {
+        queries.entry(ask.cluster.clone()).or_default().extend(ask.queries.iter().flatten().cloned());
+    }
+    queries
 }
 
-async fn ask_one(
+async fn ask_member(
     source: Option<&Result<Prometheus, String>>,
-    query: &str,
-    wanted: &MeasurementRequest,
-    until: Instant,
-) -> Result<Answer, Unmeasured> {
-    match source {
-        Some(Ok(prometheus)) => timeout_at(until, prometheus.query(query, wanted.evaluate_at))
-            .await
-            .unwrap_or(Err(Missing::Down(HttpError::Late(ROUND))))
-            .map_err(Unmeasured::Missing),
-        Some(Err(why)) => Err(Unmeasured::NoSource(why.clone())),
-        None => Err(Unmeasured::NoSource("not queried".to_owned())),
-    }
+    namespace: &str,
+    queries: BTreeSet<String>,
+    at: Timestamp,
+) -> Vec<(String, Result<Answer, Unmeasured>)> {
+    let (count, line) = (queries.len(), Semaphore::new(AT_ONCE));
+    let answers = queries.into_iter().enumerate().map(async |(place, query)| {
+        let answer = match source {
+            Some(Ok(_)) if place >= QUERIES => Err(Unmeasured::TooMany(count)),
+            Some(Ok(prometheus)) => {
+                // Nobody closes the line.
+                let _place = line.acquire().await;
+                prometheus.query_for(namespace, &query, at).await.map_err(Unmeasured::Missing)
+            }
+            Some(Err(why)) => Err(Unmeasured::NoSource(why.clone())),
+            None => Err(Unmeasured::NoSource("not queried".to_owned())),
+        };
+        (query, answer)
+    });
+    join_all(answers).await
 }
 
 /// One metric of one service at one member, and the queries that it takes.
@@ -146,7 +162,8 @@ fn queries(metric: &Metric, variables: &Variables<'_>) -> Result<Vec<String>, Un
 
 impl Ask<'_> {
     fn sampled(self, wanted: &MeasurementRequest, answers: &Answers) -> Sampled {
-        let sample = self.sample(wanted, answers).unwrap_or_else(|missing| Sample::Missing(missing.to_string()));
+        let sample = self.sample(wanted, answers).and_then(|sample| Ok(possible(sample)?));
+        let sample = sample.unwrap_or_else(|missing| Sample::Missing(missing.to_string()));
         Sampled {
             service: self.service.to_owned(),
             metric: self.metric.name.clone(),

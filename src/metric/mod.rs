@@ -2,6 +2,7 @@
 
 mod builtin;
 mod measure;
+mod possible;
 pub(crate) mod resolve;
 pub(crate) mod template;
 pub(crate) mod variables;

@@ -1,16 +1,12 @@
-//! What a Prometheus answered, read with distrust.
-
-use std::collections::BTreeMap;
+//! What a Prometheus answered, as numbers.
 
 use jiff::Timestamp;
-use serde::{Deserialize, de::IgnoredAny};
-use serde_json::Value;
 
-use crate::{
-    api::Duration,
-    http::{HttpError, sanitise},
-    rollout::merge::Buckets,
-};
+use super::Missing;
+use crate::{api::Duration, rollout::merge::Buckets};
+
+/// Series that are kept of an answer: one is wanted, or one for each bucket of a histogram.
+pub(super) const SERIES: usize = 1000;
 
 /// How far a sample may be from the time that was requested: an instant query is stamped with its evaluation time, so
 /// more means that another time was evaluated.
@@ -20,16 +16,25 @@ const TOLERANCE: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Answer {
     /// Any number of series, none included.
-    Vector(Vec<Series>),
+    Vector(Vector),
     /// One number.
     Scalar(Point),
 }
 
-/// One series of an instant vector.
-#[derive(Clone, Debug, PartialEq)]
+/// The series of an instant vector.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Vector {
+    /// The first thousand.
+    pub series: Vec<Series>,
+    /// How many there were.
+    pub count: usize,
+}
+
+/// What is kept of a series. Its labels are nobody's business but its Prometheus': they may be another tenant's.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Series {
-    /// Its labels.
-    pub labels: BTreeMap<String, String>,
+    /// The upper bound of a bucket, its label `le`: not a number if that cannot be read, none without the label.
+    pub le: Option<f64>,
     /// Its value.
     pub point: Point,
 }
@@ -43,144 +48,20 @@ pub(crate) struct Point {
     pub value: f64,
 }
 
-/// Why there is no number: neither a pass nor a failure. Holds nothing of an answer's body but label sets, error types
-/// and numbers, made harmless.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub(crate) enum Missing {
-    /// It does not answer.
-    #[error("source down: {0}")]
-    Down(#[from] HttpError),
-    /// It, or the API server before it, does not know the credentials or does not allow them to ask.
-    #[error("Prometheus answered with status {0}; renew the credentials or their role")]
-    Credentials(u16),
-    /// It answered with another status than 200.
-    #[error("Prometheus answered with status {0}")]
-    Status(u16),
-    /// It refused the query.
-    #[error("Prometheus refused the query ({0}); try the query there")]
-    Refused(String),
-    /// The answer is not one of Prometheus.
-    #[error("UnexpectedResponse: not an answer of the Prometheus query API")]
-    Unexpected,
-    /// It says itself that the answer is not whole.
-    #[error("partial: the answer carries {0} warning(s), so it may not be whole")]
-    Partial(usize),
-    /// A range, a string, or something newer.
-    #[error("the query gives a {0}; one number or an instant vector is expected")]
-    Type(String),
-    /// More than one series where one number is wanted.
-    #[error("Ambiguous: {count} series, such as {} and {}; sum them or select one", .examples.0, .examples.1)]
-    Ambiguous {
-        /// How many.
-        count: usize,
-        /// Two of their label sets.
-        examples: (String, String),
-    },
-    /// No series at all.
-    #[error("no series")]
-    NoSeries,
-    /// A series without a readable value.
-    #[error("a series without a readable value")]
-    NoValue,
-    /// 0/0 and the like.
-    #[error("the value is {0}, not a number to judge")]
-    NotANumber(f64),
-    /// For another time than the one requested.
-    #[error("Stale: the sample is {0} away from the time of the query")]
-    Stale(Duration),
-    /// A native histogram.
-    #[error("native histograms are not supported; query the classic buckets by le")]
-    NativeHistogram,
-    /// Buckets that are none.
-    #[error("the buckets cannot be read: {0}")]
-    Buckets(&'static str),
-}
-
-#[derive(Deserialize)]
-struct Body {
-    status: String,
-    #[serde(rename = "errorType")]
-    error_type: Option<String>,
-    warnings: Option<Vec<IgnoredAny>>,
-    data: Option<Data>,
-}
-
-#[derive(Deserialize)]
-struct Data {
-    #[serde(rename = "resultType")]
-    result_type: String,
-    result: Value,
-}
-
-#[derive(Deserialize)]
-struct RawSeries {
-    metric: Option<BTreeMap<String, String>>,
-    value: Option<Value>,
-    histogram: Option<IgnoredAny>,
-}
-
-/// Reads the body of an answer to an instant query.
-///
-/// # Errors
-/// When it holds no whole vector or scalar.
-pub(crate) fn parse(body: &[u8]) -> Result<Answer, Missing> {
-    let body: Body = serde_json::from_slice(body).map_err(|_| Missing::Unexpected)?;
-    if body.status != "success" {
-        return Err(Missing::Refused(sanitise(body.error_type.as_deref().unwrap_or("no error type"))));
-    }
-    let warnings = body.warnings.map_or(0, |warnings| warnings.len());
-    if warnings > 0 {
-        return Err(Missing::Partial(warnings));
-    }
-    let data = body.data.ok_or(Missing::Unexpected)?;
-    match data.result_type.as_str() {
-        "vector" => vector(data.result).map(Answer::Vector),
-        "scalar" => point(&data.result).map(Answer::Scalar),
-        other => Err(Missing::Type(sanitise(other))),
-    }
-}
-
-fn vector(result: Value) -> Result<Vec<Series>, Missing> {
-    let raw: Vec<RawSeries> = serde_json::from_value(result).map_err(|_| Missing::Unexpected)?;
-    raw.into_iter().map(series).collect()
-}
-
-fn series(raw: RawSeries) -> Result<Series, Missing> {
-    match (raw.value, raw.histogram) {
-        (_, Some(_)) => Err(Missing::NativeHistogram),
-        (None, None) => Err(Missing::NoValue),
-        (Some(value), None) => Ok(Series { labels: raw.metric.unwrap_or_default(), point: point(&value)? }),
-    }
-}
-
-/// `[1700000000.123, "0.5"]`
-fn point(value: &Value) -> Result<Point, Missing> {
-    let [time, number] = value.as_array().map_or(&[][..], Vec::as_slice) else { return Err(Missing::NoValue) };
-    let number = number.as_str().and_then(|text| text.parse().ok());
-    match (time.as_f64(), number) {
-        (Some(time), Some(value)) => Ok(Point { time, value }),
-        (None, _) | (_, None) => Err(Missing::NoValue),
-    }
-}
-
 impl Answer {
     /// The one number, evaluated at `at`; none where the query has no series.
     ///
     /// # Errors
     /// When there are several, or the number cannot be judged.
     pub(crate) fn number(&self, at: Timestamp) -> Result<Option<f64>, Missing> {
-        let point = match self {
-            Self::Scalar(point) => point,
-            Self::Vector(series) => match series.as_slice() {
-                [] => return Ok(None),
-                [only] => &only.point,
-                [first, second, ..] => {
-                    let examples = (labels(&first.labels), labels(&second.labels));
-                    return Err(Missing::Ambiguous { count: series.len(), examples });
-                }
+        match self {
+            Self::Scalar(point) => point.at(at).map(Some),
+            Self::Vector(vector) => match vector.series.as_slice() {
+                [] => Ok(None),
+                [only] => only.point.at(at).map(Some),
+                [_, _, ..] => Err(Missing::Ambiguous(vector.count)),
             },
-        };
-        point.at(at).map(Some)
+        }
     }
 
     /// Upper bound and cumulative count of each bucket, evaluated at `at`, by rising bound; the last bound is infinite.
@@ -188,13 +69,16 @@ impl Answer {
     /// # Errors
     /// When the series are not those of one classic histogram.
     pub(crate) fn buckets(&self, at: Timestamp) -> Result<Buckets, Missing> {
-        let Self::Vector(series) = self else {
+        let Self::Vector(vector) = self else {
             return Err(Missing::Buckets("one number, where series by le are expected"));
         };
-        if series.is_empty() {
+        if vector.series.is_empty() {
             return Err(Missing::NoSeries);
         }
-        let mut buckets = series.iter().map(|series| bucket(series, at)).collect::<Result<Buckets, _>>()?;
+        if vector.count > vector.series.len() {
+            return Err(Missing::TooMany(vector.count));
+        }
+        let mut buckets = vector.series.iter().map(|series| bucket(series, at)).collect::<Result<Buckets, _>>()?;
         buckets.sort_by(|(one, _), (other, _)| one.total_cmp(other));
         if buckets.windows(2).any(|pair| pair[0].0.total_cmp(&pair[1].0).is_eq()) {
             return Err(Missing::Buckets("a bound comes twice; sum by (le)"));
@@ -219,17 +103,11 @@ impl Point {
 }
 
 fn bucket(series: &Series, at: Timestamp) -> Result<(f64, f64), Missing> {
-    let bound = series.labels.get("le").ok_or(Missing::Buckets("a series has no label le; sum by (le)"))?;
-    let bound: f64 = bound.parse().map_err(|_| Missing::Buckets("an le is not a number"))?;
-    if bound.is_nan() {
-        return Err(Missing::Buckets("an le is not a number"));
+    match series.le {
+        None => Err(Missing::Buckets("a series has no label le; sum by (le)")),
+        Some(bound) if bound.is_nan() => Err(Missing::Buckets("an le is not a number")),
+        Some(bound) => Ok((bound, series.point.at(at)?)),
     }
-    Ok((bound, series.point.at(at)?))
-}
-
-fn labels(labels: &BTreeMap<String, String>) -> String {
-    let pairs: Vec<_> = labels.iter().take(8).map(|(name, value)| format!("{name}={value:?}")).collect();
-    sanitise(&format!("{{{}}}", pairs.join(",")))
 }
 
 #[cfg(test)]
@@ -237,6 +115,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::prometheus::parse;
 
     const AT: Timestamp = Timestamp::constant(1_700_000_000, 0);
 
@@ -277,7 +156,7 @@ mod tests {
         for (body, expected) in [
             (value("NaN"), "the value is NaN, not a number to judge"),
             (value("+Inf"), "the value is inf, not a number to judge"),
-            (vector(three), r#"Ambiguous: 3 series, such as {pod="a"} and {pod="b"}; sum them or select one"#),
+            (vector(three), "Ambiguous: 3 series, where one number is wanted; sum them or select one"),
             (vector(stale), "Stale: the sample is 10m away from the time of the query"),
             (vector(future), "Stale: the sample is 10m away from the time of the query"),
             (vector("[{}]"), unreadable),
@@ -305,8 +184,9 @@ mod tests {
                 "the query gives a string; one number or an instant vector is expected",
             ),
             (
-                r#"{"status":"error","errorType":"bad_data","error":"secret"}"#.into(),
-                "Prometheus refused the query (bad_data); try the query there",
+                r#"{"status":"error","errorType":"bad_data","error":"1:5: parse error: unclosed left parenthesis"}"#
+                    .into(),
+                "Prometheus refused the query (bad_data: 1:5: parse error: unclosed left parenthesis); correct the query",
             ),
             (
                 value("1").replace(r#""data""#, r#""warnings":["store down"],"data""#),
@@ -346,6 +226,37 @@ mod tests {
         }
         let error = parse(value("1").as_bytes()).and_then(|answer| answer.buckets(AT)).unwrap_err();
         assert_eq!(error.to_string(), "the buckets cannot be read: a series has no label le; sum by (le)");
+    }
+
+    /// As many series as a body may hold.
+    fn flood() -> String {
+        let series = r#"{"metric":{"pod":"p"},"value":[1700000000,"1"]}"#;
+        vector(&format!("[{}]", vec![series; 20_000].join(",")))
+    }
+
+    #[test]
+    fn of_a_flood_of_series_a_thousand_are_kept_and_all_are_counted() {
+        let Ok(Answer::Vector(read)) = parse(flood().as_bytes()) else { panic!("a vector") };
+        assert_eq!((read.series.len(), read.count), (SERIES, 20_000));
+        let ambiguous = "Ambiguous: 20000 series, where one number is wanted; sum them or select one";
+        assert_eq!(number(&flood()), Err(ambiguous.to_owned()));
+        let buckets = parse(flood().as_bytes()).and_then(|answer| answer.buckets(AT));
+        let too_many = "20000 series, of which at most 1000 are read; sum them";
+        assert_eq!(buckets.map_err(|missing| missing.to_string()), Err(too_many.to_owned()));
+    }
+
+    #[test]
+    fn the_type_of_a_result_may_follow_it() {
+        let body = r#"{"data":{"result":[1700000000,"3"],"resultType":"scalar"},"status":"success"}"#;
+        assert_eq!(number(body), Ok(Some(3.0)));
+    }
+
+    #[test]
+    fn what_prometheus_says_of_a_query_is_cut_and_harmless() {
+        let body = format!(r#"{{"status":"error","errorType":"bad_data","error":"\u001b[31m{}"}}"#, "x".repeat(5000));
+        let said = number(&body).unwrap_err();
+        assert!(said.contains(r"(bad_data: \u{1b}[31mxxx"), "{said}");
+        assert!(said.chars().count() < 280, "{said}");
     }
 
     proptest! {

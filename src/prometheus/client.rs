@@ -1,50 +1,72 @@
 //! The client of one Prometheus, reached by URL or through a member's API server.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
-use tokio::sync::Semaphore;
 
-use super::{Answer, Missing, parse};
-use crate::http::{Client, DEADLINE, Limits, METRIC_BODY};
+use super::{Answer, Missing, parse, refusals::Refusals, turns::Turns};
+use crate::http::{self, Client, Limits, METRIC_BODY};
 
-/// Queries that are under way at one member at a time; a small Prometheus serves four well.
-const AT_ONCE: usize = 4;
+/// The time that a query may take once it is sent.
+const LIMITS: Limits = Limits { deadline: Duration::from_secs(5), body: METRIC_BODY };
 
-/// A Prometheus. Cheap to clone; clones share the limit of queries under way.
+/// A Prometheus. Cheap to clone; clones share the limit of queries under way and what was refused.
 #[derive(Clone, Debug)]
 pub(crate) struct Prometheus {
     client: Client,
     path: String,
-    permits: Arc<Semaphore>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    turns: Turns,
+    refusals: Refusals,
 }
 
 impl Prometheus {
     /// A Prometheus below `prefix` at the client's peer.
     #[must_use]
     pub(crate) fn new(client: Client, prefix: &str) -> Self {
-        Self { client, path: format!("{prefix}/api/v1/query"), permits: Arc::new(Semaphore::new(AT_ONCE)) }
+        Self { client, path: format!("{prefix}/api/v1/query"), shared: Arc::default() }
     }
 
-    /// The answer to a query, evaluated at an instant.
+    /// The answer to a query of a rollout in this namespace, evaluated at an instant: sent when it is the namespace's turn, and
+    /// not sent at all while it is known to be refused.
+    ///
+    /// # Errors
+    /// Whatever keeps a whole answer from being there.
+    pub(crate) async fn query_for(&self, namespace: &str, query: &str, at: Timestamp) -> Result<Answer, Missing> {
+        let _turn = self.shared.turns.wait(namespace).await?;
+        match self.shared.refusals.of(query) {
+            Some(missing) => Err(missing),
+            None => self.query(query, at).await,
+        }
+    }
+
+    /// The answer to a query, evaluated at an instant; it waits for nobody.
     ///
     /// # Errors
     /// Whatever keeps a whole answer from being there.
     pub(crate) async fn query(&self, query: &str, at: Timestamp) -> Result<Answer, Missing> {
-        // Nobody closes the semaphore, so there is always a permit to wait for.
-        let _permit = self.permits.acquire().await;
         let millis = at.as_millisecond();
         let time = format!("{}.{:03}", millis.div_euclid(1000), millis.rem_euclid(1000));
-        let limits = Limits { deadline: DEADLINE, body: METRIC_BODY };
         let parameters = [("query", query), ("time", time.as_str())];
-        let answer = self.client.get(&self.path, &parameters, limits).await?;
-        match answer.status {
-            200 => parse(&answer.body),
-            // Prometheus says in the body what is wrong with a query.
-            400 | 422 => Err(parse(&answer.body).err().unwrap_or(Missing::Status(answer.status))),
-            status @ (401 | 403) => Err(Missing::Credentials(status)),
-            status => Err(Missing::Status(status)),
-        }
+        let answer =
+            self.client.get(&self.path, &parameters, LIMITS, read).await.unwrap_or_else(|error| Err(error.into()));
+        self.shared.refusals.note(query, &answer);
+        answer
+    }
+}
+
+fn read(answer: &http::Answer) -> Result<Answer, Missing> {
+    match answer.status {
+        200 => parse(&answer.body),
+        // Prometheus says in the body what is wrong with a query.
+        400 | 422 => Err(parse(&answer.body).err().unwrap_or(Missing::Status(answer.status))),
+        401 => Err(Missing::Unauthorized),
+        403 => Err(Missing::Forbidden),
+        status => Err(Missing::Status(status)),
     }
 }
 
@@ -64,20 +86,36 @@ mod tests {
 
     #[tokio::test]
     async fn whatever_is_wrong_is_said_without_the_body() {
-        let secret = r#"{"status":"error","errorType":"bad_data","error":"s3cret"}"#;
-        let refused = "Prometheus refused the query (bad_data); try the query there";
+        let secret = r#"{"status":"error","errorType":"bad_data","error":"1:1: parse error","other":"s3cret"}"#;
+        let refused = "Prometheus refused the query (bad_data: 1:1: parse error); correct the query";
         let unexpected = "UnexpectedResponse: not an answer of the Prometheus query API";
         assert_eq!(missing(400, secret).await, refused);
         assert_eq!(missing(422, secret).await, refused);
         assert_eq!(missing(400, "<html>").await, unexpected);
         assert_eq!(missing(200, "<html>log in").await, unexpected);
         assert_eq!(missing(503, secret).await, "Prometheus answered with status 503");
-        for status in [401, 403] {
-            let expected = format!("Prometheus answered with status {status}; renew the credentials or their role");
-            assert_eq!(missing(status, secret).await, expected);
-        }
+        let unknown = "Prometheus answered with status 401: it does not know the credentials; renew their Secret";
+        let not_allowed =
+            "Prometheus answered with status 403: the credentials may not query; extend the role of their account";
+        assert_eq!(missing(401, secret).await, unknown);
+        assert_eq!(missing(403, secret).await, not_allowed);
         assert_eq!(missing(302, "").await, "Prometheus answered with status 302");
         assert_eq!(missing(200, &"x".repeat(2 << 20)).await, "source down: the answer is larger than 1024 KiB");
+    }
+
+    #[tokio::test]
+    async fn a_refused_query_of_a_rollout_is_not_sent_again_and_a_health_check_always_is() {
+        let server =
+            Server::fixed(400, r#"{"status":"error","errorType":"bad_data","error":"1:4: parse error"}"#).await;
+        let client = Client::new(&Peer::at(&server.url()).unwrap(), &loopback()).unwrap();
+        let prometheus = Prometheus::new(client, "");
+        for _ in 0..3 {
+            let said = prometheus.query_for("shop", "sum(", Timestamp::UNIX_EPOCH).await.unwrap_err().to_string();
+            assert_eq!(said, "Prometheus refused the query (bad_data: 1:4: parse error); correct the query");
+        }
+        assert_eq!(server.heads.lock().await.len(), 1);
+        assert!(prometheus.query("sum(", Timestamp::UNIX_EPOCH).await.is_err());
+        assert_eq!(server.heads.lock().await.len(), 2);
     }
 
     #[tokio::test]

@@ -4,7 +4,13 @@
 //! Not knowing is a value here: [`Missing`] is neither a pass nor a failure.
 
 mod answer;
+mod body;
 mod client;
+mod missing;
+mod refusals;
+mod turns;
 
-pub(crate) use answer::{Answer, Missing, parse};
+pub(crate) use answer::Answer;
+pub(crate) use body::parse;
 pub(crate) use client::Prometheus;
+pub(crate) use missing::Missing;

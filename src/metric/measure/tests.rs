@@ -1,6 +1,6 @@
 //! Rounds against servers that answer well or badly.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -144,6 +144,54 @@ async fn a_member_that_hangs_delays_no_other_and_is_missing() {
     );
 }
 
+/// Metrics with a query each.
+fn many(count: usize, query: &str) -> (Resolved, MeasurementRequest) {
+    let names: Vec<_> = (0..count).map(|place| format!("m{place}")).collect();
+    let metrics: Vec<_> =
+        names.iter().map(|name| json!({"name": name, "max": 1, "query": format!("{query}_{name}")})).collect();
+    let analysis = resolve(&serde_json::from_value(json!({"metrics": metrics})).unwrap(), &|_| None);
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    (analysis, wanted(&names, &["eu-3"]))
+}
+
+#[tokio::test]
+async fn slow_queries_of_one_namespace_delay_no_other() {
+    let answer = |head: &str| {
+        if head.contains("slow") {
+            return "HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n".to_owned();
+        }
+        response(200, r#"{"status":"success","data":{"resultType":"scalar","result":[1795262400,"7"]}}"#)
+    };
+    let server = Server::start(Manner::Answers(Arc::new(answer))).await;
+    let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
+    let ((slow, many_wanted), clusters) = (many(40, "slow"), themselves());
+    let flood = measure(&many_wanted, &slow, "greedy", &clusters, &sources);
+    let (quick, few_wanted) = many(8, "quick");
+    let healthy = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        measure(&few_wanted, &quick, "shop", &clusters, &sources).await
+    };
+    let samples = tokio::select! {
+        biased;
+        samples = healthy => samples,
+        _ = flood => panic!("forty slow queries were answered before eight quick ones"),
+    };
+    assert!(samples.iter().all(|sampled| sampled.sample == Sample::Value(7.0)), "{samples:?}");
+    assert!(server.heads.lock().await.iter().filter(|head| head.contains("slow")).count() <= 4);
+}
+
+#[tokio::test]
+async fn a_rollout_sends_a_member_a_bounded_number_of_queries() {
+    let server = counting().await;
+    let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
+    let (analysis, wanted) = many(QUERIES + 1, "load");
+    let samples = measure(&wanted, &analysis, "shop", &themselves(), &sources).await;
+    let why = "the rollout has 513 queries for this member, of which 512 are sent in a round; \
+        declare fewer metrics or services";
+    let unsent: Vec<_> = samples.iter().filter(|sampled| sampled.sample == Sample::Missing(why.to_owned())).collect();
+    assert_eq!((unsent.len(), server.heads.lock().await.len()), (1, QUERIES));
+}
+
 /// A Prometheus that gives every query these values, one a series.
 async fn giving(values: &[&str]) -> Server {
     let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
@@ -158,7 +206,7 @@ async fn giving(values: &[&str]) -> Server {
 #[tokio::test]
 async fn what_is_not_one_number_is_missing_whichever_kind_asks() {
     for (values, kinds, why) in [
-        (&["1", "2"][..], 2, r#"Ambiguous: 2 series, such as {pod="p0"} and {pod="p1"}; sum them or select one"#),
+        (&["1", "2"][..], 2, "Ambiguous: 2 series, where one number is wanted; sum them or select one"),
         (&["NaN"], 2, "the value is NaN, not a number to judge"),
         (&["-Inf"], 2, "the value is -inf, not a number to judge"),
         (&["many"], 3, "a series without a readable value"),

@@ -93,7 +93,7 @@ async fn measured(hub: &Cluster, name: &str, key: &str, good: &str) -> Result<()
     condition(hub, name, "MetricsAvailable", "True", "MetricsAnswer").await.context("with the right credentials")?;
     put(hub, "guarded", key, "me:forged").await?;
     let message = condition(hub, name, "MetricsAvailable", "False", "MetricsUnreachable").await?;
-    let expected = "Prometheus answered with status 401; renew the credentials or their role";
+    let expected = "Prometheus answered with status 401: it does not know the credentials; renew their Secret";
     ensure!(message == expected, "{message}");
     put(hub, "guarded", key, good).await?;
     condition(hub, name, "MetricsAvailable", "True", "MetricsAnswer").await.map(drop)
