@@ -65,7 +65,7 @@ pub async fn run_instance(instance: Instance, stop: impl Future<Output = ()>) ->
 /// The parts of a running process.
 struct Running {
     hub: Arc<Hub>,
-    web: JoinHandle<std::io::Result<()>>,
+    web: JoinHandle<()>,
     controller: JoinHandle<()>,
     election: JoinHandle<()>,
     release: oneshot::Sender<()>,
@@ -126,7 +126,7 @@ async fn wait_for_release(released: oneshot::Receiver<()>) {
     let _ = released.await;
 }
 
-fn serve_pages(hub: &Arc<Hub>, listener: Option<TcpListener>) -> JoinHandle<std::io::Result<()>> {
+fn serve_pages(hub: &Arc<Hub>, listener: Option<TcpListener>) -> JoinHandle<()> {
     let Some(listener) = listener else { return tokio::spawn(pending()) };
     let probed = hub.clone();
     let ready = move || probed.missing().map_or(Ok(()), |missing| Err(missing.to_owned()));

@@ -2,7 +2,7 @@
 
 mod metrics;
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -10,9 +10,23 @@ use axum::{
     response::IntoResponse,
     routing::get,
 };
-use tokio::net::TcpListener;
+use hyper::server::conn::http1::Builder;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use tokio::{
+    net::TcpListener,
+    sync::Semaphore,
+    time::{sleep, timeout},
+};
 
 pub(crate) use metrics::Metrics;
+
+/// Connections at a time; a Prometheus and the probes of a kubelet need three.
+const CONNECTIONS: usize = 64;
+/// The time in which a request must be there, and then its answer read.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Called at each `/readyz`: `Err` says what is still missing.
 pub(crate) type Readiness = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
@@ -25,12 +39,34 @@ pub(crate) async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> 
     TcpListener::bind(address).await
 }
 
-/// Answers for ever.
-///
-/// # Errors
-/// When the listener fails.
-pub(crate) async fn serve(listener: TcpListener, metrics: Metrics, ready: Readiness) -> std::io::Result<()> {
-    axum::serve(listener, pages(metrics, ready)).await
+/// Answers for ever. Whoever connects sends a request within five seconds and gets one answer, and no more than 64 are
+/// connected at a time: others wait for a place.
+pub(crate) async fn serve(listener: TcpListener, metrics: Metrics, ready: Readiness) {
+    let (pages, places) = (pages(metrics, ready), Arc::new(Semaphore::new(CONNECTIONS)));
+    loop {
+        // Nobody closes the semaphore.
+        let place = Arc::clone(&places).acquire_owned().await;
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let pages = TowerToHyperService::new(pages.clone());
+                tokio::spawn(async move {
+                    let _place = place;
+                    let connection = Builder::new()
+                        .timer(TokioTimer::new())
+                        .header_read_timeout(PATIENCE)
+                        .keep_alive(false)
+                        .serve_connection(TokioIo::new(stream), pages);
+                    // What a client does wrong is its own affair.
+                    let _ = timeout(2 * PATIENCE, connection).await;
+                });
+            }
+            // The process has no more descriptors, or the client is gone already.
+            Err(error) => {
+                tracing::warn!(%error, "a connection to --listen was not accepted");
+                sleep(Duration::from_secs(1)).await;
+            }
+        }
+    }
 }
 
 fn pages(metrics: Metrics, ready: Readiness) -> Router {
@@ -55,6 +91,10 @@ fn exposition(metrics: &Metrics) -> impl IntoResponse + use<> {
 #[cfg(test)]
 mod tests {
     use axum::{body::Body, http::Request};
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpStream,
+    };
     use tower::ServiceExt;
 
     use super::*;
@@ -63,6 +103,40 @@ mod tests {
         let pages = pages(Metrics::default(), Arc::new(move || ready.clone()));
         let request = Request::get(path).body(Body::empty()).unwrap();
         pages.oneshot(request).await.unwrap().status()
+    }
+
+    /// The port, served.
+    async fn served() -> SocketAddr {
+        let listener = listen(([127, 0, 0, 1], 0).into()).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(serve(listener, Metrics::default(), Arc::new(|| Ok(()))));
+        address
+    }
+
+    /// What is read until the other side closes.
+    async fn said(address: SocketAddr, request: &str) -> String {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        timeout(4 * PATIENCE, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
+        answer
+    }
+
+    #[tokio::test]
+    async fn an_answer_ends_the_connection() {
+        let answer = said(served().await, "GET /healthz HTTP/1.1\r\nhost: hub\r\n\r\n").await;
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("ok\n"), "{answer}");
+    }
+
+    #[tokio::test]
+    async fn who_sends_no_request_gives_the_place_to_others() {
+        let address = served().await;
+        let mut idle = Vec::new();
+        for _ in 0..CONNECTIONS {
+            idle.push(TcpStream::connect(address).await.unwrap());
+        }
+        let answer = said(address, "GET /readyz HTTP/1.1\r\nhost: hub\r\n\r\n").await;
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
     }
 
     #[tokio::test]
