@@ -66,6 +66,14 @@ impl ServiceCopy {
         Self { spec: carried_spec(spec), labels: kept(labels), annotations: kept(annotations) }
     }
 
+    /// What leads traffic: its spec, and the member that it names. A change of anything else is copied without a run.
+    #[must_use]
+    pub fn leading(&self) -> Self {
+        let annotations = self.annotations.iter().filter(|(key, _)| *key == LEADS_TO_ANNOTATION);
+        let annotations = annotations.map(|(key, value)| (key.clone(), value.clone())).collect();
+        Self { spec: self.spec.clone(), labels: BTreeMap::new(), annotations }
+    }
+
     /// The member that it leads to, where its user says so.
     #[must_use]
     pub fn leads_to(&self) -> Option<&str> {

@@ -205,6 +205,7 @@ mod tests {
             uneven: false,
             mark: None,
             accepted: Accepted::Unsaid,
+            idle: false,
             failed: None,
             editor: None,
         };

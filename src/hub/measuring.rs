@@ -62,7 +62,8 @@ impl Measuring {
         let (analysis, namespace) = (analysis.clone(), subject.namespace.clone());
         let places = subject.clusters();
         self.task.start("measurements", &hub.metrics, wake, async move {
-            let samples = metric::measure(&wanted, &analysis, &namespace, &places, &sources(&registry, &places)).await;
+            let sources = sources(&registry, &namespace, &places);
+            let samples = metric::measure(&wanted, &analysis, &namespace, &places, &sources).await;
             let missing = samples.iter().filter(|sampled| is_missing(sampled)).count();
             metrics.count_samples("missing", missing);
             metrics.count_samples("read", samples.len() - missing);
@@ -71,9 +72,10 @@ impl Measuring {
     }
 }
 
-fn sources(registry: &Registry, places: &Clusters) -> Sources {
+/// The Prometheus of each member that lets this namespace use it, now.
+fn sources(registry: &Registry, namespace: &str, places: &Clusters) -> Sources {
     let source = |cluster: &str| match registry.member(cluster) {
-        Some(found) => found.prometheus().map_err(|problem| problem.message),
+        Some(found) => found.consents(namespace).and_then(|()| found.prometheus()).map_err(|why| why.message),
         None => Err(format!("there is no MemberCluster {cluster}")),
     };
     places.values().map(|behind| (behind.cluster.clone(), source(&behind.cluster))).collect()
@@ -83,5 +85,31 @@ fn is_missing(sampled: &Sampled) -> bool {
     match sampled.sample {
         Sample::Missing(_) => true,
         Sample::Ratio { .. } | Sample::Buckets(_) | Sample::Value(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        hub::fixtures::{objects, world::World},
+        metric::Behind,
+    };
+
+    #[tokio::test(start_paused = true)]
+    async fn a_member_that_does_not_allow_the_namespace_is_not_queried() {
+        let mut closed = objects::member("eu-2");
+        closed["spec"]["allowedNamespaces"] = json!({"from": "Names", "names": ["billing"]});
+        let world = World::of([objects::member("eu-1"), closed]).await;
+        let behind = |cluster: &str| {
+            let behind = Behind { cluster: cluster.to_owned(), ..Behind::default() };
+            (("shop".to_owned(), cluster.to_owned()), behind)
+        };
+        let sources = sources(&world.hub.registry, "shop", &Clusters::from(["eu-1", "eu-2"].map(behind)));
+        assert!(sources["eu-1"].is_ok());
+        let why = "MemberCluster eu-2 does not allow namespace shop; add it to its spec.allowedNamespaces.names";
+        assert_eq!(sources["eu-2"].as_ref().err().map(String::as_str), Some(why));
     }
 }

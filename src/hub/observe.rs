@@ -272,6 +272,7 @@ mod tests {
                 uneven: false,
                 mark: Some(mark),
                 accepted: Accepted::Unsaid,
+                idle: false,
                 failed: None,
                 editor: None,
             }))

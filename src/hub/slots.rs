@@ -67,13 +67,7 @@ fn cluster(placed: &Placed, slot: &str, namespace: &str, registry: &Registry) ->
         );
         return Err(Problem::new(Reason::MemberNotFound, message));
     };
-    if member.allows(namespace) {
-        return Ok(member.identity());
-    }
-    let message = format!(
-        "MemberCluster {name} does not allow namespace {namespace}; add it to its spec.allowedNamespaces.names"
-    );
-    Err(Problem::new(Reason::NamespaceNotAllowed, message))
+    member.consents(namespace).map(|()| member.identity())
 }
 
 #[cfg(test)]

@@ -129,11 +129,8 @@ fn seen(name: &str, namespace: &str, member: Option<&Member>, services: &[Servic
         let message = format!("spec.members: MemberCluster {name} does not exist; register it, or correct the name");
         return MemberSeen::Unusable(Problem::new(Reason::MemberNotFound, message));
     };
-    if !member.allows(namespace) {
-        let message = format!(
-            "MemberCluster {name} does not allow namespace {namespace}; add it to its spec.allowedNamespaces.names"
-        );
-        return MemberSeen::Unusable(Problem::new(Reason::NamespaceNotAllowed, message));
+    if let Err(problem) = member.consents(namespace) {
+        return MemberSeen::Unusable(problem);
     }
     let unreachable = services.iter().find_map(|service| backend::reach(member.spec(), namespace, &service.name).err());
     match unreachable {

@@ -81,14 +81,24 @@ impl Member {
         }
     }
 
-    /// Whether rollouts of this namespace may use it.
-    #[must_use]
-    pub(crate) fn allows(&self, namespace: &str) -> bool {
+    /// That rollouts of this namespace may use it.
+    ///
+    /// # Errors
+    /// When its `allowedNamespaces` do not say so.
+    pub(crate) fn consents(&self, namespace: &str) -> Result<(), Problem> {
         let allowed = &self.spec().allowed_namespaces;
-        match allowed.from {
+        let is_allowed = match allowed.from {
             NamespacesFrom::All => true,
             NamespacesFrom::Names => allowed.names.iter().any(|name| name == namespace),
+        };
+        if is_allowed {
+            return Ok(());
         }
+        let name = &self.declared.name;
+        let message = format!(
+            "MemberCluster {name} does not allow namespace {namespace}; add it to its spec.allowedNamespaces.names"
+        );
+        Err(Problem::new(Reason::NamespaceNotAllowed, message))
     }
 
     /// Its Prometheus.

@@ -210,7 +210,7 @@ impl<'a> Draft<'a> {
                 RouteSeen::Live(live) if releasing && live.mark.is_none() => false,
                 RouteSeen::Live(live) => {
                     let uneven = live.uneven && live.split.weights.same_as(&desired.split.weights);
-                    !self.written(live, &desired) || uneven
+                    !self.written(live, &desired) || uneven || self.is_stepped_around(live)
                 }
                 RouteSeen::ToCreate => true,
                 RouteSeen::Unseen | RouteSeen::Unusable(_) => false,
@@ -220,6 +220,15 @@ impl<'a> Draft<'a> {
                 self.actions.push(Action::WriteRoute { route, split, run, sequence });
             }
         }
+    }
+
+    /// The data plane refuses a route that names a backend without weight: it is written once more without that. In a rollback
+    /// at once, for nothing that gets no traffic may keep traffic from going back; else when the refusal stays.
+    fn is_stepped_around(&self, live: &LiveRoute) -> bool {
+        let back = self.input.deleting || self.run().is_some_and(Run::is_rolling_back);
+        let stays = |desired: &Desired| later(desired.confirmed_at.unwrap_or(desired.at), CONFIRM_WITHIN) <= self.now();
+        let blocks = matches!(live.accepted, Accepted::No(_)) && live.idle;
+        blocks && (back || self.status.desired.as_ref().is_some_and(stays))
     }
 
     fn wake_for_confirmation(&mut self) {

@@ -98,12 +98,21 @@ fn endpoint(draft: &Draft<'_>, service: &ServiceSpec, member: &str) -> EndpointS
     draft.input.seen.endpoints.get(&key).copied().unwrap_or_default()
 }
 
-/// Why members may not gain traffic yet: no backend, or no good probe.
+/// Why members may not gain traffic yet: no consent any more, no backend, or no good probe.
 pub(super) fn not_ready(draft: &mut Draft<'_>, members: &[String]) -> Option<Problem> {
-    backends_not_ready(draft, members).or_else(|| {
+    unusable(draft, members).or_else(|| backends_not_ready(draft, members)).or_else(|| {
         let services = super::services(draft.input.spec, &draft.status).iter();
         let mut endpoints = services.flat_map(|service| members.iter().map(move |member| (service, member)));
         endpoints.find_map(|(service, member)| unanswered(draft, service, member))
+    })
+}
+
+/// The first of these members that is not registered, or may not be used by this namespace: who ran it can take his consent
+/// back at any time.
+fn unusable(draft: &Draft<'_>, members: &[String]) -> Option<Problem> {
+    members.iter().find_map(|member| match draft.input.seen.members.get(member)? {
+        MemberSeen::Unusable(problem) => Some(problem.clone()),
+        MemberSeen::Registered { .. } => None,
     })
 }
 

@@ -120,6 +120,9 @@ pub struct LiveRoute {
     pub mark: Option<Mark>,
     /// What the data plane says of the present object.
     pub accepted: Accepted,
+    /// It names a backend without weight that the next write leaves out if the data plane refuses the object: it may be
+    /// refused for a Service that gets nothing anyway.
+    pub idle: bool,
     /// Field manager of the last change that was not the hub's.
     pub editor: Option<String>,
     /// Why the last write of this process to it failed, if it did.

@@ -74,6 +74,7 @@ fn flow(draft: &mut Draft<'_>) -> (Standing, Intent) {
         let intent = Intent::WriteNothing(problem.reason);
         return (requests::refuse_all(draft, Standing::initializing(problem)), intent);
     }
+    promotion::copy_metadata(draft);
     routes::confirm(draft);
     let edit = edits::judge(draft);
     requests::apply(draft);

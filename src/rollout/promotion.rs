@@ -3,7 +3,7 @@
 use super::{
     draft::Draft,
     gates, health, initialization,
-    input::Problem,
+    input::{Problem, SourceSeen},
     plan::primary_and_canary,
     standing::Standing,
     target::{Target, target},
@@ -69,6 +69,23 @@ fn not_known_yet(draft: &mut Draft<'_>) -> Option<Problem> {
     Some(Problem::new(Reason::Settling, message))
 }
 
+/// Labels and annotations of the users' Services go to the copies that lead where those do. They lead no traffic, so a note
+/// that a cloud's controller leaves begins no run.
+pub(super) fn copy_metadata(draft: &mut Draft<'_>) {
+    let status = &mut draft.status;
+    for (service, seen) in &draft.input.seen.sources {
+        let SourceSeen::Found(declared) = seen else { continue };
+        let promoted = status.promoted.as_mut().map(|promoted| &mut promoted.services);
+        let proving = status.run.as_mut().map(|run| &mut run.services);
+        let copies = [promoted, proving, Some(&mut status.canary)].into_iter().flatten();
+        for copy in
+            copies.filter_map(|copies| copies.get_mut(service)).filter(|copy| copy.leading() == declared.leading())
+        {
+            copy.clone_from(declared);
+        }
+    }
+}
+
 /// The routes must lead to the primary before a Service may change.
 pub(super) fn not_on_primary(draft: &Draft<'_>) -> Option<Standing> {
     if draft.status.desired.is_some() && draft.confirmed_everywhere() {
@@ -87,6 +104,11 @@ fn both() -> Vec<String> {
 /// At rest the copies stay as they were made; one that was changed is made again.
 pub(super) fn copies_not_ready(draft: &mut Draft<'_>) -> Option<Problem> {
     health::backends_not_ready(draft, &both())
+}
+
+/// A primary that does not serve is no success, whatever was copied.
+pub(super) fn primary_not_ready(draft: &mut Draft<'_>) -> Option<Standing> {
+    health::not_ready(draft, &[PRIMARY.to_owned()]).map(Standing::not_ready)
 }
 
 /// The next pass looks at what the run is about now.
@@ -122,8 +144,13 @@ pub(super) fn not_learnt(draft: &mut Draft<'_>, since: Timestamp) -> Option<Stan
     Some(Standing::progressing(Reason::Settling, message))
 }
 
-/// Records what passed as the next primary, never a later version of it. The copies are made in the next pass.
+/// Records what passed as the next primary, never a later version of it: it must serve now, which nobody has looked at where
+/// no analysis came before. The copies are made in the next pass.
 pub(super) fn begin(draft: &mut Draft<'_>) -> Option<Standing> {
+    draft.run().filter(|run| !run.is_promoted())?;
+    if let Some(problem) = health::not_ready(draft, &[CANARY.to_owned()]) {
+        return Some(Standing::not_ready(problem));
+    }
     let now = draft.now();
     let run = draft.run_mut().filter(|run| !run.is_promoted())?;
     run.state = RunState::Promoting(Promoting { step: run.step(), copied_at: Some(now) });

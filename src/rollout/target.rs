@@ -28,7 +28,8 @@ pub(super) fn target(draft: &Draft<'_>) -> Result<Target, Problem> {
         Mode::Member => Ok(Target { revision: revision(spec), weights: declared(spec), services: BTreeMap::new() }),
         Mode::Service => {
             let services = sources(draft)?;
-            let revision = fingerprint(&(&services, &spec.services));
+            let leading: BTreeMap<_, _> = services.iter().map(|(name, copy)| (name, copy.leading())).collect();
+            let revision = fingerprint(&(leading, &spec.services));
             Ok(Target { revision, weights: primary_and_canary(0, spec.weight_total), services })
         }
     }

@@ -122,6 +122,9 @@ impl<K: ListKind> Provider for Listed<'_, K> {
         let mut object = live.or_else(|| self.0.draft().map(new));
         if let Some(object) = &mut object {
             K::LISTS.set(context, object, self.0.rules(), &wanted.weights)?;
+            if only(objects).is_some_and(|live| matches!(self.0.accepted(live), Accepted::No(_))) {
+                K::LISTS.leave_idle_out(context, object, self.0.rules())?;
+            }
             self.apply_steering(context, object, wanted.steering.as_ref(), wanted.affinity.as_ref())?;
         }
         Ok(vec![object])
@@ -160,6 +163,11 @@ impl<K: ListKind> Provider for Listed<'_, K> {
 
     fn applies_affinity(&self, context: &Context<'_>, objects: Objects<'_>, affinity: &Affinity) -> bool {
         only(objects).is_some_and(|object| K::LISTS.applies_affinity(context, object, self.0.rules(), affinity))
+    }
+
+    fn names_idle(&self, context: &Context<'_>, objects: Objects<'_>) -> bool {
+        let names = |object| K::LISTS.names_idle(context, &self.weights_only(context, object), self.0.rules());
+        only(objects).is_some_and(names)
     }
 
     fn original_rules(&self, context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {

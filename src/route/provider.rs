@@ -37,6 +37,11 @@ pub(super) trait Provider {
     /// What cannot work together: a weight that would lie, or a member that could not be reached.
     fn problems(&self, context: &Context<'_>) -> Vec<Problem>;
 
+    /// The objects name a backend without weight, which [`Provider::set`] leaves out of an object that is refused.
+    fn names_idle(&self, _context: &Context<'_>, _objects: Objects<'_>) -> bool {
+        false
+    }
+
     /// The rules that are claimed in one object, by the index of its name.
     fn claims(&self, context: &Context<'_>, objects: Objects<'_>, index: usize) -> Result<Vec<String>, RouteError>;
 

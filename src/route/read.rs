@@ -59,8 +59,9 @@ fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) ->
     let affinity = present.iter().find_map(|object| Affinity::stored(object, context.uid));
     let affinity = affinity.filter(|affinity| provider.applies_affinity(context, objects, affinity));
     let editor = field_manager::last(&present);
-    let live = LiveRoute { split: Split { weights, steering, affinity }, uneven, mark, accepted, editor, failed: None };
-    Ok(RouteSeen::Live(Box::new(live)))
+    let idle = provider.names_idle(context, objects);
+    let split = Split { weights, steering, affinity };
+    Ok(RouteSeen::Live(Box::new(LiveRoute { split, uneven, mark, accepted, idle, editor, failed: None })))
 }
 
 fn is_ours(mark: Option<&Mark>, context: &Context<'_>) -> bool {

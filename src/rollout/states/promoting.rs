@@ -12,6 +12,7 @@ pub(super) fn advance(draft: &mut Draft<'_>) -> Standing {
         .or_else(|| gates::unconfirmed(draft))
         .or_else(|| gates::unsafe_to_go_on(draft))
         .or_else(|| promotion::not_learnt(draft, promotion::changed_at(draft)?))
+        .or_else(|| promotion::primary_not_ready(draft))
         .or_else(|| gates::paused(draft));
     match obstacle {
         Some(Standing { phase: Phase::Progressing, reason, message }) => {

@@ -384,3 +384,32 @@ fn a_changed_port_reaches_every_created_route() {
         assert!(serde_json::to_string(&world.contents()).unwrap().contains("9090"), "{}", world.form.name);
     }
 }
+
+/// What the data plane says of a route with a backend that it does not find.
+fn refused(world: &mut World) {
+    let object = world.objects[0].as_mut().unwrap();
+    object.metadata.generation = Some(1);
+    let condition = |kind: &str| json!({"type": kind, "status": "False", "observedGeneration": 1, "reason": "Why", "message": "so"});
+    let parent = object.data.pointer("/spec/parentRefs/0").cloned().unwrap_or_default();
+    object.data["status"] = json!({
+        "parents": [{"controllerName": "example.com/gateway", "parentRef": parent,
+                     "conditions": [condition("Accepted"), condition("ResolvedRefs")]}],
+        "conditions": [condition("Valid")],
+    });
+}
+
+#[test]
+fn what_is_refused_is_written_again_without_the_backends_that_get_nothing() {
+    for name in ["HTTPRoute adopted", "HTTPRoute created", "HTTPProxy adopted"] {
+        let mut world = World::new(Form::named(name), 100);
+        world.write(&distribution([60, 40, 0], 1), 1);
+        world.write(&distribution([100, 0, 0], 1), 2);
+        let names_eu_2 = |world: &World| names(&world.objects, "shop-eu-2");
+        assert!(world.live().idle && names_eu_2(&world), "{name}: as long as nobody minds");
+        refused(&mut world);
+        assert!(matches!(world.live().accepted, Accepted::No(_)), "{name}: {:?}", world.live().accepted);
+        world.write(&distribution([100, 0, 0], 1), 2);
+        assert!(!world.live().idle && !names_eu_2(&world), "{name}");
+        assert_eq!(world.weights(), distribution([100, 0, 0], 1), "{name}");
+    }
+}

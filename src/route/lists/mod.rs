@@ -102,6 +102,29 @@ impl Lists {
         Ok(())
     }
 
+    /// A selected rule names a backend of ours, or the user's own Service, without weight.
+    pub(super) fn names_idle(&self, context: &Context<'_>, object: &DynamicObject, selected: &[String]) -> bool {
+        let selected = self.select(object, selected).unwrap_or_default();
+        selected.into_iter().flat_map(|index| self.services(object, index)).any(|service| is_idle(context, service))
+    }
+
+    /// Takes the backends without weight out of all selected rules. Others' stay, and so does the last one of a rule.
+    pub(super) fn leave_idle_out(
+        &self,
+        context: &Context<'_>,
+        object: &mut DynamicObject,
+        selected: &[String],
+    ) -> Result<(), RouteError> {
+        for index in self.select(object, selected)? {
+            let mut services = self.services(object, index).to_vec();
+            services.retain(|service| !is_idle(context, service));
+            if services.iter().any(|service| !is_mirror(service)) {
+                self.put(object, index, services);
+            }
+        }
+        Ok(())
+    }
+
     /// A selected rule sends requests to the user's own Service.
     pub(super) fn sends_to_own_service(
         &self,
@@ -267,6 +290,12 @@ impl Lists {
 /// Service mode: the user's own Service is what the primary was made like; a route that names it is taken over so.
 fn is_own_service(context: &Context<'_>, service: &Value) -> bool {
     !context.copies.is_empty() && !is_mirror(service) && own_name(context, service) == context.service.name
+}
+
+/// A backend that the hub may take out of a rule: it gets nothing, and is a member's or the user's own Service.
+fn is_idle(context: &Context<'_>, service: &Value) -> bool {
+    let ours = is_own_service(context, service) || backend::member(context, &own_name(context, service)).is_some();
+    ours && !is_mirror(service) && service.get("weight") == Some(&0.into())
 }
 
 /// A member's backend stands in a rule by its own name.

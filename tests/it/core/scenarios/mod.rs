@@ -1,6 +1,7 @@
 //! Each rule of the machine, as a scenario and what happened.
 
 mod checks;
+mod consent;
 mod deletion;
 mod edges;
 mod edits;

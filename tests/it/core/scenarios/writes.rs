@@ -1,6 +1,9 @@
 //! Writes that are refused, not confirmed, or must be made again.
 
-use cutover::api::{Phase, Reason, Verb};
+use cutover::{
+    api::{Phase, Reason, Verb, status::Outcome},
+    rollout::input::Accepted,
+};
 
 use super::{
     super::world::{RouteInWorld, World, Writes, of, spec},
@@ -67,4 +70,35 @@ fn a_backend_that_is_taken_away_in_mid_run_is_made_again() {
     world.unready_backends = true;
     world.run_for(1);
     assert!(!world.unready_backends, "{:?}", world.status);
+}
+
+#[test]
+fn a_backend_without_weight_that_is_refused_does_not_stop_a_rollback() {
+    let mut world = at_first_step();
+    world.writes = world.routes.keys().map(|key| (key.clone(), Writes::IdleRefused)).collect();
+    world.ask(Verb::Abort);
+    world.run_for(5);
+    assert_eq!((world.live(), world.outcome()), (of(&[("eu-1", 100)]), Some(Outcome::RolledBack)));
+    let twice = world.written.len();
+    world.run_for(120);
+    assert_eq!(world.written.len(), twice, "what was left out is not written again");
+}
+
+#[test]
+fn a_backend_without_weight_that_is_refused_does_not_stop_a_deletion() {
+    let mut world = at_first_step();
+    world.writes = world.routes.keys().map(|key| (key.clone(), Writes::IdleRefused)).collect();
+    world.deleting = true;
+    world.run_for(10);
+    assert!(world.gone, "{}", world.status.message);
+}
+
+#[test]
+fn a_backend_without_weight_that_stays_refused_is_left_out_and_the_run_goes_on() {
+    let mut world = at_first_step();
+    for route in world.routes.values_mut().flatten() {
+        (route.accepted, route.idle) = (Accepted::No("Service shop does not exist".to_owned()), true);
+    }
+    world.run_for(300);
+    assert_eq!(world.outcome(), Some(Outcome::Succeeded), "{}", world.status.message);
 }

@@ -96,7 +96,7 @@ fn will_write(world: &mut World, index: usize, mode: Writes) {
     let says = match mode {
         Writes::Confirmed => Some(Accepted::Yes),
         Writes::AcceptedFalse => Some(Accepted::No("the listener is gone".to_owned())),
-        Writes::Refused | Writes::Conflict | Writes::AnswerLost | Writes::NotAccepted => None,
+        Writes::IdleRefused | Writes::Refused | Writes::Conflict | Writes::AnswerLost | Writes::NotAccepted => None,
     };
     if let (Some(says), Some(route)) = (says, world.routes.get_mut(&key).and_then(Option::as_mut)) {
         route.accepted = says;

@@ -5,6 +5,7 @@ mod initialization;
 mod promotion;
 mod ramp;
 mod revisions;
+mod serving;
 
 use cutover::api::{CANARY, Distribution, PRIMARY, Phase, Reason};
 

@@ -95,6 +95,8 @@ impl World {
     fn write(&mut self, key: &RouteKey, split: &Split, mark: Mark) {
         let mode = self.writes.get(key).copied().unwrap_or(Writes::Confirmed);
         let route = self.routes.get_mut(key).unwrap();
+        let refused = route.as_ref().is_some_and(|route| matches!(route.accepted, Accepted::No(_)));
+        let idle = !refused && split.weights.iter().any(|(_, weight)| weight == 0);
         let accepted = match mode {
             Writes::Refused => {
                 if let Some(route) = route {
@@ -105,7 +107,8 @@ impl World {
             Writes::Conflict => return,
             Writes::NotAccepted => Accepted::Pending,
             Writes::AcceptedFalse => Accepted::No("the listener has no certificate".to_owned()),
-            Writes::Confirmed | Writes::AnswerLost => Accepted::Yes,
+            Writes::IdleRefused if idle => Accepted::No("a backend does not resolve".to_owned()),
+            Writes::IdleRefused | Writes::Confirmed | Writes::AnswerLost => Accepted::Yes,
         };
         let failed = (mode == Writes::AnswerLost).then(|| "the answer was lost".to_owned());
         *route = Some(RouteInWorld {
@@ -113,6 +116,7 @@ impl World {
             uneven: false,
             mark: Some(mark),
             accepted,
+            idle,
             failed,
             editor: None,
         });

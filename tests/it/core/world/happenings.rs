@@ -100,6 +100,14 @@ impl World {
         self
     }
 
+    /// Service mode: somebody annotates the Services.
+    pub fn annotate(&mut self, key: &str, value: &str) -> &mut Self {
+        for copy in self.sources.values_mut() {
+            copy.annotations.insert(key.to_owned(), value.to_owned());
+        }
+        self
+    }
+
     /// One round of probes.
     pub fn probe(&mut self) {
         for member in self.members() {

@@ -42,6 +42,8 @@ pub enum Writes {
     NotAccepted,
     /// It takes effect, and the data plane answers `Accepted: False`.
     AcceptedFalse,
+    /// It takes effect, and the data plane refuses it as long as it names a backend without weight.
+    IdleRefused,
 }
 
 /// Where the hub dies in a pass.
@@ -58,6 +60,8 @@ pub struct RouteInWorld {
     pub uneven: bool,
     pub mark: Option<Mark>,
     pub accepted: Accepted,
+    /// It names a backend without weight.
+    pub idle: bool,
     pub failed: Option<String>,
     pub editor: Option<String>,
 }
@@ -77,6 +81,8 @@ pub struct World {
     /// The hub has not listed the routes yet.
     pub unlisted: bool,
     pub down: BTreeSet<String>,
+    /// Members that let this namespace use them no more.
+    pub forbidden: BTreeSet<String>,
     pub endpoints: BTreeMap<String, EndpointSeen>,
     pub metrics: Metrics,
     pub writes: BTreeMap<RouteKey, Writes>,
@@ -147,7 +153,7 @@ impl RouteInWorld {
     /// It shows these weights, the data plane took it, and no hub has written it.
     fn of(weights: &[(&str, u32)]) -> Self {
         let split = of(weights).into();
-        Self { split, uneven: false, mark: None, accepted: Accepted::Yes, failed: None, editor: None }
+        Self { split, uneven: false, mark: None, accepted: Accepted::Yes, idle: false, failed: None, editor: None }
     }
 }
 
@@ -165,6 +171,7 @@ impl World {
             creates_routes: true,
             unlisted: false,
             down: BTreeSet::new(),
+            forbidden: BTreeSet::new(),
             endpoints: BTreeMap::new(),
             metrics: Metrics::Good,
             writes: BTreeMap::new(),

@@ -47,7 +47,13 @@ impl World {
                 .iter()
                 .map(|name| {
                     let identity = self.identities.get(name).cloned().unwrap_or_else(|| name.clone());
-                    (name.clone(), MemberSeen::Registered { identity })
+                    let forbidden = || Problem::new(Reason::NamespaceNotAllowed, format!("{name} does not allow it"));
+                    let seen = if self.forbidden.contains(name) {
+                        MemberSeen::Unusable(forbidden())
+                    } else {
+                        MemberSeen::Registered { identity }
+                    };
+                    (name.clone(), seen)
                 })
                 .collect(),
             endpoints: each()
@@ -102,6 +108,7 @@ fn seen(route: &RouteInWorld) -> RouteSeen {
         uneven: route.uneven,
         mark: route.mark.clone(),
         accepted: route.accepted.clone(),
+        idle: route.idle,
         editor: route.editor.clone(),
         failed: route.failed.clone(),
     }))
