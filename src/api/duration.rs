@@ -2,8 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use super::text::as_text;
 
 /// The pattern that the CRDs carry.
 pub const PATTERN: &str = "^([0-9]{1,5}(h|m|s|ms)){1,4}$";
@@ -113,31 +112,7 @@ impl fmt::Display for Duration {
     }
 }
 
-impl Serialize for Duration {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Duration {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-    }
-}
-
-impl JsonSchema for Duration {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Duration".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string", "pattern": PATTERN, "maxLength": 32})
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-}
+as_text!(Duration, PATTERN, 32);
 
 #[cfg(test)]
 mod tests {

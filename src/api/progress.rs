@@ -2,8 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use super::text::as_text;
 
 /// The pattern that the CRDs carry: from 0.01 to 100.
 pub const PATTERN: &str = r"^(100|[1-9][0-9]?(\.[0-9]{1,2})?|0\.(0[1-9]|[1-9][0-9]?))%$";
@@ -78,31 +77,7 @@ impl fmt::Display for Progress {
     }
 }
 
-impl Serialize for Progress {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Progress {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-    }
-}
-
-impl JsonSchema for Progress {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Progress".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string", "pattern": PATTERN, "maxLength": 6})
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-}
+as_text!(Progress, PATTERN, 6);
 
 #[cfg(test)]
 mod tests {

@@ -14,6 +14,7 @@ use super::{
 use crate::{
     api::{
         MemberClusterSpec, Reason,
+        fingerprint::fnv1a,
         member::{NamespacesFrom, Prometheus as PrometheusSpec, PrometheusUrl},
     },
     http::{Client, HttpError, Network, Peer},
@@ -73,7 +74,7 @@ impl Member {
     /// known; a member without kubeconfig has endpoints only.
     #[must_use]
     pub(crate) fn identity(&self) -> String {
-        let endpoints = fingerprint(serde_json::to_vec(&self.spec().endpoints).unwrap_or_default().as_slice());
+        let endpoints = fnv1a(serde_json::to_vec(&self.spec().endpoints).unwrap_or_default().as_slice());
         match (&self.api, self.health().and_then(|health| health.cluster_id)) {
             (None, _) => format!("{endpoints:016x}"),
             (Some(_), Some(cluster)) => format!("{cluster}/{endpoints:016x}"),
@@ -189,9 +190,4 @@ fn basic(user_and_password: &str) -> Result<reqwest::header::HeaderValue, HttpEr
     let bytes = ByteString(user_and_password.trim().as_bytes().to_vec());
     let encoded = serde_json::to_value(bytes).map_err(|_| HttpError::BadCredentials("the user and password"))?;
     authorization(&format!("Basic {}", encoded.as_str().unwrap_or_default()))
-}
-
-/// FNV-1a: it is compared with what an earlier release of the hub wrote, so it must never change.
-fn fingerprint(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
