@@ -7,7 +7,7 @@ use super::{
     meta,
     state::{Call, State},
     status::Failure,
-    store::Range,
+    store::Key,
     write::put,
 };
 
@@ -73,11 +73,9 @@ pub(super) fn name(state: &mut State, object: &mut Value) {
 pub(super) fn admit(state: &State, call: &Call<'_>, name: &str) -> Result<(), Failure> {
     let Some(namespace) = &call.target.namespace else { return Ok(()) };
     let Some(namespaces) = state.kinds.get("", "namespaces") else { return Ok(()) };
-    let range = Range { group: String::new(), plural: "namespaces".to_owned(), namespace: None };
-    let found = state.store.list(&range).into_iter().find(|(key, _)| key.name == *namespace);
-    match found {
+    match state.store.get(&Key::of_namespace(namespace)) {
         None => Err(Failure::not_found(&namespaces, namespace)),
-        Some((_, found)) if meta::is_deleted(&found) => Err(Failure::terminating(call.kind, name, namespace)),
+        Some(found) if meta::is_deleted(&found) => Err(Failure::terminating(call.kind, name, namespace)),
         Some(_) => Ok(()),
     }
 }

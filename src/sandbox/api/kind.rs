@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{builtin::BuiltIn, schema::Schema};
 
 /// One kind of object.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[expect(clippy::struct_field_names, reason = "Kubernetes calls the name of a kind its kind")]
 pub(super) struct Kind {
     /// Empty for the core group.
@@ -24,11 +24,12 @@ pub(super) struct Kind {
 }
 
 /// Where a kind's rules come from.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) enum Nature {
     /// Known from the start.
     BuiltIn(&'static BuiltIn),
     /// Added by a custom resource definition.
+    #[default]
     Custom,
 }
 
@@ -43,7 +44,7 @@ pub(super) struct Version {
 }
 
 /// One column that `kubectl get` prints.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Column {
     pub(super) name: String,
     pub(super) r#type: String,
@@ -107,22 +108,6 @@ impl Kind {
     /// Whether a deletion answers with what was deleted.
     pub(super) fn returns_deleted(&self) -> bool {
         self.built_in().is_some_and(|built_in| built_in.returns_deleted)
-    }
-
-    #[cfg(test)]
-    pub(super) fn for_tests() -> Self {
-        Self {
-            group: "example.com".to_owned(),
-            plural: "things".to_owned(),
-            singular: "thing".to_owned(),
-            kind: "Thing".to_owned(),
-            list: "ThingList".to_owned(),
-            short_names: Vec::new(),
-            categories: Vec::new(),
-            namespaced: true,
-            versions: Vec::new(),
-            nature: Nature::Custom,
-        }
     }
 }
 

@@ -14,7 +14,7 @@
 //! | `kind`, `builtin`, `completion`, `events` | the kinds that are known from the start |
 //! | `crd`, `schema`, `violation` | the kinds that definitions add, and their rules |
 //! | `discovery`, `openapi`, `review` | what clients ask before |
-//! | `answer`, `status`, `serve` | how it is said |
+//! | `answer`, `status` | how it is said |
 //!
 //! There is no server-side apply (415), no admission beyond schemas, no authorization, no controller: a namespace that
 //! is deleted stays `Terminating`, and what is owned stays when its owner goes.
@@ -39,7 +39,6 @@ mod request;
 mod review;
 mod schema;
 mod selectors;
-mod serve;
 mod state;
 mod status;
 mod store;

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    Clock, builtin, events,
+    Clock, builtin, completion, events,
     kind::{Kind, Kinds, Version, text},
     meta::Dice,
     request::{Request, Target},
@@ -46,21 +46,11 @@ impl State {
 
     fn begin_namespace(&mut self, name: &str) {
         let at = self.now();
-        let metadata = json!({
-            "name": name, "uid": self.dice.uid(), "creationTimestamp": super::meta::time(at),
-            "labels": {"kubernetes.io/metadata.name": name}
-        });
-        let namespace = json!({
-            "metadata": metadata, "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}
-        });
-        let key = Key {
-            group: String::new(),
-            plural: "namespaces".to_owned(),
-            namespace: String::new(),
-            name: name.to_owned(),
-        };
+        let metadata = json!({"name": name, "uid": self.dice.uid(), "creationTimestamp": super::meta::time(at)});
+        let mut namespace = json!({"metadata": metadata});
+        completion::namespace(&mut namespace);
         let author = Author { manager: "sandbox".to_owned(), version: "v1".to_owned(), subresource: None };
-        self.store.commit(key, Some(namespace), author, at);
+        self.store.commit(Key::of_namespace(name), Some(namespace), author, at);
     }
 
     pub(super) fn now(&self) -> Timestamp {

@@ -244,7 +244,8 @@ mod tests {
 
     #[test]
     fn one_error_stands_alone_and_the_same_one_is_said_once() {
-        let kind = Kind::for_tests();
+        let (group, kind) = ("example.com".to_owned(), "Thing".to_owned());
+        let kind = Kind { group, kind, ..Kind::default() };
         let error = FieldError::required("spec.a");
         let failure = Failure::invalid(&kind, "x", &[error.clone(), error]);
         let body = failure.body.unwrap();
