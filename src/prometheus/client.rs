@@ -53,7 +53,7 @@ mod tests {
     use super::*;
     use crate::http::{
         Peer,
-        server::{Server, loopback},
+        fixtures::{Server, loopback},
     };
 
     async fn missing(status: u16, body: &str) -> String {

@@ -10,7 +10,7 @@ use crate::{
     api,
     http::{
         Client, Peer,
-        server::{Manner, Server, loopback, response},
+        fixtures::{Manner, Server, loopback, response},
     },
     metric::resolve::resolve,
 };
