@@ -85,7 +85,7 @@ impl Report {
                 problems.extend(super::metadata::metadata(kind, &document.value["metadata"]));
                 problems
             }
-            Err(problem) => vec![*problem],
+            Err(problem) => vec![problem],
         };
         let rules = self.rules(kind, name, document, known);
         let known: Vec<String> = problems.iter().map(|problem| problem.path.clone()).collect();
@@ -158,29 +158,21 @@ fn without_nulls(value: &mut Value) {
 }
 
 /// The definition of a kind and version.
-fn definition(version: &str, kind: &str) -> Result<Value, Box<Problem>> {
+fn definition(version: &str, kind: &str) -> Result<Value, Problem> {
     let definitions =
         crd::definitions().map_err(|error| Problem::error("file", error.to_string(), "report this as a bug"))?;
     let kinds: Vec<&str> = definitions.iter().filter_map(|known| known["spec"]["names"]["kind"].as_str()).collect();
     if kind.is_empty() {
-        return Err(Box::new(Problem::error("kind", "missing", format!("give one of {}", kinds.join(", ")))));
+        return Err(Problem::error("kind", "missing", format!("give one of {}", kinds.join(", "))));
     }
     let Some(found) = definitions.iter().find(|known| known["spec"]["names"]["kind"] == kind) else {
-        return Err(Box::new(Problem::error(
-            "kind",
-            format!("{} is not known", quoted(kind)),
-            did_you_mean(kind, kinds),
-        )));
+        return Err(Problem::error("kind", format!("{} is not known", quoted(kind)), did_you_mean(kind, kinds)));
     };
     let known = format!("{GROUP}/v1alpha1");
     if version == known {
         Ok(found.clone())
     } else {
-        Err(Box::new(Problem::error(
-            "apiVersion",
-            format!("{} is not known", quoted(version)),
-            format!("write {known}"),
-        )))
+        Err(Problem::error("apiVersion", format!("{} is not known", quoted(version)), format!("write {known}")))
     }
 }
 
