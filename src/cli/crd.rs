@@ -1,7 +1,7 @@
 //! `cutover crd`: the custom resource definitions.
 
 use super::{CliError, Exit, Output};
-use crate::{api::crd::definitions, yaml};
+use crate::api::crd::definitions;
 
 /// Print the custom resource definitions.
 #[derive(Debug, clap::Args)]
@@ -20,7 +20,7 @@ impl Crd {
         for definition in definitions().map_err(CliError::said)? {
             if definition["spec"]["names"]["plural"].as_str().is_some_and(wanted) {
                 out.line("---")?;
-                out.text(&yaml::print(&definition).map_err(CliError::said)?)?;
+                out.yaml(&definition)?;
             }
         }
         Ok(Exit::Done)

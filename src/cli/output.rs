@@ -7,6 +7,8 @@ use std::{
 
 use serde::Serialize;
 
+use crate::yaml;
+
 /// How a verb ended: its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -116,6 +118,11 @@ impl Output {
     pub fn json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
         let text = serde_json::to_string_pretty(value).map_err(CliError::said)?;
         self.line(text)
+    }
+
+    /// Prints a value as YAML.
+    pub fn yaml(&mut self, value: &impl Serialize) -> Result<(), CliError> {
+        self.text(&yaml::print(value).map_err(CliError::said)?)
     }
 
     /// Prints the error, if any, and returns the exit status. A closed pipe is not an error.

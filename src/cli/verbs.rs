@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use futures::TryStreamExt;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use kube::{Api, ResourceExt, api::PostParams, core::ObjectMeta, runtime::watcher};
 
@@ -184,11 +183,7 @@ async fn answer(
 async fn answered(cluster: &Cluster, name: &str) -> Result<RolloutRequest, CliError> {
     let mut changes = Box::pin(watcher::watch_object(cluster.api::<RolloutRequest>(), name));
     loop {
-        let next = match changes.try_next().await {
-            Ok(next) => next.flatten(),
-            Err(error) => return Err(cluster.watch_failed(access::ASK, error).await),
-        };
-        let Some(request) = next else {
+        let Some(request) = cluster.next(access::ASK, &mut changes).await? else {
             return Err(CliError::Said(format!("rolloutrequest {name} was deleted before it was answered")));
         };
         if request.status.as_ref().is_some_and(|status| status.state.is_some()) {
