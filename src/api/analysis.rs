@@ -286,7 +286,6 @@ pub enum MetricKind<'a> {
 
 impl Metric {
     /// The kind of the metric. Validation refuses none or several keys; here the first one counts.
-    #[must_use]
     pub fn kind(&self) -> MetricKind<'_> {
         if let Some(ratio) = &self.ratio {
             MetricKind::Ratio(ratio)

@@ -21,32 +21,27 @@ impl Duration {
     pub const ZERO: Self = Self(0);
 
     /// From milliseconds.
-    #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis)
     }
 
     /// From seconds.
-    #[must_use]
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs.saturating_mul(1000))
     }
 
     /// In milliseconds.
-    #[must_use]
     pub const fn as_millis(self) -> u64 {
         self.0
     }
 
     /// In seconds, with their fraction.
-    #[must_use]
     #[allow(clippy::cast_precision_loss)] // five digits of hours fit a double's 53 bits
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1000.0
     }
 
     /// The standard library's form.
-    #[must_use]
     pub const fn to_std(self) -> std::time::Duration {
         std::time::Duration::from_millis(self.0)
     }

@@ -21,25 +21,21 @@ impl Progress {
     pub const ALL: Self = Self(10_000);
 
     /// Whole percents, at most 100.
-    #[must_use]
     pub fn percent(percent: u32) -> Self {
         Self(u16::try_from(percent.min(100) * 100).unwrap_or(10_000))
     }
 
     /// This part of so many units, rounded down.
-    #[must_use]
     pub fn of(self, units: u32) -> u32 {
         u32::try_from(u64::from(units) * self.basis_points() / Self::ALL.basis_points()).unwrap_or(units)
     }
 
     /// The smallest number of units of which this part is at least one.
-    #[must_use]
     pub fn least_total(self) -> u32 {
         u32::try_from(Self::ALL.basis_points().div_ceil(self.basis_points().max(1))).unwrap_or(u32::MAX)
     }
 
     /// In hundredths of a percent, 0 to 10000.
-    #[must_use]
     pub const fn basis_points(self) -> u64 {
         self.0 as u64
     }

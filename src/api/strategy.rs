@@ -101,7 +101,6 @@ pub struct Ramp {
 
 impl Ramp {
     /// The canary's steps: first mirroring, if declared, then its shares.
-    #[must_use]
     pub fn steps(&self) -> Vec<Step> {
         let percent = self.mirror_weight.unwrap_or(ALL_REQUESTS);
         let mirror = self.mirror.then_some(Mirror { percent });

@@ -61,7 +61,6 @@ pub struct NotATimeOfDay(String);
 
 impl Days {
     /// Whether a day is chosen.
-    #[must_use]
     pub fn contains(self, day: Weekday) -> bool {
         WEEK.iter().zip(self.0).any(|((_, known), meant)| meant && *known == day)
     }
@@ -69,7 +68,6 @@ impl Days {
 
 impl TimeOfDay {
     /// As a civil time.
-    #[must_use]
     pub const fn time(self) -> Time {
         self.0
     }

@@ -135,7 +135,6 @@ pub enum Format {
 }
 
 /// Runs the verb that the arguments name, prints to the standard streams, and tells how it ended.
-#[must_use]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut out = Output::standard();
     match Cli::try_parse_from(arguments) {

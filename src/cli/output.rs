@@ -26,7 +26,6 @@ pub enum Exit {
 
 impl Exit {
     /// The number.
-    #[must_use]
     pub const fn status(self) -> u8 {
         match self {
             Self::Done => 0,
@@ -74,7 +73,6 @@ pub struct Output {
 
 impl Output {
     /// The standard streams; in colour on a terminal unless `NO_COLOR` is set.
-    #[must_use]
     pub fn standard() -> Self {
         let terminal = io::stdout().is_terminal();
         let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
@@ -82,19 +80,16 @@ impl Output {
     }
 
     /// Any other place, without colour.
-    #[must_use]
     pub fn to(to: impl Write + 'static) -> Self {
         Self { to: Box::new(to), errors: Box::new(io::sink()), colour: false, terminal: false }
     }
 
     /// Whether to use colours; they never carry information of their own.
-    #[must_use]
     pub const fn colour(&self) -> bool {
         self.colour
     }
 
     /// Whether the output is a terminal, which can be redrawn.
-    #[must_use]
     pub const fn terminal(&self) -> bool {
         self.terminal
     }

@@ -4,7 +4,6 @@
 const SHOWN: usize = 80;
 
 /// At most 80 characters on one line; characters that control a terminal or the writing direction are escaped.
-#[must_use]
 pub(crate) fn sanitise(text: &str) -> String {
     // One character becomes at least one, so nothing beyond this can be shown.
     let escaped: String = text.chars().take(SHOWN + 1).map(escape).collect();

@@ -51,7 +51,6 @@ impl ApiServer {
     }
 
     /// A Prometheus behind this API server.
-    #[must_use]
     pub(super) fn prometheus(&self, service: &PrometheusService) -> Prometheus {
         let PrometheusService { namespace, name, port } = service;
         let prefix = format!("/api/v1/namespaces/{namespace}/services/http:{name}:{port}/proxy");

@@ -28,7 +28,6 @@ impl Drop for Task {
 
 impl Keeper {
     /// Knows no member yet. Members are checked only while `leading`, and until this is dropped.
-    #[must_use]
     pub(crate) fn new(
         registry: Registry,
         network: Network,

@@ -51,7 +51,6 @@ pub(crate) struct Member {
 
 impl Member {
     /// Makes the clients as of `now`. No request is sent yet.
-    #[must_use]
     pub(crate) fn new(declared: Declared, network: Network, now: Timestamp) -> Self {
         let api = api(&declared, &network, now);
         let prometheus = prometheus(&declared, api.as_ref(), &network);
@@ -59,20 +58,17 @@ impl Member {
     }
 
     /// Its spec.
-    #[must_use]
     pub(crate) fn spec(&self) -> &MemberClusterSpec {
         &self.declared.spec
     }
 
     /// What the last check found; none before the first.
-    #[must_use]
     pub(crate) fn health(&self) -> Option<Health> {
         self.health.borrow().clone()
     }
 
     /// Which cluster and which endpoints it is, so that a change of either is seen. Empty while the cluster id is not
     /// known; a member without kubeconfig has endpoints only.
-    #[must_use]
     pub(crate) fn identity(&self) -> String {
         let endpoints = fnv1a(serde_json::to_vec(&self.spec().endpoints).unwrap_or_default().as_slice());
         match (&self.api, self.health().and_then(|health| health.cluster_id)) {
@@ -83,7 +79,6 @@ impl Member {
     }
 
     /// Whether rollouts of this namespace may use it.
-    #[must_use]
     pub(crate) fn allows(&self, namespace: &str) -> bool {
         let allowed = &self.spec().allowed_namespaces;
         match allowed.from {

@@ -12,7 +12,6 @@ use crate::api::{
 pub(crate) const IN_USE: &str = "InUse";
 
 /// The status to write, if it differs from the one that is there. `twin` is another member that is the same cluster.
-#[must_use]
 pub(crate) fn next(
     before: &MemberClusterStatus,
     health: &Health,

@@ -21,7 +21,6 @@ pub(crate) struct Prometheus {
 
 impl Prometheus {
     /// A Prometheus below `prefix` at the client's peer.
-    #[must_use]
     pub(crate) fn new(client: Client, prefix: &str) -> Self {
         Self { client, path: format!("{prefix}/api/v1/query"), permits: Arc::new(Semaphore::new(AT_ONCE)) }
     }

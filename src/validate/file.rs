@@ -40,13 +40,11 @@ pub struct Report {
 }
 
 /// Validates every document of a YAML text by itself.
-#[must_use]
 pub fn file(text: &str) -> Report {
     file_among(text, &Known::of([text]))
 }
 
 /// Validates every document of a YAML text, and what it refers to as far as that is `known`.
-#[must_use]
 pub fn file_among(text: &str, known: &Known) -> Report {
     let mut report = Report::default();
     match yaml::documents(text) {

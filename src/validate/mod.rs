@@ -31,7 +31,6 @@ use crate::api::FleetRolloutSpec;
 pub use members::member;
 
 /// Everything that is wrong or doubtful about a rollout's spec; paths begin with `spec`.
-#[must_use]
 pub fn rollout(spec: &FleetRolloutSpec) -> Vec<Problem> {
     section::rules(spec, &[])
 }

@@ -17,7 +17,6 @@ use crate::{
 };
 
 /// Everything that is wrong or doubtful about a template's spec; paths begin with `spec`.
-#[must_use]
 pub fn template(spec: &MetricTemplateSpec) -> Vec<Problem> {
     let given =
         [("ratio", spec.ratio.is_some()), ("histogram", spec.histogram.is_some()), ("query", spec.query.is_some())];

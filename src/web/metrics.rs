@@ -102,7 +102,6 @@ impl Metrics {
     }
 
     /// All of it in the `OpenMetrics` text format.
-    #[must_use]
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a String does not fail.

@@ -84,19 +84,16 @@ pub struct ApiServer {
 impl ApiServer {
     /// A server with the namespaces `default` and `kube-system`. `clock` tells the time that objects get; `seed`
     /// decides every uid and generated name.
-    #[must_use]
     pub fn new(clock: Arc<dyn Fn() -> Timestamp + Send + Sync>, seed: u64) -> Self {
         Self { state: Arc::new(Mutex::new(State::new(clock, seed))), changed: Arc::new(Notify::new()) }
     }
 
     /// A client in this process, without sockets: it works on tokio's paused time. It must be made within a runtime.
-    #[must_use]
     pub fn client(&self) -> kube::Client {
         kube::Client::new(self.clone(), "default")
     }
 
     /// Every committed change but the first `seen` ones, in order.
-    #[must_use]
     pub fn history(&self, seen: usize) -> Vec<Arc<Change>> {
         self.lock().store.history().get(seen..).unwrap_or_default().to_vec()
     }

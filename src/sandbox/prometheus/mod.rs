@@ -77,7 +77,6 @@ impl Series {
 }
 
 /// Status code and body with which Prometheus' HTTP API gives an answer.
-#[must_use]
 pub fn response(answer: &Result<Value, Unsupported>) -> (u16, Value) {
     let (status, kind) = match answer {
         Ok(data) => return (200, json!({"status": "success", "data": data})),

@@ -69,13 +69,11 @@ impl Proxy {
     }
 
     /// Where clients send their requests.
-    #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.server.address
     }
 
     /// Whether requests to this host are sent anywhere by now.
-    #[must_use]
     pub fn serves(&self, host: &str) -> bool {
         self.plane.table().destination(host, 0).is_some()
     }
