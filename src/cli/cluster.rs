@@ -123,7 +123,9 @@ impl Cluster {
                 format!("{server} rejected these credentials; log in again")
             }
             Error::Api(status) if status.code == 403 => {
-                let missing = tokio::time::timeout(DEADLINE, access::missing(self, needs)).await.unwrap_or_default();
+                let missing = tokio::time::timeout(DEADLINE, access::missing(&self.client, &self.namespace, needs))
+                    .await
+                    .unwrap_or_default();
                 format!("{}{missing}", text::escape(&status.message))
             }
             Error::Api(status) => text::escape(&status.message),

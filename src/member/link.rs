@@ -133,11 +133,11 @@ fn fits(declared: &str, name: &str) -> bool {
 
 fn api(declared: &Declared, network: &Network, now: Timestamp) -> Option<Result<ApiServer, Problem>> {
     let reference = declared.spec.kubeconfig_secret_ref.as_ref()?;
-    let vetted = declared.secrets.text(reference).and_then(|text| {
+    let kubeconfig = declared.secrets.text(reference).and_then(|text| {
         let refused = |why: kubeconfig::Refused| Problem::new(Reason::KubeconfigRefused, why.to_string());
-        kubeconfig::vet(text, now).map_err(refused)
+        kubeconfig::parse(text, now).map_err(refused)
     });
-    Some(vetted.and_then(|vetted| ApiServer::new(&vetted, network)))
+    Some(kubeconfig.and_then(|kubeconfig| ApiServer::new(&kubeconfig, network)))
 }
 
 fn prometheus(

@@ -26,13 +26,13 @@ impl Registry {
     }
 
     /// Another member with the same cluster id.
-    pub(crate) fn twin(&self, member: &Member) -> Option<String> {
+    pub(crate) fn duplicate_of(&self, member: &Member) -> Option<String> {
         let cluster = member.health()?.cluster_id?;
         let members = self.0.borrow().clone()?;
         let mut others = members.into_iter().filter(|(name, _)| *name != member.declared.name);
-        let twin =
+        let duplicate =
             others.find(|(_, other)| other.health().and_then(|health| health.cluster_id).as_ref() == Some(&cluster));
-        twin.map(|(name, _)| name)
+        duplicate.map(|(name, _)| name)
     }
 
     /// The health of a member is another one.

@@ -3,12 +3,11 @@
 use serde_json::Value;
 
 use super::{
-    kind::text,
+    json::{put, text},
     meta,
     state::{Call, State},
     status::Failure,
     store::Key,
-    write::put,
 };
 
 /// Whether the object that a request brings is the one that is stored, in the version that is stored.

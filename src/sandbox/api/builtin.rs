@@ -16,38 +16,11 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::{
-    completion::{self, ensure},
-    crd, events,
-    kind::{Column, Kind, Nature, Version},
-    schema::Schema,
+    completion, crd, events,
+    json::ensure,
+    kind::{BuiltIn, Column, Kind, Nature, Version},
+    schema::{Schema, with_metadata},
 };
-
-/// How a kind differs from others.
-#[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "a row of a table")]
-pub(super) struct BuiltIn {
-    group: &'static str,
-    plural: &'static str,
-    kind: &'static str,
-    short_names: &'static [&'static str],
-    namespaced: bool,
-    status: bool,
-    /// See `Kind::has_generation` and its neighbours.
-    pub(super) generation: bool,
-    pub(super) overwrites: bool,
-    pub(super) created_by_put: bool,
-    pub(super) returns_deleted: bool,
-    /// What `kubectl get` prints: names and paths.
-    columns: &'static [(&'static str, &'static str)],
-    /// The object without what its type does not know, or words about what does not fit the type.
-    pub(super) typed: fn(Value) -> serde_json::Result<Value>,
-    /// Fills in what the real server does.
-    pub(super) complete: fn(&mut Value),
-    /// How its lists and maps are merged, as a definition would say it.
-    merging: fn() -> Value,
-    /// What an object is taken to have been before it was made: the real server compares typed objects.
-    pub(super) blank: fn() -> Value,
-}
 
 const AGE: (&str, &str) = ("Age", ".metadata.creationTimestamp");
 
@@ -162,15 +135,6 @@ fn column((name, path): &(&str, &str)) -> Column {
 
 fn typed<K: DeserializeOwned + Serialize>(object: Value) -> serde_json::Result<Value> {
     serde_json::from_value::<K>(object).and_then(serde_json::to_value)
-}
-
-/// The merging of every object's metadata.
-pub(super) fn with_metadata(mut schema: Value) -> Value {
-    schema["properties"]["metadata"] = json!({"properties": {
-        "finalizers": {"x-kubernetes-list-type": "set"},
-        "ownerReferences": {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["uid"]}
-    }});
-    schema
 }
 
 fn service_merging() -> Value {

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use serde_json::{Value, json};
 
-use super::{kind::text, meta, state::Call, status::Failure};
+use super::{json::text, meta, state::Call, status::Failure};
 
 /// An object that a request brought, with words about what was unknown in it.
 pub(super) struct Brought {

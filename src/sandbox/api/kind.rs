@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
 
-use super::{builtin::BuiltIn, schema::Schema};
+use super::schema::Schema;
 
 /// One kind of object.
 #[derive(Debug, Default)]
@@ -31,6 +31,33 @@ pub(super) enum Nature {
     /// Added by a custom resource definition.
     #[default]
     Custom,
+}
+
+/// How a kind differs from others.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "a row of a table")]
+pub(super) struct BuiltIn {
+    pub(super) group: &'static str,
+    pub(super) plural: &'static str,
+    pub(super) kind: &'static str,
+    pub(super) short_names: &'static [&'static str],
+    pub(super) namespaced: bool,
+    pub(super) status: bool,
+    /// See `Kind::has_generation` and its neighbours.
+    pub(super) generation: bool,
+    pub(super) overwrites: bool,
+    pub(super) created_by_put: bool,
+    pub(super) returns_deleted: bool,
+    /// What `kubectl get` prints: names and paths.
+    pub(super) columns: &'static [(&'static str, &'static str)],
+    /// The object without what its type does not know, or words about what does not fit the type.
+    pub(super) typed: fn(Value) -> serde_json::Result<Value>,
+    /// Fills in what the real server does.
+    pub(super) complete: fn(&mut Value),
+    /// How its lists and maps are merged, as a definition would say it.
+    pub(super) merging: fn() -> Value,
+    /// What an object is taken to have been before it was made: the real server compares typed objects.
+    pub(super) blank: fn() -> Value,
 }
 
 /// One version that a kind is served in.
@@ -154,9 +181,4 @@ impl Kinds {
         names.sort_by_key(|name| (name.contains("alpha"), name.contains("beta"), std::cmp::Reverse(name.clone())));
         names
     }
-}
-
-/// A text inside an object, empty where there is none.
-pub(super) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
-    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }

@@ -5,8 +5,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Map, Value, json};
 
 use super::{
-    kind::{Kind, Version, text},
-    status::FieldError,
+    field_error::FieldError,
+    json::text,
+    kind::{Kind, Version},
 };
 
 /// A time as metadata have it: whole seconds.

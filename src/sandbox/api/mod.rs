@@ -14,7 +14,8 @@
 //! | `kind`, `builtin`, `completion`, `events` | the kinds that are known from the start |
 //! | `crd`, `schema`, `violation` | the kinds that definitions add, and their rules |
 //! | `discovery`, `openapi`, `review` | what clients ask before |
-//! | `answer`, `status` | how it is said |
+//! | `answer`, `status`, `field_error` | how it is said |
+//! | `json` | fields of objects |
 //!
 //! There is no server-side apply (415), no admission beyond schemas, no authorization, no controller: a namespace that
 //! is deleted stays `Terminating`, and what is owned stays when its owner goes.
@@ -29,6 +30,8 @@ mod decode;
 mod delete;
 mod discovery;
 mod events;
+mod field_error;
+mod json;
 mod kind;
 mod managed_fields;
 mod meta;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     answer::Answer,
-    kind::text,
+    json::text,
     state::{Call, State},
     status::Failure,
     store::Key,
@@ -84,7 +84,7 @@ fn place(state: &State, call: &Call<'_>) -> Result<Place, Failure> {
     }
     let exact = options.get("resourceVersionMatch") == Some("Exact");
     if exact && requested < state.store.compacted() {
-        return Err(too_old(requested, state.store.compacted()));
+        return Err(Failure::too_old(requested, state.store.compacted()));
     }
     Ok(Place { revision: if exact { requested } else { now }, after: None })
 }
@@ -114,9 +114,4 @@ fn revision(text: &str) -> Result<u64, Failure> {
         );
         Failure::bad_request(&message)
     })
-}
-
-/// A revision that was compacted away.
-pub(super) fn too_old(requested: u64, oldest: u64) -> Failure {
-    Failure::expired(&format!("too old resource version: {requested} ({oldest})"))
 }

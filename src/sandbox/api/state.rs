@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::{
     Clock, builtin, completion, events,
-    kind::{Kind, Kinds, Version, text},
+    json::text,
+    kind::{Kind, Kinds, Version},
     meta::Dice,
     request::{Request, Target},
     status::Failure,

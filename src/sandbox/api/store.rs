@@ -189,7 +189,7 @@ impl Store {
         let now = after.clone().or_else(|| before.as_deref().map(|last| self.last(last))).unwrap_or_default();
 
         let Key { group, plural, namespace, name } = key;
-        let uid = super::kind::text(&now, "/metadata/uid").to_owned();
+        let uid = super::json::text(&now, "/metadata/uid").to_owned();
         let revision = self.revision;
         let change = Change { revision, at, verb, group, plural, namespace, name, uid, author, before, after };
         self.history.push(Arc::new(change));

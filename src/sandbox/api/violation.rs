@@ -7,7 +7,7 @@ use jsonschema::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{schema::child, status::FieldError};
+use super::{field_error::FieldError, json::child};
 
 /// A choice of which nothing was made lacks each of its arms besides.
 pub(super) fn field_errors(error: &ValidationError<'_>) -> Vec<FieldError> {
