@@ -1,9 +1,10 @@
 //! Whole files: every document's shape and rules, each problem with its line.
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::{
+    document::{declared, namespace, spec},
     member,
     problem::{Problem, quoted},
     references::Known,
@@ -115,21 +116,6 @@ impl Report {
     }
 }
 
-/// The namespace that a document names; empty where it names none.
-pub(super) fn namespace(document: &Document) -> String {
-    document.value["metadata"]["namespace"].as_str().unwrap_or_default().to_owned()
-}
-
-pub(super) fn spec<T: DeserializeOwned>(document: &Document) -> Option<T> {
-    serde_json::from_value(declared(document)).ok()
-}
-
-fn declared(document: &Document) -> Value {
-    let mut spec = document.value["spec"].clone();
-    without_nulls(&mut spec);
-    spec
-}
-
 /// Whether something at or below a path could not be read, so that a rule about it may only miss that.
 fn lacks(document: &Document, path: &str) -> bool {
     document.nulls.iter().chain(&document.not_finite).any(|unread| within(unread, path))
@@ -138,21 +124,6 @@ fn lacks(document: &Document, path: &str) -> bool {
 /// Whether a path is another one or lies below it.
 fn within(path: &str, above: &str) -> bool {
     path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-}
-
-/// An API server drops nulls; they are refused by themselves, and the rest can still be read.
-fn without_nulls(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            fields.retain(|_, field| !field.is_null());
-            fields.values_mut().for_each(without_nulls);
-        }
-        Value::Array(items) => {
-            items.retain(|item| !item.is_null());
-            items.iter_mut().for_each(without_nulls);
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
 }
 
 /// The definition of a kind and version.

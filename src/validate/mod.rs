@@ -4,6 +4,7 @@
 //! knows the shape (unknown fields, types, bounds) and the line of each field.
 
 mod analysis;
+mod document;
 mod file;
 mod members;
 mod metadata;
