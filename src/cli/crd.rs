@@ -16,9 +16,9 @@ pub(super) struct Crd {
 
 impl Crd {
     pub(super) fn run(&self, out: &mut Output) -> Result<Exit, CliError> {
-        let wanted = |plural: &str| self.name.as_deref().is_none_or(|name| name == plural);
+        let selected = |plural: &str| self.name.as_deref().is_none_or(|name| name == plural);
         for definition in definitions().map_err(CliError::said)? {
-            if definition["spec"]["names"]["plural"].as_str().is_some_and(wanted) {
+            if definition["spec"]["names"]["plural"].as_str().is_some_and(selected) {
                 out.line("---")?;
                 out.yaml(&definition)?;
             }

@@ -136,9 +136,9 @@ struct Place {
 fn place(context: &str, server: Option<String>) -> Result<Place, CliError> {
     let config = Kubeconfig::read().map_err(|error| CliError::said(format!("cannot read your kubeconfig: {error}")))?;
     let found = config.contexts.iter().find(|known| known.name == context).and_then(|known| known.context.as_ref());
-    let wanted = found.ok_or_else(|| CliError::said(format!("your kubeconfig has no context {context:?}")))?;
-    let named = config.clusters.into_iter().find(|known| known.name == wanted.cluster).and_then(|known| known.cluster);
-    let cluster = named.ok_or_else(|| CliError::said(format!("context {context}: no cluster {:?}", wanted.cluster)))?;
+    let entry = found.ok_or_else(|| CliError::said(format!("your kubeconfig has no context {context:?}")))?;
+    let named = config.clusters.into_iter().find(|known| known.name == entry.cluster).and_then(|known| known.cluster);
+    let cluster = named.ok_or_else(|| CliError::said(format!("context {context}: no cluster {:?}", entry.cluster)))?;
     place_of(cluster, server, |path| std::fs::read(path))
         .map_err(|why| CliError::said(format!("context {context}: {why}")))
 }
@@ -171,8 +171,8 @@ async fn token(kube: &Kube) -> Result<(String, jiff::Timestamp), CliError> {
     let accounts: Api<ServiceAccount> = Api::namespaced(member, namespace);
     let seconds = i64::try_from(kube.lifetime.as_millis() / 1000).unwrap_or(i64::MAX);
     let spec = TokenRequestSpec { expiration_seconds: Some(seconds), ..TokenRequestSpec::default() };
-    let wanted = TokenRequest { spec, ..TokenRequest::default() };
-    let made = deadline(accounts.create_token_request(name, &PostParams::default(), &wanted)).await;
+    let request = TokenRequest { spec, ..TokenRequest::default() };
+    let made = deadline(accounts.create_token_request(name, &PostParams::default(), &request)).await;
     let made = made.map_err(|why| {
         CliError::said(format!("no token for ServiceAccount {namespace}/{name} in context {}: {why}", kube.context))
     })?;

@@ -137,8 +137,8 @@ impl Output {
     /// Prints clap's help, version or usage error. Wrong usage ends with status 1, because 2 means a failed rollout.
     pub(super) fn usage(&mut self, usage: &clap::Error) -> ExitCode {
         let printed = usage.print();
-        let wanted =
+        let requested =
             matches!(usage.kind(), clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion);
-        self.finish(printed.map(|()| if wanted { Exit::Done } else { Exit::Error }).map_err(CliError::Output))
+        self.finish(printed.map(|()| if requested { Exit::Done } else { Exit::Error }).map_err(CliError::Output))
     }
 }

@@ -99,8 +99,8 @@ impl Goal {
         let over = matches!(status.phase, Phase::Failed | Phase::RolledBack);
         let reached = match self {
             Self::Phase(phase) => status.phase == *phase,
-            Self::Condition(type_, wanted) => {
-                status.conditions.iter().any(|known| known.type_ == *type_ && known.status == *wanted)
+            Self::Condition(type_, expected) => {
+                status.conditions.iter().any(|known| known.type_ == *type_ && known.status == *expected)
             }
             Self::Step(number) => match (view.live(), view.ended()) {
                 (Some(run), _) => run.step() >= *number && !run.is_rolling_back(),

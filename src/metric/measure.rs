@@ -24,12 +24,12 @@ const ROUND: Duration = Duration::from_secs(5);
 
 /// The Prometheus of each `MemberCluster`, or why it cannot be queried.
 pub(crate) type Sources = BTreeMap<String, Result<Prometheus, String>>;
-/// What stands behind each service and member of the distribution: in service mode the members are primary and canary.
-pub(crate) type Clusters = BTreeMap<(String, String), Behind>;
+/// Where requests of each service and member of the distribution go: in service mode the members are primary and canary.
+pub(crate) type Clusters = BTreeMap<(String, String), Destination>;
 
-/// What stands behind one member of the distribution for one service.
+/// Where requests of one service at one member of the distribution go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Behind {
+pub(crate) struct Destination {
     /// The `MemberCluster` whose Prometheus is queried.
     pub cluster: String,
     /// The Service that routes name.
@@ -56,39 +56,39 @@ enum Unmeasured {
 /// Answers by cluster and query.
 type Answers = BTreeMap<(String, String), Result<Answer, Unmeasured>>;
 
-/// Measures what is wanted, at all members at once, within five seconds. What could not be measured is a
+/// Measures what is requested, at all members at once, within five seconds. What could not be measured is a
 /// [`Sample::Missing`], so there is one sample for each metric, service and member.
 pub(crate) async fn measure(
-    wanted: &MeasurementRequest,
+    request: &MeasurementRequest,
     analysis: &Resolved,
     namespace: &str,
     clusters: &Clusters,
     sources: &Sources,
 ) -> Vec<Sampled> {
-    let asks = asks(wanted, analysis, namespace, clusters);
+    let measurements = measurements(request, analysis, namespace, clusters);
     let until = Instant::now() + ROUND;
-    let answers = distinct(&asks).into_iter().map(async |(member, query)| {
-        let answer = ask_one(sources.get(&member), &query, wanted, until).await;
+    let answers = distinct(&measurements).into_iter().map(async |(member, query)| {
+        let answer = answer_of(sources.get(&member), &query, request, until).await;
         ((member, query), answer)
     });
     let answers: Answers = join_all(answers).await.into_iter().collect();
-    asks.into_iter().map(|ask| ask.sampled(wanted, &answers)).collect()
+    measurements.into_iter().map(|one| one.sampled(request, &answers)).collect()
 }
 
 /// A query that several metrics share is sent once.
-fn distinct(asks: &[Ask<'_>]) -> BTreeSet<(String, String)> {
-    let queries = |ask: &Ask<'_>| ask.queries.clone().unwrap_or_default();
-    asks.iter().flat_map(|ask| queries(ask).into_iter().map(|query| (ask.cluster.clone(), query))).collect()
+fn distinct(measurements: &[Measurement<'_>]) -> BTreeSet<(String, String)> {
+    let queries = |one: &Measurement<'_>| one.queries.clone().unwrap_or_default();
+    measurements.iter().flat_map(|one| queries(one).into_iter().map(|query| (one.cluster.clone(), query))).collect()
 }
 
-async fn ask_one(
+async fn answer_of(
     source: Option<&Result<Prometheus, String>>,
     query: &str,
-    wanted: &MeasurementRequest,
+    request: &MeasurementRequest,
     until: Instant,
 ) -> Result<Answer, Unmeasured> {
     match source {
-        Some(Ok(prometheus)) => timeout_at(until, prometheus.query(query, wanted.evaluate_at))
+        Some(Ok(prometheus)) => timeout_at(until, prometheus.query(query, request.evaluate_at))
             .await
             .unwrap_or(Err(Missing::Down(HttpError::Late(ROUND))))
             .map_err(Unmeasured::Missing),
@@ -98,7 +98,7 @@ async fn ask_one(
 }
 
 /// One metric of one service at one member, and the queries that it takes.
-struct Ask<'a> {
+struct Measurement<'a> {
     metric: &'a Metric,
     window: &'a MetricWindow,
     service: &'a str,
@@ -107,31 +107,32 @@ struct Ask<'a> {
     queries: Result<Vec<String>, Unmeasured>,
 }
 
-fn asks<'a>(
-    wanted: &'a MeasurementRequest,
+fn measurements<'a>(
+    request: &'a MeasurementRequest,
     resolved: &'a Resolved,
     namespace: &str,
     clusters: &'a Clusters,
-) -> Vec<Ask<'a>> {
-    let mut asks = Vec::new();
-    let nothing = Behind::default();
-    for window in &wanted.windows {
+) -> Vec<Measurement<'a>> {
+    let mut measurements = Vec::new();
+    let nothing = Destination::default();
+    for window in &request.windows {
         let Some(metric) = resolved.analysis.metrics.iter().find(|metric| metric.name == window.metric) else {
             continue;
         };
-        for service in &wanted.services {
-            for member in &wanted.members {
-                let Behind { cluster, backend } = clusters.get(&(service.clone(), member.clone())).unwrap_or(&nothing);
+        for service in &request.services {
+            for member in &request.members {
+                let Destination { cluster, backend } =
+                    clusters.get(&(service.clone(), member.clone())).unwrap_or(&nothing);
                 let variables = Variables { service, namespace, member: cluster, backend, window: window.window };
                 let queries = match resolved.unusable.get(&metric.name) {
                     Some(problem) => Err(Unmeasured::Unusable(problem.message.clone())),
                     None => queries(metric, &variables),
                 };
-                asks.push(Ask { metric, window, service, member, cluster: cluster.clone(), queries });
+                measurements.push(Measurement { metric, window, service, member, cluster: cluster.clone(), queries });
             }
         }
     }
-    asks
+    measurements
 }
 
 fn queries(metric: &Metric, variables: &Variables<'_>) -> Result<Vec<String>, Unmeasured> {
@@ -144,9 +145,9 @@ fn queries(metric: &Metric, variables: &Variables<'_>) -> Result<Vec<String>, Un
     templates.into_iter().map(|template| Ok(render(template, variables)?)).collect()
 }
 
-impl Ask<'_> {
-    fn sampled(self, wanted: &MeasurementRequest, answers: &Answers) -> Sampled {
-        let sample = self.sample(wanted, answers).unwrap_or_else(|missing| Sample::Missing(missing.to_string()));
+impl Measurement<'_> {
+    fn sampled(self, request: &MeasurementRequest, answers: &Answers) -> Sampled {
+        let sample = self.sample(request, answers).unwrap_or_else(|missing| Sample::Missing(missing.to_string()));
         Sampled {
             service: self.service.to_owned(),
             metric: self.metric.name.clone(),
@@ -156,8 +157,8 @@ impl Ask<'_> {
         }
     }
 
-    fn sample(&self, wanted: &MeasurementRequest, answers: &Answers) -> Result<Sample, Unmeasured> {
-        let at = wanted.evaluate_at;
+    fn sample(&self, request: &MeasurementRequest, answers: &Answers) -> Result<Sample, Unmeasured> {
+        let at = request.evaluate_at;
         let queries = self.queries.as_ref().map_err(Clone::clone)?;
         let answer = |place: usize| {
             let query = queries.get(place).cloned().unwrap_or_default();

@@ -34,17 +34,17 @@ pub(super) fn object(call: &Call<'_>) -> Result<Brought, Failure> {
 
 /// An object that is of the kind and version of the path, sifted.
 pub(super) fn identified(call: &Call<'_>, mut object: Value) -> Result<Brought, Failure> {
-    let (given, wanted) = (text(&object, "/apiVersion"), call.api_version());
-    if given != wanted && (call.kind.is_custom() || !given.is_empty()) {
+    let (given, expected) = (text(&object, "/apiVersion"), call.api_version());
+    if given != expected && (call.kind.is_custom() || !given.is_empty()) {
         let message =
-            format!("the API version in the data ({given}) does not match the expected API version ({wanted})");
+            format!("the API version in the data ({given}) does not match the expected API version ({expected})");
         return Err(Failure::bad_request(&message));
     }
     let given = text(&object, "/kind");
     if call.kind.is_custom() && given != call.kind.kind {
         return Err(Failure::other_kind(call.kind, given, text(&object, "/metadata/name")));
     }
-    object["apiVersion"] = wanted.into();
+    object["apiVersion"] = expected.into();
     object["kind"] = call.kind.kind.clone().into();
     sift(call, object)
 }

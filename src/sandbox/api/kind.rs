@@ -112,7 +112,7 @@ impl Kind {
         self.built_in().is_none()
     }
 
-    /// Whether changes of what is wanted are counted.
+    /// Whether changes of what is declared are counted.
     pub(super) fn has_generation(&self) -> bool {
         self.built_in().is_none_or(|built_in| built_in.generation)
     }

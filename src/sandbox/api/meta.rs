@@ -107,12 +107,12 @@ pub(super) fn keep(object: &mut Value, old: &Value) {
     }
 }
 
-/// Counts a change of what is wanted: of anything but metadata, and but status where that has its own door.
+/// Counts a change of what is declared: of anything but metadata, and but status where that has its own door.
 pub(super) fn count(kind: &Kind, version: &Version, object: &mut Value, old: &Value) {
-    let is_wanted = |key: &str| key != "metadata" && !(version.status && key == "status");
-    let wanted = |object| fields(object).filter(|(key, _)| is_wanted(key));
+    let is_declared = |key: &str| key != "metadata" && !(version.status && key == "status");
+    let declared = |object| fields(object).filter(|(key, _)| is_declared(key));
     let labels = kind.counts_labels() && object["metadata"]["labels"] != old["metadata"]["labels"];
-    if kind.has_generation() && (labels || !wanted(object).eq(wanted(old))) {
+    if kind.has_generation() && (labels || !declared(object).eq(declared(old))) {
         let generation = old["metadata"]["generation"].as_u64().unwrap_or_default();
         object["metadata"]["generation"] = (generation + 1).into();
     }
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_wanted_is_counted() {
+    fn only_what_is_declared_is_counted() {
         let kind = Kind::default();
         let version = Version {
             name: "v1".to_owned(),

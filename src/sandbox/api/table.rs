@@ -14,7 +14,7 @@ const NAME: &str = "Name must be unique within a namespace. Is required when cre
     More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names";
 
 /// Whether the client would rather have a table.
-pub(super) fn is_wanted(request: &Request) -> bool {
+pub(super) fn is_requested(request: &Request) -> bool {
     request.accept.contains("as=Table")
 }
 

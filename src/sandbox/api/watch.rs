@@ -193,7 +193,7 @@ fn event(kind: &str, object: &Value) -> Bytes {
 
 fn shown(call: &Call<'_>, object: &Arc<Value>, state: &State) -> Arc<Value> {
     let object = call.show(object);
-    if !table::is_wanted(call.request) {
+    if !table::is_requested(call.request) {
         return object;
     }
     let metadata = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
