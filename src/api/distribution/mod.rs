@@ -132,12 +132,6 @@ impl IntoIterator for Distribution {
     }
 }
 
-impl<M: Into<String>> Extend<(M, u32)> for Distribution {
-    fn extend<I: IntoIterator<Item = (M, u32)>>(&mut self, weights: I) {
-        self.0.extend(weights.into_iter().map(|(member, weight)| (member.into(), weight)));
-    }
-}
-
 impl<M: Into<String>, const N: usize> From<[(M, u32); N]> for Distribution {
     fn from(weights: [(M, u32); N]) -> Self {
         weights.into_iter().collect()

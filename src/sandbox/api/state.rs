@@ -135,14 +135,6 @@ impl Call<'_> {
         list
     }
 
-    /// An object as it is stored, whatever the version that it came in.
-    pub(super) fn to_stored(&self, mut object: Value) -> Value {
-        if self.kind.group == builtin::EVENTS {
-            events::to_core(&mut object);
-        }
-        object
-    }
-
     /// The object that the path names, in the version of the path.
     pub(super) fn load(&self, state: &State) -> Result<Arc<Value>, Failure> {
         let stored = state.store.get(&self.key(self.name()));
@@ -163,10 +155,7 @@ pub(super) fn resolve(kinds: &Kinds, request: &Request, target: &Target) -> Resu
     let lists = request.method == Method::GET || !kind.is_custom();
     let placed =
         if everywhere { target.name.is_none() && lists } else { kind.namespaced == target.namespace.is_some() };
-    let door = match target.subresource.as_deref() {
-        None => true,
-        Some(door) => door == "status" && status,
-    };
+    let door = target.subresource.as_deref().is_none_or(|door| door == "status" && status);
     if !placed || !door {
         let name = target.name.as_deref().unwrap_or_default();
         return Err(match kind.is_custom() && placed {

@@ -92,7 +92,7 @@ impl Member {
 
     /// Requests of a service that came to its gateway so far.
     pub fn observed(&self, service: &str) -> u64 {
-        self.gateway.counters().observed(service)
+        self.gateway.counters.observed(service)
     }
 
     /// A kubeconfig for its API server, with a token.
