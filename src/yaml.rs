@@ -245,14 +245,6 @@ impl<'de> Visitor<'de> for KindVisitor {
         Ok(Kind::Null)
     }
 
-    fn visit_none<E: de::Error>(self) -> Result<Kind, E> {
-        Ok(Kind::Null)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Kind, D::Error> {
-        Kind::deserialize(deserializer)
-    }
-
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Kind, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = sequence.next_element()? {

@@ -53,7 +53,6 @@ pub struct Bin {
 
 impl Affinity {
     /// The sum of its bins, for each member.
-    #[must_use]
     pub fn weights(&self) -> Distribution {
         let mut weights = Distribution::new();
         self.bins.iter().for_each(|bin| weights.add(bin.member.as_str(), bin.weight));
@@ -74,13 +73,11 @@ impl Affinity {
     }
 
     /// The name of the cookie and the prefix of its value.
-    #[must_use]
     pub fn beginning(&self) -> String {
         format!("{}={}-", self.cookie_name, self.run)
     }
 
     /// A regular expression for the values of the member's cookies, without anchors.
-    #[must_use]
     pub fn values(&self, member: &str) -> String {
         let numbered = self.bins.iter().enumerate().filter(|(_, bin)| bin.member == member);
         let numbers: Vec<String> = numbered.map(|(number, _)| number.to_string()).collect();

@@ -57,14 +57,12 @@ pub struct Failures {
 
 /// What happens on Unknown checks.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct Unknown {
     /// The number of Unknown checks in a row after which `action` happens.
-    #[serde(default = "default_unknown_limit")]
     #[schemars(range(min = 1, max = 10000))]
     pub limit: u32,
     /// What happens then.
-    #[serde(default)]
     pub action: UnknownAction,
 }
 
@@ -288,7 +286,6 @@ pub enum MetricKind<'a> {
 
 impl Metric {
     /// The kind of the metric. Validation refuses none or several keys; here the first one counts.
-    #[must_use]
     pub fn kind(&self) -> MetricKind<'_> {
         if let Some(ratio) = &self.ratio {
             MetricKind::Ratio(ratio)
@@ -312,7 +309,7 @@ impl Default for Failures {
 
 impl Default for Unknown {
     fn default() -> Self {
-        Self { limit: default_unknown_limit(), action: UnknownAction::default() }
+        Self { limit: 10, action: UnknownAction::default() }
     }
 }
 
@@ -333,10 +330,6 @@ const fn default_limit() -> u32 {
 }
 
 const fn default_within() -> u32 {
-    10
-}
-
-const fn default_unknown_limit() -> u32 {
     10
 }
 

@@ -55,7 +55,6 @@ fn anything(_: &mut SchemaGenerator) -> Schema {
 
 impl ServiceCopy {
     /// What is carried of a live Service.
-    #[must_use]
     pub fn of(spec: &Value, labels: &BTreeMap<String, String>, annotations: &BTreeMap<String, String>) -> Self {
         let carried = |key: &str| !key.starts_with("cutover.dev/") || key == LEADS_TO_ANNOTATION;
         let is_tool = |key: &str| NOT_CARRIED.iter().any(|prefix| key.starts_with(prefix));
@@ -75,13 +74,11 @@ impl ServiceCopy {
     }
 
     /// The member that it leads to, where its user says so.
-    #[must_use]
     pub fn leads_to(&self) -> Option<&str> {
         self.annotations.get(LEADS_TO_ANNOTATION).map(String::as_str)
     }
 
     /// The DNS name that it stands for, if it is of type ExternalName.
-    #[must_use]
     pub fn external_name(&self) -> Option<&str> {
         let is_external = self.spec.get("type").and_then(Value::as_str) == Some("ExternalName");
         self.spec.get("externalName").and_then(Value::as_str).filter(|_| is_external)

@@ -21,7 +21,6 @@ pub fn definitions() -> Result<Vec<Value>, serde_json::Error> {
 }
 
 /// The schema of a definition's objects.
-#[must_use]
 pub fn schema(definition: &Value) -> &Value {
     &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
 }

@@ -2,8 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use super::text::as_text;
 
 /// The pattern that the CRDs carry.
 pub const PATTERN: &str = "^([0-9]{1,5}(h|m|s|ms)){1,4}$";
@@ -22,32 +21,27 @@ impl Duration {
     pub const ZERO: Self = Self(0);
 
     /// From milliseconds.
-    #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis)
     }
 
     /// From seconds.
-    #[must_use]
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs.saturating_mul(1000))
     }
 
     /// In milliseconds.
-    #[must_use]
     pub const fn as_millis(self) -> u64 {
         self.0
     }
 
     /// In seconds, with their fraction.
-    #[must_use]
     #[allow(clippy::cast_precision_loss)] // five digits of hours fit a double's 53 bits
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1000.0
     }
 
     /// The standard library's form.
-    #[must_use]
     pub const fn to_std(self) -> std::time::Duration {
         std::time::Duration::from_millis(self.0)
     }
@@ -113,31 +107,7 @@ impl fmt::Display for Duration {
     }
 }
 
-impl Serialize for Duration {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Duration {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-    }
-}
-
-impl JsonSchema for Duration {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Duration".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string", "pattern": PATTERN, "maxLength": 32})
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-}
+as_text!(Duration, PATTERN, 32);
 
 #[cfg(test)]
 mod tests {

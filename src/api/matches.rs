@@ -72,7 +72,6 @@ pub enum Value<'a> {
 
 impl FieldMatch {
     /// The comparison; `None` unless exactly one is set.
-    #[must_use]
     pub fn value(&self) -> Option<Value<'_>> {
         match (self.exact.as_deref(), self.prefix.as_deref(), self.regex.as_deref()) {
             (Some(text), None, None) => Some(Value::Exact(text)),
@@ -104,7 +103,6 @@ impl fmt::Display for RequestMatch {
 }
 
 /// Alternatives in words.
-#[must_use]
 pub fn in_words(matches: &[RequestMatch]) -> String {
     matches.iter().map(RequestMatch::to_string).collect::<Vec<_>>().join(" or ")
 }

@@ -115,10 +115,9 @@ pub enum HostHeader {
 
 /// The request that probes each endpoint, with the host, port and TLS that the backend uses.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct Probe {
     /// The path; an answer with a status below 500 is good.
-    #[serde(default = "default_path")]
     #[schemars(length(min = 1, max = 1024), regex(pattern = "^/"))]
     pub path: String,
 }
@@ -214,10 +213,6 @@ pub struct MemberClusterStatus {
 
 impl Default for Probe {
     fn default() -> Self {
-        Self { path: default_path() }
+        Self { path: "/".to_owned() }
     }
-}
-
-fn default_path() -> String {
-    "/".to_owned()
 }

@@ -22,6 +22,7 @@ pub mod status;
 pub mod steering;
 pub mod strategy;
 pub mod template;
+mod text;
 pub mod window;
 
 pub use affinity::{Affinity, SessionAffinity};

@@ -2,8 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use super::text::as_text;
 
 /// The pattern that the CRDs carry: from 0.01 to 100.
 pub const PATTERN: &str = r"^(100|[1-9][0-9]?(\.[0-9]{1,2})?|0\.(0[1-9]|[1-9][0-9]?))%$";
@@ -22,25 +21,21 @@ impl Progress {
     pub const ALL: Self = Self(10_000);
 
     /// Whole percents, at most 100.
-    #[must_use]
     pub fn percent(percent: u32) -> Self {
         Self(u16::try_from(percent.min(100) * 100).unwrap_or(10_000))
     }
 
     /// This part of so many units, rounded down.
-    #[must_use]
     pub fn of(self, units: u32) -> u32 {
         u32::try_from(u64::from(units) * self.basis_points() / Self::ALL.basis_points()).unwrap_or(units)
     }
 
     /// The smallest number of units of which this part is at least one.
-    #[must_use]
     pub fn least_total(self) -> u32 {
         u32::try_from(Self::ALL.basis_points().div_ceil(self.basis_points().max(1))).unwrap_or(u32::MAX)
     }
 
     /// In hundredths of a percent, 0 to 10000.
-    #[must_use]
     pub const fn basis_points(self) -> u64 {
         self.0 as u64
     }
@@ -78,31 +73,7 @@ impl fmt::Display for Progress {
     }
 }
 
-impl Serialize for Progress {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Progress {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-    }
-}
-
-impl JsonSchema for Progress {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Progress".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string", "pattern": PATTERN, "maxLength": 6})
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-}
+as_text!(Progress, PATTERN, 6);
 
 #[cfg(test)]
 mod tests {

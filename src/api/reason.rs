@@ -20,7 +20,6 @@ macro_rules! reasons {
             pub const ALL: &[Self] = &[$(Self::$name,)+];
 
             /// The name as it stands in a status.
-            #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => stringify!($name),)+
@@ -29,7 +28,6 @@ macro_rules! reasons {
             }
 
             /// One sentence on what it means, from its documentation.
-            #[must_use]
             pub const fn meaning(self) -> &'static str {
                 match self {
                     $(Self::$name => concat!($($doc,)+).trim_ascii(),)+

@@ -90,7 +90,6 @@ pub enum Mode {
 
 impl FleetRolloutSpec {
     /// Whether it declares members.
-    #[must_use]
     pub fn mode(&self) -> Mode {
         if self.members.is_empty() { Mode::Service } else { Mode::Member }
     }

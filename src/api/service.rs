@@ -39,7 +39,6 @@ pub enum Backend {
 
 impl Backend {
     /// The existing Services of members.
-    #[must_use]
     pub const fn named(&self) -> &Named {
         match self {
             Self::ExternalName(named) | Self::ClusterIp(named) | Self::EndpointSlice(named) => named,

@@ -21,7 +21,6 @@ pub struct Split {
 
 impl Split {
     /// The requests that are chosen by what they carry, where some are.
-    #[must_use]
     pub fn matched(&self) -> Option<&Matched> {
         self.steering.as_ref().and_then(Steering::matched)
     }
@@ -32,20 +31,17 @@ impl Split {
     }
 
     /// Whether requests reach this member, by weight or beside it.
-    #[must_use]
     pub fn reaches(&self, member: &str) -> bool {
         self.weights.weight(member) > 0 || self.steered().any(|steered| steered == member)
     }
 
     /// Every member that requests reach, with its weight.
-    #[must_use]
     pub fn reached(&self) -> Distribution {
         let steered = self.steered().map(|member| (member, 0));
         steered.chain(self.weights.carrying()).collect()
     }
 
     /// Whether both show the same: weights are compared without members that have none.
-    #[must_use]
     pub fn same_as(&self, other: &Self) -> bool {
         self.weights.same_as(&other.weights) && self.steering == other.steering && self.affinity == other.affinity
     }

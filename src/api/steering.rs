@@ -46,7 +46,6 @@ const fn all_requests() -> u32 {
 
 impl Steering {
     /// The matched requests, if any.
-    #[must_use]
     pub const fn matched(&self) -> Option<&Matched> {
         match self {
             Self::Matched(matched) => Some(matched),
@@ -55,7 +54,6 @@ impl Steering {
     }
 
     /// The mirrored requests, if any.
-    #[must_use]
     pub const fn mirrored(&self) -> Option<&Mirrored> {
         match self {
             Self::Mirrored(mirrored) => Some(mirrored),

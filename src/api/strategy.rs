@@ -3,11 +3,12 @@
 use std::{fmt, str::FromStr};
 
 use kube::KubeSchema;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{
     Duration, Mirror, Progress, RequestMatch, SessionAffinity, Window, duration::NotADuration, steering::ALL_REQUESTS,
+    text::as_text,
 };
 
 /// How traffic moves from the primary to the declared distribution.
@@ -100,7 +101,6 @@ pub struct Ramp {
 
 impl Ramp {
     /// The canary's steps: first mirroring, if declared, then its shares.
-    #[must_use]
     pub fn steps(&self) -> Vec<Step> {
         let percent = self.mirror_weight.unwrap_or(ALL_REQUESTS);
         let mirror = self.mirror.then_some(Mirror { percent });
@@ -236,28 +236,4 @@ impl fmt::Display for Wait {
     }
 }
 
-impl Serialize for Wait {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Wait {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-    }
-}
-
-impl JsonSchema for Wait {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Wait".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string", "pattern": "^(Promotion|([0-9]{1,5}(h|m|s|ms)){1,4})$", "maxLength": 32})
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-}
+as_text!(Wait, "^(Promotion|([0-9]{1,5}(h|m|s|ms)){1,4})$", 32);

@@ -4,8 +4,9 @@ use std::{fmt, str::FromStr};
 
 use jiff::civil::{Time, Weekday};
 use kube::KubeSchema;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Serialize};
+
+use super::text::as_text;
 
 /// The pattern of days that the CRDs carry.
 pub const DAYS_PATTERN: &str = "^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)(-(Mon|Tue|Wed|Thu|Fri|Sat|Sun))?(,(Mon|Tue|Wed|Thu|Fri|Sat|Sun)(-(Mon|Tue|Wed|Thu|Fri|Sat|Sun))?)*$";
@@ -60,7 +61,6 @@ pub struct NotATimeOfDay(String);
 
 impl Days {
     /// Whether a day is chosen.
-    #[must_use]
     pub fn contains(self, day: Weekday) -> bool {
         WEEK.iter().zip(self.0).any(|((_, known), meant)| meant && *known == day)
     }
@@ -68,7 +68,6 @@ impl Days {
 
 impl TimeOfDay {
     /// As a civil time.
-    #[must_use]
     pub const fn time(self) -> Time {
         self.0
     }
@@ -135,57 +134,9 @@ impl fmt::Display for Window {
     }
 }
 
-impl Serialize for Days {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
+as_text!(Days, DAYS_PATTERN, 64);
 
-impl<'de> Deserialize<'de> for Days {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-    }
-}
-
-impl JsonSchema for Days {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Days".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string", "pattern": DAYS_PATTERN, "maxLength": 64})
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-}
-
-impl Serialize for TimeOfDay {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for TimeOfDay {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-    }
-}
-
-impl JsonSchema for TimeOfDay {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "TimeOfDay".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string", "pattern": TIME_PATTERN, "maxLength": 5})
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-}
+as_text!(TimeOfDay, TIME_PATTERN, 5);
 
 fn utc() -> String {
     "UTC".to_owned()

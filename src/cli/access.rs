@@ -1,9 +1,8 @@
 //! The rights that a verb needs, and which of them are missing.
 
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
-use kube::{Api, api::PostParams};
+use kube::{Api, Client, api::PostParams};
 
-use super::cluster::Cluster;
 use crate::api::GROUP;
 
 /// A right to one resource of cutover's API group.
@@ -26,7 +25,7 @@ pub(super) const READ: &[Need] = &[
 ];
 
 /// For verbs that create a request.
-pub(super) const ASK: &[Need] = &[
+pub(super) const REQUEST: &[Need] = &[
     need("get", "fleetrollouts"),
     need("create", "rolloutrequests"),
     need("list", "rolloutrequests"),
@@ -34,10 +33,10 @@ pub(super) const ASK: &[Need] = &[
 ];
 
 /// A message that names all missing rights at once; empty if none is known to be missing.
-pub(super) async fn missing(cluster: &Cluster, needs: &[Need]) -> String {
-    let answers = futures::future::join_all(needs.iter().map(|need| is_allowed(cluster, *need))).await;
+pub(super) async fn missing(client: &Client, namespace: &str, needs: &[Need]) -> String {
+    let answers = futures::future::join_all(needs.iter().map(|need| is_allowed(client, namespace, *need))).await;
     let denied = needs.iter().zip(answers).filter(|(_, allowed)| !allowed).map(|(need, _)| *need);
-    describe(&denied.collect::<Vec<_>>(), &cluster.namespace)
+    describe(&denied.collect::<Vec<_>>(), namespace)
 }
 
 fn describe(denied: &[Need], namespace: &str) -> String {
@@ -52,17 +51,17 @@ fn describe(denied: &[Need], namespace: &str) -> String {
 }
 
 /// Unknown counts as allowed: only what the server denies is called missing.
-async fn is_allowed(cluster: &Cluster, need: Need) -> bool {
+async fn is_allowed(client: &Client, namespace: &str, need: Need) -> bool {
     let attributes = ResourceAttributes {
         group: Some(GROUP.to_owned()),
         resource: Some(need.resource.to_owned()),
         verb: Some(need.verb.to_owned()),
-        namespace: (need.resource != "memberclusters").then(|| cluster.namespace.clone()),
+        namespace: (need.resource != "memberclusters").then(|| namespace.to_owned()),
         ..ResourceAttributes::default()
     };
     let spec = SelfSubjectAccessReviewSpec { resource_attributes: Some(attributes), ..Default::default() };
     let review = SelfSubjectAccessReview { spec, ..SelfSubjectAccessReview::default() };
-    let api: Api<SelfSubjectAccessReview> = Api::all(cluster.client.clone());
+    let api: Api<SelfSubjectAccessReview> = Api::all(client.clone());
     let answer = api.create(&PostParams::default(), &review).await;
     answer.ok().and_then(|review| review.status).is_none_or(|status| status.allowed)
 }
@@ -74,7 +73,7 @@ mod tests {
     #[test]
     fn all_missing_rights_are_named_at_once() {
         assert_eq!(
-            describe(ASK, "shop"),
+            describe(REQUEST, "shop"),
             "\nmissing rights in namespace shop: get fleetrollouts, create rolloutrequests, list rolloutrequests, watch \
              rolloutrequests (group cutover.dev)\nask for the ClusterRole cutover-viewer or cutover-operator"
         );

@@ -53,13 +53,12 @@ fn first_write(
     weights: &Distribution,
     mark: &Mark,
 ) -> Result<String, CliError> {
-    let said = |error: &dyn std::fmt::Display| CliError::Said(error.to_string());
-    let writes = route::render(context, route, objects, &weights.into(), mark).map_err(|error| said(&error))?;
+    let writes = route::render(context, route, objects, &weights.into(), mark).map_err(CliError::said)?;
     let mut text = String::new();
     for write in writes {
         let Write::Replace(after) = write else { continue };
         let before = objects.iter().flatten().find(|object| object.metadata.name == after.metadata.name);
-        let as_json = |object| serde_json::to_value(object).map_err(|error| said(&error));
+        let as_json = |object| serde_json::to_value(object).map_err(CliError::said);
         let before = before.map_or(Ok(Value::Null), as_json)?;
         text.push_str(&difference(&before, &as_json(&after)?));
     }

@@ -2,6 +2,7 @@
 
 use std::{future::Future, time::Duration};
 
+use futures::{Stream, TryStreamExt};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client, Config, Error, api::ListParams, config::KubeConfigOptions, runtime::watcher};
@@ -122,7 +123,9 @@ impl Cluster {
                 format!("{server} rejected these credentials; log in again")
             }
             Error::Api(status) if status.code == 403 => {
-                let missing = tokio::time::timeout(DEADLINE, access::missing(self, needs)).await.unwrap_or_default();
+                let missing = tokio::time::timeout(DEADLINE, access::missing(&self.client, &self.namespace, needs))
+                    .await
+                    .unwrap_or_default();
                 format!("{}{missing}", text::escape(&status.message))
             }
             Error::Api(status) => text::escape(&status.message),
@@ -134,14 +137,19 @@ impl Cluster {
         CliError::Said(said)
     }
 
-    /// As [`Self::explain`], for a watch.
-    pub(super) async fn watch_failed(&self, needs: &[Need], error: watcher::Error) -> CliError {
+    /// The next state of a watched object; `None` when it is deleted.
+    pub(super) async fn next<K>(
+        &self,
+        needs: &[Need],
+        changes: &mut (impl Stream<Item = watcher::Result<Option<K>>> + Unpin),
+    ) -> Result<Option<K>, CliError> {
         use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
-        match error {
-            InitialListFailed(error) | WatchStartFailed(error) | WatchFailed(error) => {
-                self.explain(needs, &error).await
+        match changes.try_next().await {
+            Ok(next) => Ok(next.flatten()),
+            Err(InitialListFailed(error) | WatchStartFailed(error) | WatchFailed(error)) => {
+                Err(self.explain(needs, &error).await)
             }
-            other => CliError::Said(other.to_string()),
+            Err(other) => Err(CliError::said(other)),
         }
     }
 

@@ -1,7 +1,7 @@
 //! `cutover crd`: the custom resource definitions.
 
 use super::{CliError, Exit, Output};
-use crate::{api::crd::definitions, yaml};
+use crate::api::crd::definitions;
 
 /// Print the custom resource definitions.
 #[derive(Debug, clap::Args)]
@@ -16,11 +16,11 @@ pub(super) struct Crd {
 
 impl Crd {
     pub(super) fn run(&self, out: &mut Output) -> Result<Exit, CliError> {
-        let wanted = |plural: &str| self.name.as_deref().is_none_or(|name| name == plural);
+        let selected = |plural: &str| self.name.as_deref().is_none_or(|name| name == plural);
         for definition in definitions().map_err(CliError::said)? {
-            if definition["spec"]["names"]["plural"].as_str().is_some_and(wanted) {
+            if definition["spec"]["names"]["plural"].as_str().is_some_and(selected) {
                 out.line("---")?;
-                out.text(&yaml::print(&definition).map_err(CliError::said)?)?;
+                out.yaml(&definition)?;
             }
         }
         Ok(Exit::Done)

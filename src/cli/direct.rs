@@ -77,8 +77,7 @@ async fn bring(
     let mut last = Ok(());
     for _ in 0..TRIES {
         let objects = live::objects(cluster, context, route).await?;
-        let writes = route::render(context, route, &objects, &weights.into(), mark);
-        let writes = writes.map_err(|error| CliError::Said(error.to_string()))?;
+        let writes = route::render(context, route, &objects, &weights.into(), mark).map_err(CliError::said)?;
         last = write_all(cluster, &route::targets(context, route), writes).await;
         if last.is_ok() {
             break;

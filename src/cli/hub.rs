@@ -52,11 +52,11 @@ impl Hub {
         http::install_crypto();
         let options =
             hub::Options { kubeconfig, namespace, leader_election, allow_addresses, host_aliases: host_alias, listen };
-        let runtime = tokio::runtime::Runtime::new().map_err(|error| CliError::Said(error.to_string()))?;
+        let runtime = tokio::runtime::Runtime::new().map_err(CliError::said)?;
         let ended = runtime.block_on(hub::run(options));
         // Background work waits for nothing: its deadlines are longer than a stop may take.
         runtime.shutdown_background();
-        ended.map(|()| Exit::Done).map_err(|error| CliError::Said(error.to_string()))
+        ended.map(|()| Exit::Done).map_err(CliError::said)
     }
 }
 

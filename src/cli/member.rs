@@ -110,10 +110,10 @@ impl Kube {
     async fn run(self, out: &mut Output) -> Result<Exit, CliError> {
         let place = place(&self.context, self.server.clone())?;
         let (token, expires) = token(&self).await?;
-        let kubeconfig = yaml::print(&kubeconfig(&self.name, &place, &token)).map_err(|error| said(&error))?;
+        let kubeconfig = yaml::print(&kubeconfig(&self.name, &place, &token)).map_err(CliError::said)?;
         let secret = secret(&self.name, &self.hub_namespace, kubeconfig);
         if self.output == Some(Shape::Yaml) {
-            out.text(&yaml::print(&secret).map_err(|error| said(&error))?)?;
+            out.yaml(&secret)?;
         }
         if self.apply {
             apply(&self, &secret).await?;
@@ -122,10 +122,6 @@ impl Kube {
         }
         Ok(Exit::Done)
     }
-}
-
-fn said(error: &dyn std::fmt::Display) -> CliError {
-    CliError::Said(error.to_string())
 }
 
 /// A member's API server, in the only form that the hub accepts.
@@ -138,14 +134,13 @@ struct Place {
 }
 
 fn place(context: &str, server: Option<String>) -> Result<Place, CliError> {
-    let config = Kubeconfig::read().map_err(|error| said(&format!("cannot read your kubeconfig: {error}")))?;
+    let config = Kubeconfig::read().map_err(|error| CliError::said(format!("cannot read your kubeconfig: {error}")))?;
     let found = config.contexts.iter().find(|known| known.name == context).and_then(|known| known.context.as_ref());
-    let wanted = found.ok_or_else(|| said(&format!("your kubeconfig has no context {context:?}")))?;
-    let named = config.clusters.into_iter().find(|known| known.name == wanted.cluster).and_then(|known| known.cluster);
-    let cluster = named.ok_or_else(|| said(&format!("context {context}: no cluster {:?}", wanted.cluster)))?;
-    let place = place_of(cluster, server, |path| std::fs::read(path))
-        .map_err(|why| said(&format!("context {context}: {why}")))?;
-    Ok(place)
+    let entry = found.ok_or_else(|| CliError::said(format!("your kubeconfig has no context {context:?}")))?;
+    let named = config.clusters.into_iter().find(|known| known.name == entry.cluster).and_then(|known| known.cluster);
+    let cluster = named.ok_or_else(|| CliError::said(format!("context {context}: no cluster {:?}", entry.cluster)))?;
+    place_of(cluster, server, |path| std::fs::read(path))
+        .map_err(|why| CliError::said(format!("context {context}: {why}")))
 }
 
 fn place_of(
@@ -176,17 +171,17 @@ async fn token(kube: &Kube) -> Result<(String, jiff::Timestamp), CliError> {
     let accounts: Api<ServiceAccount> = Api::namespaced(member, namespace);
     let seconds = i64::try_from(kube.lifetime.as_millis() / 1000).unwrap_or(i64::MAX);
     let spec = TokenRequestSpec { expiration_seconds: Some(seconds), ..TokenRequestSpec::default() };
-    let wanted = TokenRequest { spec, ..TokenRequest::default() };
-    let made = deadline(accounts.create_token_request(name, &PostParams::default(), &wanted)).await;
+    let request = TokenRequest { spec, ..TokenRequest::default() };
+    let made = deadline(accounts.create_token_request(name, &PostParams::default(), &request)).await;
     let made = made.map_err(|why| {
-        said(&format!("no token for ServiceAccount {namespace}/{name} in context {}: {why}", kube.context))
+        CliError::said(format!("no token for ServiceAccount {namespace}/{name} in context {}: {why}", kube.context))
     })?;
-    let status = made.status.ok_or_else(|| said(&"the member's API server returned no token"))?;
+    let status = made.status.ok_or_else(|| CliError::said("the member's API server returned no token"))?;
     Ok((status.token, status.expiration_timestamp.0))
 }
 
 async fn client(context: Option<String>) -> Result<Client, CliError> {
-    Client::try_from(cluster::config(context).await?).map_err(|error| said(&error))
+    Client::try_from(cluster::config(context).await?).map_err(CliError::said)
 }
 
 /// The kubeconfig that the hub accepts: one cluster, one user, one context, all data inline.
@@ -222,7 +217,9 @@ async fn apply(kube: &Kube, secret: &Secret) -> Result<(), CliError> {
     let secrets: Api<Secret> = Api::namespaced(client(kube.hub_context.clone()).await?, &kube.hub_namespace);
     let params = PatchParams::apply(FIELD_MANAGER).force();
     let applied = deadline(secrets.patch(&kube.name, &params, &Patch::Apply(secret))).await;
-    applied.map(|_| ()).map_err(|why| said(&format!("cannot apply Secret {}/{}: {why}", kube.hub_namespace, kube.name)))
+    applied
+        .map(|_| ())
+        .map_err(|why| CliError::said(format!("cannot apply Secret {}/{}: {why}", kube.hub_namespace, kube.name)))
 }
 
 async fn deadline<T>(call: impl Future<Output = Result<T, kube::Error>>) -> Result<T, String> {

@@ -75,20 +75,20 @@ enum Command {
     Wait(wait::Wait),
     /// Approve this step; it goes on once bake and checks are done.
     #[command(after_help = "Example:\n  cutover promote shop -n shop --reason 'dashboards look good'")]
-    Promote(verbs::Ask),
+    Promote(verbs::RequestArgs),
     /// Stop advancing; checks and rollback stay active.
     #[command(after_help = "Example:\n  cutover pause shop -n shop --reason 'traffic peak'")]
-    Pause(verbs::Ask),
+    Pause(verbs::RequestArgs),
     /// End a pause.
     #[command(after_help = "Example:\n  cutover resume shop -n shop")]
-    Resume(verbs::Ask),
+    Resume(verbs::RequestArgs),
     Abort(verbs::Abort),
     /// Try a failed or held run again.
     #[command(after_help = "Example:\n  cutover retry shop -n shop")]
-    Retry(verbs::Ask),
+    Retry(verbs::RequestArgs),
     /// Send traffic back to the last good distribution; also after success, while keepPrevious lasts.
     #[command(after_help = "Example:\n  cutover rollback shop -n shop --reason 'complaints'")]
-    Rollback(verbs::Ask),
+    Rollback(verbs::RequestArgs),
     Adopt(verbs::Adopt),
     Member(member::Member),
     /// Print shell completions.
@@ -111,12 +111,12 @@ impl Command {
             Self::Get(get) => get.run(out),
             Self::Why(why) => why.run(out),
             Self::Wait(wait) => wait.run(out),
-            Self::Promote(ask) => ask.run(Verb::Promote, out),
-            Self::Pause(ask) => ask.run(Verb::Pause, out),
-            Self::Resume(ask) => ask.run(Verb::Resume, out),
+            Self::Promote(request) => request.run(Verb::Promote, out),
+            Self::Pause(request) => request.run(Verb::Pause, out),
+            Self::Resume(request) => request.run(Verb::Resume, out),
             Self::Abort(abort) => abort.run(out),
-            Self::Retry(ask) => ask.run(Verb::Retry, out),
-            Self::Rollback(ask) => ask.run(Verb::Rollback, out),
+            Self::Retry(request) => request.run(Verb::Retry, out),
+            Self::Rollback(request) => request.run(Verb::Rollback, out),
             Self::Adopt(adopt) => adopt.run(out),
             Self::Member(member) => member.run(out),
             Self::Completions { shell } => completions(shell, out),
@@ -135,7 +135,6 @@ pub enum Format {
 }
 
 /// Runs the verb that the arguments name, prints to the standard streams, and tells how it ended.
-#[must_use]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut out = Output::standard();
     match Cli::try_parse_from(arguments) {

@@ -7,6 +7,8 @@ use std::{
 
 use serde::Serialize;
 
+use crate::yaml;
+
 /// How a verb ended: its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -24,7 +26,6 @@ pub enum Exit {
 
 impl Exit {
     /// The number.
-    #[must_use]
     pub const fn status(self) -> u8 {
         match self {
             Self::Done => 0,
@@ -72,7 +73,6 @@ pub struct Output {
 
 impl Output {
     /// The standard streams; in colour on a terminal unless `NO_COLOR` is set.
-    #[must_use]
     pub fn standard() -> Self {
         let terminal = io::stdout().is_terminal();
         let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
@@ -80,19 +80,16 @@ impl Output {
     }
 
     /// Any other place, without colour.
-    #[must_use]
     pub fn to(to: impl Write + 'static) -> Self {
         Self { to: Box::new(to), errors: Box::new(io::sink()), colour: false, terminal: false }
     }
 
     /// Whether to use colours; they never carry information of their own.
-    #[must_use]
     pub const fn colour(&self) -> bool {
         self.colour
     }
 
     /// Whether the output is a terminal, which can be redrawn.
-    #[must_use]
     pub const fn terminal(&self) -> bool {
         self.terminal
     }
@@ -118,6 +115,11 @@ impl Output {
         self.line(text)
     }
 
+    /// Prints a value as YAML.
+    pub fn yaml(&mut self, value: &impl Serialize) -> Result<(), CliError> {
+        self.text(&yaml::print(value).map_err(CliError::said)?)
+    }
+
     /// Prints the error, if any, and returns the exit status. A closed pipe is not an error.
     pub(super) fn finish(&mut self, result: Result<Exit, CliError>) -> ExitCode {
         let result = result.and_then(|exit| Ok(self.to.flush().map(|()| exit)?));
@@ -135,8 +137,8 @@ impl Output {
     /// Prints clap's help, version or usage error. Wrong usage ends with status 1, because 2 means a failed rollout.
     pub(super) fn usage(&mut self, usage: &clap::Error) -> ExitCode {
         let printed = usage.print();
-        let wanted =
+        let requested =
             matches!(usage.kind(), clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion);
-        self.finish(printed.map(|()| if wanted { Exit::Done } else { Exit::Error }).map_err(CliError::Output))
+        self.finish(printed.map(|()| if requested { Exit::Done } else { Exit::Error }).map_err(CliError::Output))
     }
 }

@@ -170,34 +170,22 @@ impl Planned<'_> {
     }
 
     fn table(&self) -> Table {
-        let members: Vec<&str> = self.members();
+        let members = self.members();
         let staged = self.steps.iter().any(|step| !step.stage.is_empty());
+        let row = |step: String, stage: &str, progress: String, weights: Vec<String>, gates: String| {
+            let stage = staged.then(|| stage.to_owned());
+            [step].into_iter().chain(stage).chain([progress]).chain(weights).chain([gates]).collect::<Vec<_>>()
+        };
+        let weights = |all: &Distribution| members.iter().map(|member| all.weight(member).to_string()).collect();
+        let names = members.iter().map(ToString::to_string).collect();
         let mut table = Table::new();
         table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-        let head = ["STEP"]
-            .into_iter()
-            .chain(staged.then_some("STAGE"))
-            .chain(["PROGRESS"])
-            .chain(members.clone())
-            .chain(["GATES"]);
-        table.set_header(head);
-        let row = |step: String, stage: &str, progress: String, weights: &Distribution, gates: String| {
-            let cells = [step].into_iter().chain(staged.then(|| stage.to_owned())).chain([progress]);
-            cells
-                .chain(members.iter().map(|member| weights.weight(member).to_string()))
-                .chain([gates])
-                .collect::<Vec<_>>()
-        };
-        table.add_row(row("start".to_owned(), "", "0%".to_owned(), &self.start, String::new()));
-        for (i, step) in self.steps.iter().enumerate() {
-            table.add_row(row(
-                (i + 1).to_string(),
-                &step.stage,
-                progress(step),
-                &step.split.weights,
-                gates(step, &self.spec.analysis),
-            ));
-        }
+        table.set_header(row("STEP".to_owned(), "STAGE", "PROGRESS".to_owned(), names, "GATES".to_owned()));
+        table.add_row(row("start".to_owned(), "", "0%".to_owned(), weights(&self.start), String::new()));
+        table.add_rows(self.steps.iter().zip(1..).map(|(step, number)| {
+            let gates = gates(step, &self.spec.analysis);
+            row(number.to_string(), &step.stage, progress(step), weights(&step.split.weights), gates)
+        }));
         let numbers = if staged { 2 } else { 1 };
         for (i, column) in table.column_iter_mut().enumerate() {
             column.set_padding((0, 2));

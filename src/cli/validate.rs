@@ -4,11 +4,14 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::{CliError, Exit, Format, Output, files};
+use super::{
+    CliError, Exit, Format, Output, files,
+    text::{WIDTH, wrap},
+};
 use crate::validate::{Found, Known, Report, Severity, file_among};
 
-/// Widest line, in characters.
-const WIDTH: usize = 100;
+/// What follows the first line of a problem is indented by so much.
+const INDENT: usize = 4;
 
 /// Check files offline: schema, rules and PromQL syntax; all mistakes at once, with their lines.
 ///
@@ -51,13 +54,13 @@ impl Validate {
 fn text(reports: &[(String, Report)], out: &mut Output) -> Result<(), CliError> {
     for (file, report) in reports {
         for Found { line, problem } in &report.problems {
-            out.line(wrapped(&format!("{file}:{line}: {problem}")))?;
+            out.line(wrap(&format!("{file}:{line}: {problem}"), WIDTH, INDENT))?;
         }
     }
     let passed_over: Vec<&str> =
         reports.iter().flat_map(|(_, report)| &report.passed_over).map(String::as_str).collect();
     if !passed_over.is_empty() {
-        out.line(wrapped(&format!("not checked: {}", passed_over.join(", "))))?;
+        out.line(wrap(&format!("not checked: {}", passed_over.join(", ")), WIDTH, INDENT))?;
     }
     if reports.iter().all(|(_, report)| report.problems.is_empty()) {
         let checked: usize = reports.iter().map(|(_, report)| report.checked).sum();
@@ -78,23 +81,4 @@ fn as_json(reports: &[(String, Report)]) -> serde_json::Value {
         })
         .collect();
     json!({ "problems": problems })
-}
-
-/// Breaks a line at spaces so that it stays within the width; what follows is indented.
-fn wrapped(line: &str) -> String {
-    let mut text = String::new();
-    let mut column = 0;
-    for word in line.split(' ') {
-        let length = word.chars().count();
-        if column > 0 && column + 1 + length > WIDTH {
-            text.push_str("\n    ");
-            column = 4;
-        } else if column > 0 {
-            text.push(' ');
-            column += 1;
-        }
-        text.push_str(word);
-        column += length;
-    }
-    text
 }

@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use futures::TryStreamExt;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use kube::{Api, ResourceExt, api::PostParams, core::ObjectMeta, runtime::watcher};
 
@@ -23,7 +22,7 @@ const LONGEST_REASON: usize = 256;
 
 /// Arguments of every verb.
 #[derive(Debug, clap::Args)]
-pub(super) struct Ask {
+pub(super) struct RequestArgs {
     /// The rollout.
     name: String,
     /// The reason, for the record; at most 256 characters.
@@ -46,7 +45,7 @@ pub(super) struct Ask {
   cutover abort shop -n shop --direct     also write the routes with your own credentials, if the hub is down")]
 pub(super) struct Abort {
     #[command(flatten)]
-    ask: Ask,
+    request: RequestArgs,
     /// Also write the routes with your own credentials, for when the hub is down.
     #[arg(long)]
     direct: bool,
@@ -59,7 +58,7 @@ pub(super) struct Abort {
   cutover adopt shop -n shop")]
 pub(super) struct Adopt {
     #[command(flatten)]
-    ask: Ask,
+    request: RequestArgs,
     /// Request nothing; show what would be adopted, and what the first write would change.
     #[arg(long)]
     dry_run: bool,
@@ -74,12 +73,12 @@ fn reason(text: &str) -> Result<String, String> {
     }
 }
 
-impl Ask {
+impl RequestArgs {
     pub(super) fn run(self, verb: Verb, out: &mut Output) -> Result<Exit, CliError> {
         let Self { name, reason, no_wait, timeout, connection } = self;
         connection.run(async |cluster| {
-            let rollout = cluster.call(access::ASK, cluster.api::<FleetRollout>().get(&name)).await?;
-            let request = ask(&cluster, &rollout, verb, reason).await?;
+            let rollout = cluster.call(access::REQUEST, cluster.api::<FleetRollout>().get(&name)).await?;
+            let request = create(&cluster, &rollout, verb, reason).await?;
             if no_wait {
                 out.line(format!("requested: rolloutrequest {}", request.name_any()))?;
                 return Ok(Exit::Progressing);
@@ -91,16 +90,16 @@ impl Ask {
 
 impl Abort {
     pub(super) fn run(self, out: &mut Output) -> Result<Exit, CliError> {
-        let Self { ask: request, direct: by_hand } = self;
+        let Self { request, direct: by_hand } = self;
         if !by_hand {
             return request.run(Verb::Abort, out);
         }
-        let Ask { name, reason, connection, .. } = request;
+        let RequestArgs { name, reason, connection, .. } = request;
         connection.run(async |cluster| {
             let view = cluster.view(cluster.rollout(&name).await?).await?;
             let back = direct::RollbackTarget::of(&view)?;
             // A person who may write routes but not create requests must still be able to roll back.
-            let requested = match ask(&cluster, &view.rollout, Verb::Abort, reason).await {
+            let requested = match create(&cluster, &view.rollout, Verb::Abort, reason).await {
                 Ok(request) => format!("requested: rolloutrequest {}, for the hub when it is back", request.name_any()),
                 Err(error) => format!("not requested, so the hub will see a foreign edit: {error}"),
             };
@@ -112,11 +111,11 @@ impl Abort {
 
 impl Adopt {
     pub(super) fn run(self, out: &mut Output) -> Result<Exit, CliError> {
-        let Self { ask, dry_run } = self;
+        let Self { request, dry_run } = self;
         if !dry_run {
-            return ask.run(Verb::Adopt, out);
+            return request.run(Verb::Adopt, out);
         }
-        let Ask { name, connection, .. } = ask;
+        let RequestArgs { name, connection, .. } = request;
         connection.run(async |cluster| {
             let view = cluster.view(cluster.rollout(&name).await?).await?;
             adoption::rehearse(&cluster, &view, out).await
@@ -125,7 +124,7 @@ impl Adopt {
 }
 
 /// Creates the request in the name of the authenticated user.
-async fn ask(
+async fn create(
     cluster: &Cluster,
     rollout: &FleetRollout,
     verb: Verb,
@@ -136,7 +135,7 @@ async fn ask(
     let user = review.status.and_then(|status| status.user_info).and_then(|user| user.username);
     let user = user.ok_or_else(|| CliError::Said("the API server does not say who you are".to_owned()))?;
     let request = request(rollout, verb, reason, user);
-    cluster.call(access::ASK, cluster.api().create(&PostParams::default(), &request)).await
+    cluster.call(access::REQUEST, cluster.api().create(&PostParams::default(), &request)).await
 }
 
 /// The request, for the present run and step.
@@ -184,11 +183,7 @@ async fn answer(
 async fn answered(cluster: &Cluster, name: &str) -> Result<RolloutRequest, CliError> {
     let mut changes = Box::pin(watcher::watch_object(cluster.api::<RolloutRequest>(), name));
     loop {
-        let next = match changes.try_next().await {
-            Ok(next) => next.flatten(),
-            Err(error) => return Err(cluster.watch_failed(access::ASK, error).await),
-        };
-        let Some(request) = next else {
+        let Some(request) = cluster.next(access::REQUEST, &mut changes).await? else {
             return Err(CliError::Said(format!("rolloutrequest {name} was deleted before it was answered")));
         };
         if request.status.as_ref().is_some_and(|status| status.state.is_some()) {

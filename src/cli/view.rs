@@ -62,6 +62,11 @@ impl View {
         Self { rollout, status, hub, now, members }
     }
 
+    /// Without members and hub, for what depends on neither.
+    pub(super) fn alone(rollout: FleetRollout) -> Self {
+        Self::new(rollout, Vec::new(), HubLiveness::Absent, Timestamp::now())
+    }
+
     pub(super) fn name(&self) -> String {
         self.rollout.name_any()
     }

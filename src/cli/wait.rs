@@ -2,13 +2,11 @@
 
 use std::str::FromStr;
 
-use futures::TryStreamExt;
 use kube::runtime::watcher;
 
 use super::{
     CliError, Exit, Output, access,
     cluster::{Cluster, Connection},
-    hub_liveness::HubLiveness,
     text::escape,
     view::View,
 };
@@ -60,7 +58,7 @@ impl Wait {
     pub(super) fn run(self, out: &mut Output) -> Result<Exit, CliError> {
         let Self { name, goal, timeout, connection } = self;
         connection.run(async |cluster| {
-            let mut last = view(cluster.rollout(&name).await?);
+            let mut last = View::alone(cluster.rollout(&name).await?);
             let reached = tokio::time::timeout(timeout.to_std(), follow(&cluster, &name, &goal, &mut last)).await;
             match reached {
                 Ok(result) => result?,
@@ -76,21 +74,12 @@ impl Wait {
 async fn follow(cluster: &Cluster, name: &str, goal: &Goal, last: &mut View) -> Result<(), CliError> {
     let mut changes = Box::pin(watcher::watch_object(cluster.api::<FleetRollout>(), name));
     while goal.standing(last) == Standing::NotYet {
-        let next = match changes.try_next().await {
-            Ok(next) => next.flatten(),
-            Err(error) => return Err(cluster.watch_failed(access::READ, error).await),
-        };
-        let Some(rollout) = next else {
+        let Some(rollout) = cluster.next(access::READ, &mut changes).await? else {
             return Err(CliError::Said(format!("fleetrollout {name} was deleted while it was waited for")));
         };
-        *last = view(rollout);
+        *last = View::alone(rollout);
     }
     Ok(())
-}
-
-/// Members and hub are not needed here.
-fn view(rollout: FleetRollout) -> View {
-    View::new(rollout, Vec::new(), HubLiveness::Absent, jiff::Timestamp::now())
 }
 
 fn exit(view: &View, goal: &Goal) -> Exit {
@@ -110,8 +99,8 @@ impl Goal {
         let over = matches!(status.phase, Phase::Failed | Phase::RolledBack);
         let reached = match self {
             Self::Phase(phase) => status.phase == *phase,
-            Self::Condition(type_, wanted) => {
-                status.conditions.iter().any(|known| known.type_ == *type_ && known.status == *wanted)
+            Self::Condition(type_, expected) => {
+                status.conditions.iter().any(|known| known.type_ == *type_ && known.status == *expected)
             }
             Self::Step(number) => match (view.live(), view.ended()) {
                 (Some(run), _) => run.step() >= *number && !run.is_rolling_back(),

@@ -19,7 +19,6 @@ pub struct AddressRules {
 
 impl AddressRules {
     /// `allowed` are the networks of `--allow-addresses`; `hub` are the addresses of the hub's own API server.
-    #[must_use]
     pub fn new(allowed: Vec<IpNet>, hub: Vec<IpAddr>) -> Self {
         Self { allowed: allowed.into(), hub: hub.into_iter().map(canonical).collect() }
     }

@@ -12,7 +12,6 @@ pub(crate) struct Aliases(BTreeMap<String, IpAddr>);
 
 impl Aliases {
     /// If a name is given twice, the last address counts.
-    #[must_use]
     pub(crate) fn new(aliases: Vec<(String, IpAddr)>) -> Self {
         Self(aliases.into_iter().collect())
     }

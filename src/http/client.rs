@@ -125,7 +125,7 @@ impl Client {
     /// If the address is a literal that the rules refuse, or the certificates cannot be used.
     pub(crate) fn new(peer: &Peer, network: &Network) -> Result<Self, HttpError> {
         // A literal in the URL is connected to without asking the resolver.
-        if let Some(address) = literal(&peer.base) {
+        if let Ok(address) = host(&peer.base).parse::<std::net::IpAddr>() {
             network.rules.check(&address.to_string(), address)?;
         }
         let (way, base) = match &network.peers {
@@ -288,10 +288,6 @@ fn certificates(pem: &[u8]) -> Result<Vec<Certificate>, HttpError> {
 /// The host without the brackets of an IPv6 literal.
 fn host(url: &Url) -> Arc<str> {
     url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']').into()
-}
-
-fn literal(url: &Url) -> Option<std::net::IpAddr> {
-    host(url).parse().ok()
 }
 
 fn authority(url: &Url) -> String {

@@ -7,9 +7,9 @@ mod address;
 mod aliases;
 mod client;
 mod error;
-mod network;
 #[cfg(test)]
-pub(crate) mod server;
+pub(crate) mod fixtures;
+mod network;
 #[cfg(test)]
 mod tests;
 mod text;

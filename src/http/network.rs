@@ -37,7 +37,6 @@ pub struct Network {
 
 impl Network {
     /// The real network: sockets, the system's resolver, and the addresses that the rules allow.
-    #[must_use]
     pub fn new(rules: AddressRules) -> Self {
         Self { rules, names: Arc::new(System), peers: None, bodies: Arc::new(Semaphore::new(BODIES)) }
     }

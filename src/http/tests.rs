@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     AddressRules, Client, HttpError, Limits, Network, Peer,
-    server::{Manner, Server, loopback, response},
+    fixtures::{Manner, Server, loopback, response},
 };
 
 const LIMITS: Limits = Limits { deadline: Duration::from_millis(400), body: 1 << 20 };

@@ -4,7 +4,6 @@
 const SHOWN: usize = 80;
 
 /// At most 80 characters on one line; characters that control a terminal or the writing direction are escaped.
-#[must_use]
 pub(crate) fn sanitise(text: &str) -> String {
     sanitise_to(text, SHOWN)
 }

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::{
         hub::fixtures::{objects, world::World},
-        metric::Behind,
+        metric::Destination,
     };
 
     #[tokio::test(start_paused = true)]
@@ -103,11 +103,11 @@ mod tests {
         let mut closed = objects::member("eu-2");
         closed["spec"]["allowedNamespaces"] = json!({"from": "Names", "names": ["billing"]});
         let world = World::of([objects::member("eu-1"), closed]).await;
-        let behind = |cluster: &str| {
-            let behind = Behind { cluster: cluster.to_owned(), ..Behind::default() };
-            (("shop".to_owned(), cluster.to_owned()), behind)
+        let leads = |cluster: &str| {
+            let to = Destination { cluster: cluster.to_owned(), ..Destination::default() };
+            (("shop".to_owned(), cluster.to_owned()), to)
         };
-        let sources = sources(&world.hub.registry, "shop", &Clusters::from(["eu-1", "eu-2"].map(behind)));
+        let sources = sources(&world.hub.registry, "shop", &Clusters::from(["eu-1", "eu-2"].map(leads)));
         assert!(sources["eu-1"].is_ok());
         let why = "MemberCluster eu-2 does not allow namespace shop; add it to its spec.allowedNamespaces.names";
         assert_eq!(sources["eu-2"].as_ref().err().map(String::as_str), Some(why));

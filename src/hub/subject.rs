@@ -15,7 +15,7 @@ use crate::{
     api::{Distribution, FleetRollout, FleetRolloutSpec, FleetRolloutStatus, Mode, Reason, ServiceSpec},
     backend,
     member::{Member, Registry},
-    metric::{Behind, Clusters},
+    metric::{Clusters, Destination},
     object::Context,
     rollout::{
         self,
@@ -85,7 +85,7 @@ impl Subject {
             let behind = |member: &String| {
                 let cluster = placed.leads_to(member)?.to_owned();
                 let backend = backend::name(&placed.spec, member);
-                Some(((service.clone(), member.clone()), Behind { cluster, backend }))
+                Some(((service.clone(), member.clone()), Destination { cluster, backend }))
             };
             placed.endpoints.keys().filter_map(behind).collect::<Vec<_>>()
         };
@@ -174,7 +174,7 @@ mod tests {
         let members = [("eu-3", reached.clone()), ("eu-4", reached)].into();
         subject.services = vec![Placed::new(&serde_json::from_value(service).unwrap(), 100, "shop", &members)];
         let behind = |member: &str, backend: &str| {
-            let behind = Behind { cluster: member.to_owned(), backend: backend.to_owned() };
+            let behind = Destination { cluster: member.to_owned(), backend: backend.to_owned() };
             (("storefront".to_owned(), member.to_owned()), behind)
         };
         assert_eq!(subject.clusters(), Clusters::from([behind("eu-3", "gateway"), behind("eu-4", "storefront-eu-4")]));

@@ -8,7 +8,6 @@ use rustls::{
     sign::CertifiedKey,
 };
 use secrecy::SecretSlice;
-use serde::Deserialize;
 use x509_parser::{parse_x509_certificate, prelude::X509Certificate, public_key::PublicKey};
 
 /// Certificates in one field; a bundle of a private authority has one to three.
@@ -91,9 +90,8 @@ fn belong_together(chain: Vec<CertificateDer<'static>>, key: &[u8], path: String
 
 fn decode(base64: &str, path: &str) -> Result<Vec<u8>, CertificateProblem> {
     let packed: String = base64.split_ascii_whitespace().collect();
-    let value: serde::de::value::StringDeserializer<serde::de::value::Error> =
-        serde::de::IntoDeserializer::into_deserializer(packed);
-    ByteString::deserialize(value).map(|bytes| bytes.0).map_err(|_| CertificateProblem::Base64(path.to_owned()))
+    let bytes: Result<ByteString, _> = serde_json::from_value(packed.into());
+    bytes.map(|bytes| bytes.0).map_err(|_| CertificateProblem::Base64(path.to_owned()))
 }
 
 fn certificates(pem: &[u8], path: &str) -> Result<Vec<CertificateDer<'static>>, CertificateProblem> {

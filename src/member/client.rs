@@ -5,7 +5,7 @@ use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::kubeconfig::{Credentials, Expiry, Vetted};
+use super::kubeconfig::{Credentials, Expiry, Kubeconfig};
 use crate::{
     api::{Reason, member::PrometheusService},
     http::{API_BODY, Answer, Client, DEADLINE, HttpError, Limits, Network, Peer, sanitise},
@@ -22,13 +22,14 @@ pub(super) struct ApiServer {
 }
 
 impl ApiServer {
-    /// A client with the credentials of a vetted kubeconfig.
+    /// A client with the credentials of a kubeconfig.
     ///
     /// # Errors
     /// When its address is refused, or the credentials cannot be used.
-    pub(super) fn new(vetted: &Vetted, network: &Network) -> Result<Self, Problem> {
-        let client = peer(vetted).and_then(|peer| Client::new(&peer, network)).map_err(|error| unreachable(&error))?;
-        Ok(Self { client, expires: vetted.expires })
+    pub(super) fn new(kubeconfig: &Kubeconfig, network: &Network) -> Result<Self, Problem> {
+        let client =
+            peer(kubeconfig).and_then(|peer| Client::new(&peer, network)).map_err(|error| unreachable(&error))?;
+        Ok(Self { client, expires: kubeconfig.expires })
     }
 
     /// Version of the API server, such as `v1.34.1`.
@@ -51,7 +52,6 @@ impl ApiServer {
     }
 
     /// A Prometheus behind this API server.
-    #[must_use]
     pub(super) fn prometheus(&self, service: &PrometheusService) -> Prometheus {
         let PrometheusService { namespace, name, port } = service;
         let prefix = format!("/api/v1/namespaces/{namespace}/services/http:{name}:{port}/proxy");
@@ -77,11 +77,11 @@ impl ApiServer {
     }
 }
 
-fn peer(vetted: &Vetted) -> Result<Peer, HttpError> {
-    let mut peer = Peer::at(&vetted.server)?;
-    peer.server_name.clone_from(&vetted.server_name);
-    peer.roots = Some(vetted.roots.clone());
-    match &vetted.credentials {
+fn peer(kubeconfig: &Kubeconfig) -> Result<Peer, HttpError> {
+    let mut peer = Peer::at(&kubeconfig.server)?;
+    peer.server_name.clone_from(&kubeconfig.server_name);
+    peer.roots = Some(kubeconfig.roots.clone());
+    match &kubeconfig.credentials {
         Credentials::Token(token) => peer.authorization = Some(bearer(token.expose_secret())?),
         Credentials::Certificate(pem) => peer.identity = Some(pem.clone()),
     }

@@ -21,7 +21,7 @@ const LARGEST: usize = 64 << 10;
 
 /// A kubeconfig that may be used.
 #[derive(Debug)]
-pub(crate) struct Vetted {
+pub(crate) struct Kubeconfig {
     /// The API server: `https://host:port`.
     pub server: String,
     /// The name in its certificate, where it is not the host.
@@ -103,7 +103,7 @@ pub(crate) enum Refused {
 ///
 /// # Errors
 /// The first thing that is wrong, by field and remedy.
-pub(crate) fn vet(text: &str, now: Timestamp) -> Result<Vetted, Refused> {
+pub(crate) fn parse(text: &str, now: Timestamp) -> Result<Kubeconfig, Refused> {
     if text.len() > LARGEST {
         return Err(Refused::TooLarge(text.len()));
     }
@@ -120,21 +120,21 @@ pub(crate) fn vet(text: &str, now: Timestamp) -> Result<Vetted, Refused> {
 
 fn check_names(root: &Table, cluster: &Entry, user: &Entry, context: &Entry) -> Result<(), Refused> {
     context.inner.only(&["cluster", "user", "namespace"])?;
-    for (found, field, wanted) in [
+    for (found, field, expected) in [
         (root.text("current-context")?, "current-context", &context.name),
         (context.inner.text("cluster")?, "contexts[0].context.cluster", &cluster.name),
         (context.inner.text("user")?, "contexts[0].context.user", &user.name),
     ] {
         match found {
             None => return Err(Refused::Missing(field.to_owned())),
-            Some(name) if name != wanted => return Err(Refused::Dangling(field, sanitise(name))),
+            Some(name) if name != expected => return Err(Refused::Dangling(field, sanitise(name))),
             Some(_) => {}
         }
     }
     Ok(())
 }
 
-fn assemble(cluster: &Table, user: &Table, now: Timestamp) -> Result<Vetted, Refused> {
+fn assemble(cluster: &Table, user: &Table, now: Timestamp) -> Result<Kubeconfig, Refused> {
     cluster.only(&["server", "certificate-authority-data", "tls-server-name"])?;
     user.only(&["token", "client-certificate-data", "client-key-data"])?;
     let server = server(cluster.needed("server")?)?;
@@ -142,7 +142,7 @@ fn assemble(cluster: &Table, user: &Table, now: Timestamp) -> Result<Vetted, Ref
     let path = cluster.path(field);
     let (roots, trusted_until) = certificate::roots(cluster.needed(field)?, &path, now)?;
     let (credentials, own) = credentials(user, now)?;
-    Ok(Vetted {
+    Ok(Kubeconfig {
         server,
         server_name: cluster.text("tls-server-name")?.map(ToOwned::to_owned),
         roots,

@@ -14,6 +14,7 @@ use super::{
 use crate::{
     api::{
         MemberClusterSpec, Reason,
+        fingerprint::fnv1a,
         member::{NamespacesFrom, Prometheus as PrometheusSpec, PrometheusUrl},
     },
     http::{Client, HttpError, Network, Peer},
@@ -50,7 +51,6 @@ pub(crate) struct Member {
 
 impl Member {
     /// Makes the clients as of `now`. No request is sent yet.
-    #[must_use]
     pub(crate) fn new(declared: Declared, network: Network, now: Timestamp) -> Self {
         let api = api(&declared, &network, now);
         let prometheus = prometheus(&declared, api.as_ref(), &network);
@@ -58,22 +58,19 @@ impl Member {
     }
 
     /// Its spec.
-    #[must_use]
     pub(crate) fn spec(&self) -> &MemberClusterSpec {
         &self.declared.spec
     }
 
     /// What the last check found; none before the first.
-    #[must_use]
     pub(crate) fn health(&self) -> Option<Health> {
         self.health.borrow().clone()
     }
 
     /// Which cluster and which endpoints it is, so that a change of either is seen. Empty while the cluster id is not
     /// known; a member without kubeconfig has endpoints only.
-    #[must_use]
     pub(crate) fn identity(&self) -> String {
-        let endpoints = fingerprint(serde_json::to_vec(&self.spec().endpoints).unwrap_or_default().as_slice());
+        let endpoints = fnv1a(serde_json::to_vec(&self.spec().endpoints).unwrap_or_default().as_slice());
         match (&self.api, self.health().and_then(|health| health.cluster_id)) {
             (None, _) => format!("{endpoints:016x}"),
             (Some(_), Some(cluster)) => format!("{cluster}/{endpoints:016x}"),
@@ -147,11 +144,11 @@ fn fits(declared: &str, name: &str) -> bool {
 
 fn api(declared: &Declared, network: &Network, now: Timestamp) -> Option<Result<ApiServer, Problem>> {
     let reference = declared.spec.kubeconfig_secret_ref.as_ref()?;
-    let vetted = declared.secrets.text(reference).and_then(|text| {
+    let kubeconfig = declared.secrets.text(reference).and_then(|text| {
         let refused = |why: kubeconfig::Refused| Problem::new(Reason::KubeconfigRefused, why.to_string());
-        kubeconfig::vet(text, now).map_err(refused)
+        kubeconfig::parse(text, now).map_err(refused)
     });
-    Some(vetted.and_then(|vetted| ApiServer::new(&vetted, network)))
+    Some(kubeconfig.and_then(|kubeconfig| ApiServer::new(&kubeconfig, network)))
 }
 
 fn prometheus(
@@ -199,9 +196,4 @@ fn basic(user_and_password: &str) -> Result<reqwest::header::HeaderValue, HttpEr
     let bytes = ByteString(user_and_password.trim().as_bytes().to_vec());
     let encoded = serde_json::to_value(bytes).map_err(|_| HttpError::BadCredentials("the user and password"))?;
     authorization(&format!("Basic {}", encoded.as_str().unwrap_or_default()))
-}
-
-/// FNV-1a: it is compared with what an earlier release of the hub wrote, so it must never change.
-fn fingerprint(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -68,7 +68,7 @@ mod tests {
     use std::{sync::Arc, time::Instant};
 
     use super::*;
-    use crate::http::server::{Manner, Server, loopback, response};
+    use crate::http::fixtures::{Manner, Server, loopback, response};
 
     fn plain(server: &Server) -> Probe {
         Probe {

@@ -15,27 +15,24 @@ pub(crate) struct Registry(pub(super) Arc<watch::Sender<Option<Members>>>);
 
 impl Registry {
     /// A member by name.
-    #[must_use]
     pub(crate) fn member(&self, name: &str) -> Option<Arc<Member>> {
         self.0.borrow().as_ref()?.get(name).cloned()
     }
 
     /// Fires whenever a member or its health changed. Holds none until the first list is complete: before that a member
     /// that is not found may only not be known yet.
-    #[must_use]
     pub(crate) fn changes(&self) -> watch::Receiver<Option<Members>> {
         self.0.subscribe()
     }
 
     /// Another member with the same cluster id.
-    #[must_use]
-    pub(crate) fn twin(&self, member: &Member) -> Option<String> {
+    pub(crate) fn duplicate_of(&self, member: &Member) -> Option<String> {
         let cluster = member.health()?.cluster_id?;
         let members = self.0.borrow().clone()?;
         let mut others = members.into_iter().filter(|(name, _)| *name != member.declared.name);
-        let twin =
+        let duplicate =
             others.find(|(_, other)| other.health().and_then(|health| health.cluster_id).as_ref() == Some(&cluster));
-        twin.map(|(name, _)| name)
+        duplicate.map(|(name, _)| name)
     }
 
     /// The health of a member is another one.

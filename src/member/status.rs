@@ -11,16 +11,15 @@ use crate::api::{
 /// The condition of a member whose deletion waits; the hub sets it where it decides that.
 pub(crate) const IN_USE: &str = "InUse";
 
-/// The status to write, if it differs from the one that is there. `twin` is another member that is the same cluster.
-#[must_use]
+/// The status to write, if it differs from the one that is there. `duplicate` is another member that is the same cluster.
 pub(crate) fn next(
     before: &MemberClusterStatus,
     health: &Health,
-    twin: Option<&str>,
+    duplicate: Option<&str>,
     generation: Option<i64>,
     now: Timestamp,
 ) -> Option<MemberClusterStatus> {
-    let healthy = healthy(&health.findings, twin);
+    let healthy = healthy(&health.findings, duplicate);
     let conditions = health.findings.iter().chain([&healthy]).map(|finding| {
         let since = before.conditions.iter().find(|old| old.type_ == finding.condition && old.status == finding.status);
         Condition {
@@ -43,10 +42,10 @@ pub(crate) fn next(
 }
 
 /// Healthy, unless a condition is False or the cluster is registered twice. What is not known is not unhealthy.
-fn healthy(findings: &[Finding], twin: Option<&str>) -> Finding {
+fn healthy(findings: &[Finding], duplicate: Option<&str>) -> Finding {
     let finding = |status, reason, message: String| Finding { condition: "Healthy", status, reason, message };
-    if let Some(twin) = twin {
-        let message = format!("member {twin} is the same cluster; keep one of the two");
+    if let Some(duplicate) = duplicate {
+        let message = format!("member {duplicate} is the same cluster; keep one of the two");
         return finding(ConditionStatus::False, Reason::ClusterRegisteredTwice, message);
     }
     match findings.iter().find(|finding| finding.status == ConditionStatus::False) {

@@ -14,7 +14,7 @@ use crate::{
     api::{Reason, status::ConditionStatus},
     http::{
         AddressRules, Network,
-        server::{Manner, Server, loopback, response},
+        fixtures::{Manner, Server, loopback, response},
     },
 };
 

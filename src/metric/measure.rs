@@ -25,12 +25,12 @@ pub(crate) const QUERIES: usize = 512;
 
 /// The Prometheus of each `MemberCluster`, or why it cannot be queried.
 pub(crate) type Sources = BTreeMap<String, Result<Prometheus, String>>;
-/// What stands behind each service and member of the distribution: in service mode the members are primary and canary.
-pub(crate) type Clusters = BTreeMap<(String, String), Behind>;
+/// Where requests of each service and member of the distribution go: in service mode the members are primary and canary.
+pub(crate) type Clusters = BTreeMap<(String, String), Destination>;
 
-/// What stands behind one member of the distribution for one service.
+/// Where requests of one service at one member of the distribution go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Behind {
+pub(crate) struct Destination {
     /// The `MemberCluster` whose Prometheus is queried.
     pub cluster: String,
     /// The Service that routes name.
@@ -62,35 +62,35 @@ enum Unmeasured {
 /// Answers by cluster and query.
 type Answers = BTreeMap<(String, String), Result<Answer, Unmeasured>>;
 
-/// Measures what is wanted, at all members at once. What could not be measured is a [`Sample::Missing`], so there is one
+/// Measures what is requested, at all members at once. What could not be measured is a [`Sample::Missing`], so there is one
 /// sample for each metric, service and member.
 pub(crate) async fn measure(
-    wanted: &MeasurementRequest,
+    request: &MeasurementRequest,
     analysis: &Resolved,
     namespace: &str,
     clusters: &Clusters,
     sources: &Sources,
 ) -> Vec<Sampled> {
-    let asks = asks(wanted, analysis, namespace, clusters);
-    let at = wanted.evaluate_at;
-    let of_members = distinct(&asks).into_iter().map(async |(member, queries)| {
-        let answers = ask_member(sources.get(&member), namespace, queries, at).await;
+    let measurements = measurements(request, analysis, namespace, clusters);
+    let at = request.evaluate_at;
+    let of_members = distinct(&measurements).into_iter().map(async |(member, queries)| {
+        let answers = answers_of(sources.get(&member), namespace, queries, at).await;
         answers.into_iter().map(move |(query, answer)| ((member.clone(), query), answer)).collect::<Vec<_>>()
     });
     let answers: Answers = join_all(of_members).await.into_iter().flatten().collect();
-    asks.into_iter().map(|ask| ask.sampled(wanted, &answers)).collect()
+    measurements.into_iter().map(|one| one.sampled(request, &answers)).collect()
 }
 
 /// The queries for each member. One that several metrics share is sent once.
-fn distinct(asks: &[Ask<'_>]) -> BTreeMap<String, BTreeSet<String>> {
+fn distinct(measurements: &[Measurement<'_>]) -> BTreeMap<String, BTreeSet<String>> {
     let mut queries = BTreeMap::<_, BTreeSet<_>>::new();
-    for ask in asks {
-        queries.entry(ask.cluster.clone()).or_default().extend(ask.queries.iter().flatten().cloned());
+    for one in measurements {
+        queries.entry(one.cluster.clone()).or_default().extend(one.queries.iter().flatten().cloned());
     }
     queries
 }
 
-async fn ask_member(
+async fn answers_of(
     source: Option<&Result<Prometheus, String>>,
     namespace: &str,
     queries: BTreeSet<String>,
@@ -114,7 +114,7 @@ async fn ask_member(
 }
 
 /// One metric of one service at one member, and the queries that it takes.
-struct Ask<'a> {
+struct Measurement<'a> {
     metric: &'a Metric,
     window: &'a MetricWindow,
     service: &'a str,
@@ -123,31 +123,32 @@ struct Ask<'a> {
     queries: Result<Vec<String>, Unmeasured>,
 }
 
-fn asks<'a>(
-    wanted: &'a MeasurementRequest,
+fn measurements<'a>(
+    request: &'a MeasurementRequest,
     resolved: &'a Resolved,
     namespace: &str,
     clusters: &'a Clusters,
-) -> Vec<Ask<'a>> {
-    let mut asks = Vec::new();
-    let nothing = Behind::default();
-    for window in &wanted.windows {
+) -> Vec<Measurement<'a>> {
+    let mut measurements = Vec::new();
+    let nothing = Destination::default();
+    for window in &request.windows {
         let Some(metric) = resolved.analysis.metrics.iter().find(|metric| metric.name == window.metric) else {
             continue;
         };
-        for service in &wanted.services {
-            for member in &wanted.members {
-                let Behind { cluster, backend } = clusters.get(&(service.clone(), member.clone())).unwrap_or(&nothing);
+        for service in &request.services {
+            for member in &request.members {
+                let Destination { cluster, backend } =
+                    clusters.get(&(service.clone(), member.clone())).unwrap_or(&nothing);
                 let variables = Variables { service, namespace, member: cluster, backend, window: window.window };
                 let queries = match resolved.unusable.get(&metric.name) {
                     Some(problem) => Err(Unmeasured::Unusable(problem.message.clone())),
                     None => queries(metric, &variables),
                 };
-                asks.push(Ask { metric, window, service, member, cluster: cluster.clone(), queries });
+                measurements.push(Measurement { metric, window, service, member, cluster: cluster.clone(), queries });
             }
         }
     }
-    asks
+    measurements
 }
 
 fn queries(metric: &Metric, variables: &Variables<'_>) -> Result<Vec<String>, Unmeasured> {
@@ -160,9 +161,9 @@ fn queries(metric: &Metric, variables: &Variables<'_>) -> Result<Vec<String>, Un
     templates.into_iter().map(|template| Ok(render(template, variables)?)).collect()
 }
 
-impl Ask<'_> {
-    fn sampled(self, wanted: &MeasurementRequest, answers: &Answers) -> Sampled {
-        let sample = self.sample(wanted, answers).and_then(|sample| Ok(possible(sample)?));
+impl Measurement<'_> {
+    fn sampled(self, request: &MeasurementRequest, answers: &Answers) -> Sampled {
+        let sample = self.sample(request, answers).and_then(|sample| Ok(possible(sample)?));
         let sample = sample.unwrap_or_else(|missing| Sample::Missing(missing.to_string()));
         Sampled {
             service: self.service.to_owned(),
@@ -173,8 +174,8 @@ impl Ask<'_> {
         }
     }
 
-    fn sample(&self, wanted: &MeasurementRequest, answers: &Answers) -> Result<Sample, Unmeasured> {
-        let at = wanted.evaluate_at;
+    fn sample(&self, request: &MeasurementRequest, answers: &Answers) -> Result<Sample, Unmeasured> {
+        let at = request.evaluate_at;
         let queries = self.queries.as_ref().map_err(Clone::clone)?;
         let answer = |place: usize| {
             let query = queries.get(place).cloned().unwrap_or_default();

@@ -7,4 +7,4 @@ pub(crate) mod resolve;
 pub(crate) mod template;
 pub(crate) mod variables;
 
-pub(crate) use measure::{Behind, Clusters, Sources, measure};
+pub(crate) use measure::{Clusters, Destination, Sources, measure};

@@ -21,7 +21,6 @@ pub(crate) struct Resolved {
 }
 
 /// Resolves every metric; `template` finds a template of the rollout's namespace.
-#[must_use]
 pub(crate) fn resolve(analysis: &Analysis, template: &dyn Fn(&str) -> Option<MetricTemplateSpec>) -> Resolved {
     let mut resolved = Resolved { analysis: analysis.clone(), unusable: BTreeMap::new() };
     for metric in &mut resolved.analysis.metrics {

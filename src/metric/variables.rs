@@ -17,14 +17,14 @@ pub(crate) enum Misfit {
     #[error("variable {0} is not declared in it; leave it out, or correct the name")]
     Undeclared(String),
     /// A value of another type.
-    #[error("variable {name}: {value:?} is no {wanted}")]
+    #[error("variable {name}: {value:?} is no {expected}")]
     Type {
         /// The variable.
         name: String,
         /// What was given.
         value: String,
-        /// What is wanted, with an example.
-        wanted: &'static str,
+        /// What is expected, with an example.
+        expected: &'static str,
     },
     /// A text where nothing quotes it.
     #[error(
@@ -73,14 +73,14 @@ struct Value<'a> {
 fn value<'a>(variable: &'a Variable, given: &'a BTreeMap<String, String>) -> Result<Value<'a>, Misfit> {
     let name = &variable.name;
     let text = given.get(name).or(variable.default.as_ref()).ok_or_else(|| Misfit::Missing(name.clone()))?;
-    let (fits, wanted) = match variable.type_ {
+    let (fits, expected) = match variable.type_ {
         VariableType::Text => (!text.contains("{{"), "text: it may not hold {{"),
         VariableType::Number => (is_number(text), "number; write digits, such as 0.5"),
         VariableType::Duration => (text.parse::<Duration>().is_ok(), "duration; write whole h, m, s or ms, such as 5m"),
     };
     if !fits {
         let value = text.chars().take(40).collect();
-        return Err(Misfit::Type { name: name.clone(), value, wanted });
+        return Err(Misfit::Type { name: name.clone(), value, expected });
     }
     Ok(Value { variable, text })
 }

@@ -10,14 +10,12 @@ use crate::api::FIELD_MANAGER;
 const MAX_NAME: usize = 128;
 
 /// Field manager of the last change that was not the hub's. Changes of the status alone do not count.
-#[must_use]
 pub(crate) fn last(objects: &[&DynamicObject]) -> Option<String> {
     let foreign = objects.iter().flat_map(|object| object.managed_fields()).filter(|entry| is_foreign(entry));
     foreign.max_by_key(|entry| entry.time.as_ref().map(|time| time.0)).and_then(name)
 }
 
 /// Field manager of the last change of what an object declares, if that was not the hub.
-#[must_use]
 pub(crate) fn declarer(metadata: &ObjectMeta) -> Option<&str> {
     let foreign = metadata.managed_fields.iter().flatten().filter(|entry| is_foreign(entry));
     foreign.max_by_key(|entry| entry.time.as_ref().map(|time| time.0))?.manager.as_deref()
@@ -25,14 +23,12 @@ pub(crate) fn declarer(metadata: &ObjectMeta) -> Option<&str> {
 
 /// Another manager that owns the field at `path` (keys of `fieldsV1`) by server-side apply. What was made by a plain
 /// `kubectl apply` is owned by an Update and may be adopted: nobody applies it again by himself.
-#[must_use]
 pub(crate) fn applier(object: &DynamicObject, path: &[&str]) -> Option<String> {
     let applies = |entry: &&ManagedFieldsEntry| is_foreign(entry) && entry.operation.as_deref() == Some("Apply");
     object.managed_fields().iter().filter(applies).find(|entry| owns(entry, path)).and_then(name)
 }
 
 /// The hub set the field at `path` (keys of `fieldsV1`), and nobody has changed it since.
-#[must_use]
 pub(crate) fn is_own(object: &DynamicObject, path: &[&str]) -> bool {
     object.managed_fields().iter().any(|entry| entry.manager.as_deref() == Some(FIELD_MANAGER) && owns(entry, path))
 }

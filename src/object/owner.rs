@@ -27,7 +27,6 @@ pub(crate) enum Owner {
 
 impl Owner {
     /// Reads an object's labels.
-    #[must_use]
     pub(crate) fn of(object: &DynamicObject, context: &Context<'_>) -> Self {
         let label = |key| object.metadata.labels.as_ref().and_then(|labels| labels.get(key)).map(String::as_str);
         match label(ROLLOUT_LABEL) {
@@ -40,7 +39,6 @@ impl Owner {
 }
 
 /// Some rollout made it.
-#[must_use]
 pub(crate) fn is_made_by_cutover(object: &DynamicObject) -> bool {
     object.metadata.labels.as_ref().and_then(|labels| labels.get(MANAGED_BY)).is_some_and(|manager| manager == MANAGER)
 }

@@ -26,7 +26,6 @@ struct Shared {
 
 impl Prometheus {
     /// A Prometheus below `prefix` at the client's peer.
-    #[must_use]
     pub(crate) fn new(client: Client, prefix: &str) -> Self {
         Self { client, path: format!("{prefix}/api/v1/query"), shared: Arc::default() }
     }
@@ -75,7 +74,7 @@ mod tests {
     use super::*;
     use crate::http::{
         Peer,
-        server::{Server, loopback},
+        fixtures::{Server, loopback},
     };
 
     async fn missing(status: u16, body: &str) -> String {

@@ -39,13 +39,11 @@ pub struct Totals {
 
 impl Totals {
     /// Requests that ended, one way or the other.
-    #[must_use]
     pub fn ended(&self) -> u64 {
         self.by_status.values().sum::<u64>() + self.unanswered
     }
 
     /// Requests that no user would call answered.
-    #[must_use]
     pub fn failed(&self) -> u64 {
         self.by_status.iter().filter(|(status, _)| **status >= 500).map(|(_, count)| count).sum::<u64>()
             + self.unanswered
@@ -67,7 +65,6 @@ struct Clients {
 
 impl Load {
     /// Sends `rate` requests a second to each of these hosts, all of them by way of `to`.
-    #[must_use]
     pub fn start(to: SocketAddr, hosts: Vec<String>, rate: u32) -> Self {
         let http = Client::builder(TokioExecutor::new()).build_http();
         let turns = Arc::new(Semaphore::new(AT_ONCE));
@@ -76,7 +73,6 @@ impl Load {
     }
 
     /// What happened so far.
-    #[must_use]
     pub fn so_far(&self) -> Totals {
         self.clients.totals().clone()
     }

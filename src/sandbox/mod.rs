@@ -8,4 +8,4 @@ pub mod load;
 pub mod member;
 pub mod prometheus;
 pub mod proxy;
-mod server;
+pub mod server;

@@ -1,15 +1,11 @@
 //! HTTP servers on loopback.
 
-use std::{convert::Infallible, io, net::SocketAddr};
+use std::{convert::Infallible, io, net::SocketAddr, sync::Arc};
 
-use futures::FutureExt;
+use axum::body::Body;
+use futures::{FutureExt, future::BoxFuture};
 use http::{Request, Response};
-use http_body_util::Full;
-use hyper::{
-    body::{Bytes, Incoming},
-    server::conn::http1,
-    service::service_fn,
-};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -18,25 +14,34 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 
-/// What servers here answer with: bodies are short.
-pub(super) type Answer = Response<Full<Bytes>>;
+/// What servers here answer with.
+pub type Answer = Response<Body>;
+
+type Handler = Arc<dyn Fn(Request<Incoming>) -> BoxFuture<'static, Answer> + Send + Sync>;
 
 /// A server on a port of its own. It ends with the value, and every connection with it.
-pub(super) struct Server {
-    pub(super) address: SocketAddr,
+pub struct Server {
+    /// Where it listens.
+    pub address: SocketAddr,
     accepting: JoinHandle<()>,
 }
 
 impl Server {
     /// Serves plain HTTP, or HTTPS where `tls` is given.
-    pub(super) async fn start<F, A>(tls: Option<TlsAcceptor>, answer: F) -> io::Result<Self>
+    ///
+    /// # Errors
+    /// When there is no free port.
+    pub async fn start<A>(
+        tls: Option<TlsAcceptor>,
+        answer: impl Fn(Request<Incoming>) -> A + Send + Sync + 'static,
+    ) -> io::Result<Self>
     where
-        F: Fn(Request<Incoming>) -> A + Clone + Send + Sync + 'static,
         A: Future<Output = Answer> + Send + 'static,
     {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        Ok(Self { address, accepting: tokio::spawn(accept(listener, tls, answer)) })
+        let handler: Handler = Arc::new(move |request| answer(request).boxed());
+        Ok(Self { address, accepting: tokio::spawn(accept(listener, tls, handler)) })
     }
 }
 
@@ -47,11 +52,7 @@ impl Drop for Server {
 }
 
 /// The connections are this task's own, so they end when it is aborted.
-async fn accept<F, A>(listener: TcpListener, tls: Option<TlsAcceptor>, answer: F)
-where
-    F: Fn(Request<Incoming>) -> A + Clone + Send + Sync + 'static,
-    A: Future<Output = Answer> + Send + 'static,
-{
+async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, answer: Handler) {
     let mut connections = JoinSet::new();
     loop {
         // A process that has no file left to open may have one later.
@@ -71,19 +72,15 @@ where
     }
 }
 
-async fn converse<F, A>(stream: impl AsyncRead + AsyncWrite + Unpin, answer: F)
-where
-    F: Fn(Request<Incoming>) -> A,
-    A: Future<Output = Answer>,
-{
+async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, answer: Handler) {
     let service = service_fn(|request| answer(request).map(Ok::<_, Infallible>));
     // A client that goes away is no news.
     let _ = http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service).await;
 }
 
 /// An answer with a short text.
-pub(super) fn text(status: u16, text: impl Into<Bytes>) -> Answer {
-    let mut answer = Response::new(Full::new(text.into()));
+pub(super) fn text(status: u16, text: impl Into<Body>) -> Answer {
+    let mut answer = Response::new(text.into());
     *answer.status_mut() = http::StatusCode::from_u16(status).unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
     answer
 }

@@ -1,7 +1,7 @@
 //! How a run is judged: intervals, limits, and queries.
 
 use super::{
-    problem::{Problem, quoted},
+    problem::{Problem, made, not_one, quoted},
     promql::{self, Query},
 };
 use crate::api::{
@@ -145,20 +145,15 @@ pub(super) fn measured(path: &str, kind: MetricKind<'_>) -> Vec<Problem> {
 }
 
 fn kinds(path: &str, metric: &Metric) -> Option<Problem> {
-    let given = [
+    let given = made([
         ("ratio", metric.ratio.is_some()),
         ("histogram", metric.histogram.is_some()),
         ("query", metric.query.is_some()),
         ("templateRef", metric.template_ref.is_some()),
         ("builtin", metric.builtin.is_some()),
-    ];
-    let given: Vec<&str> = given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect();
-    let found = match given.len() {
-        1 => return None,
-        0 => "nothing is measured".to_owned(),
-        _ => format!("{} are both given", given.join(" and ")),
-    };
-    Some(Problem::error(path, found, "give exactly one of ratio, histogram, query, templateRef, builtin"))
+    ]);
+    let remedy = "give exactly one of ratio, histogram, query, templateRef, builtin";
+    not_one(path, &given, "nothing is measured", "are both given", remedy)
 }
 
 pub(super) fn queries<'a>(path: &str, kind: MetricKind<'a>) -> Vec<(String, &'a str)> {

@@ -1,9 +1,10 @@
 //! Whole files: every document's shape and rules, each problem with its line.
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::{
+    document::{declared, namespace, spec},
     member,
     problem::{Problem, quoted},
     references::Known,
@@ -40,13 +41,11 @@ pub struct Report {
 }
 
 /// Validates every document of a YAML text by itself.
-#[must_use]
 pub fn file(text: &str) -> Report {
     file_among(text, &Known::of([text]))
 }
 
 /// Validates every document of a YAML text, and what it refers to as far as that is `known`.
-#[must_use]
 pub fn file_among(text: &str, known: &Known) -> Report {
     let mut report = Report::default();
     match yaml::documents(text) {
@@ -85,7 +84,7 @@ impl Report {
                 problems.extend(super::metadata::metadata(kind, &document.value["metadata"]));
                 problems
             }
-            Err(problem) => vec![*problem],
+            Err(problem) => vec![problem],
         };
         let rules = self.rules(kind, name, document, known);
         let known: Vec<String> = problems.iter().map(|problem| problem.path.clone()).collect();
@@ -117,21 +116,6 @@ impl Report {
     }
 }
 
-/// The namespace that a document names; empty where it names none.
-pub(super) fn namespace(document: &Document) -> String {
-    document.value["metadata"]["namespace"].as_str().unwrap_or_default().to_owned()
-}
-
-pub(super) fn spec<T: DeserializeOwned>(document: &Document) -> Option<T> {
-    serde_json::from_value(declared(document)).ok()
-}
-
-fn declared(document: &Document) -> Value {
-    let mut spec = document.value["spec"].clone();
-    without_nulls(&mut spec);
-    spec
-}
-
 /// Whether something at or below a path could not be read, so that a rule about it may only miss that.
 fn lacks(document: &Document, path: &str) -> bool {
     document.nulls.iter().chain(&document.not_finite).any(|unread| within(unread, path))
@@ -142,45 +126,22 @@ fn within(path: &str, above: &str) -> bool {
     path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// An API server drops nulls; they are refused by themselves, and the rest can still be read.
-fn without_nulls(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            fields.retain(|_, field| !field.is_null());
-            fields.values_mut().for_each(without_nulls);
-        }
-        Value::Array(items) => {
-            items.retain(|item| !item.is_null());
-            items.iter_mut().for_each(without_nulls);
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
 /// The definition of a kind and version.
-fn definition(version: &str, kind: &str) -> Result<Value, Box<Problem>> {
+fn definition(version: &str, kind: &str) -> Result<Value, Problem> {
     let definitions =
         crd::definitions().map_err(|error| Problem::error("file", error.to_string(), "report this as a bug"))?;
     let kinds: Vec<&str> = definitions.iter().filter_map(|known| known["spec"]["names"]["kind"].as_str()).collect();
     if kind.is_empty() {
-        return Err(Box::new(Problem::error("kind", "missing", format!("give one of {}", kinds.join(", ")))));
+        return Err(Problem::error("kind", "missing", format!("give one of {}", kinds.join(", "))));
     }
     let Some(found) = definitions.iter().find(|known| known["spec"]["names"]["kind"] == kind) else {
-        return Err(Box::new(Problem::error(
-            "kind",
-            format!("{} is not known", quoted(kind)),
-            did_you_mean(kind, kinds),
-        )));
+        return Err(Problem::error("kind", format!("{} is not known", quoted(kind)), did_you_mean(kind, kinds)));
     };
     let known = format!("{GROUP}/v1alpha1");
     if version == known {
         Ok(found.clone())
     } else {
-        Err(Box::new(Problem::error(
-            "apiVersion",
-            format!("{} is not known", quoted(version)),
-            format!("write {known}"),
-        )))
+        Err(Problem::error("apiVersion", format!("{} is not known", quoted(version)), format!("write {known}")))
     }
 }
 

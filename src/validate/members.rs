@@ -55,7 +55,6 @@ pub(super) fn long_names(spec: &FleetRolloutSpec) -> Vec<Problem> {
 }
 
 /// Everything that is wrong with a member's spec and needs no cluster to be seen; paths begin with `spec`.
-#[must_use]
 pub fn member(spec: &MemberClusterSpec) -> Vec<Problem> {
     let mut problems: Vec<Problem> =
         spec.endpoints.iter().enumerate().flat_map(|(i, one)| endpoint(&format!("spec.endpoints[{i}]"), one)).collect();

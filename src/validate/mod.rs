@@ -4,6 +4,7 @@
 //! knows the shape (unknown fields, types, bounds) and the line of each field.
 
 mod analysis;
+mod document;
 mod file;
 mod members;
 mod metadata;
@@ -31,7 +32,6 @@ use crate::api::FleetRolloutSpec;
 pub use members::member;
 
 /// Everything that is wrong or doubtful about a rollout's spec; paths begin with `spec`.
-#[must_use]
 pub fn rollout(spec: &FleetRolloutSpec) -> Vec<Problem> {
     section::rules(spec, &[])
 }

@@ -1,6 +1,6 @@
 //! What belongs to one of the two modes only: members, or the Services themselves.
 
-use super::problem::{Problem, quoted};
+use super::problem::{Problem, made, quoted};
 use crate::{
     api::{Backend, CANARY, FleetRolloutSpec, Mode, Route, ServiceSpec, strategy::Ramp},
     rollout::plan::{Ends, plan_run},
@@ -81,12 +81,11 @@ fn of_service(place: usize, service: &ServiceSpec) -> Vec<Problem> {
 
 fn shape(ramp: &Ramp) -> Vec<Problem> {
     let error = |found: &str, remedy: &str| Some(Problem::error("spec.strategy.ramp", found, remedy));
-    let forms = [
+    let forms = made([
         ("stepWeight", ramp.step_weight.is_some()),
         ("stepWeights", !ramp.step_weights.is_empty()),
         ("iterations", ramp.iterations.is_some()),
-    ];
-    let forms: Vec<&str> = forms.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect();
+    ]);
     let forms = match forms[..] {
         [] => error("has none of stepWeight, stepWeights and iterations", "give one of them"),
         [_] => None,

@@ -50,6 +50,20 @@ impl fmt::Display for Problem {
     }
 }
 
+/// What is wrong where exactly one of some choices must be made: `none` of them was, or `several` were.
+pub(super) fn not_one(path: &str, made: &[&str], none: &str, several: &str, remedy: &str) -> Option<Problem> {
+    match made {
+        [_] => None,
+        [] => Some(Problem::error(path, none, remedy)),
+        [..] => Some(Problem::error(path, format!("{} {several}", made.join(" and ")), remedy)),
+    }
+}
+
+/// The names of the choices that were made.
+pub(super) fn made<const N: usize>(choices: [(&'static str, bool); N]) -> Vec<&'static str> {
+    choices.into_iter().filter(|(_, made)| *made).map(|(name, _)| name).collect()
+}
+
 /// A user's text in quotes, shortened, with everything escaped that could hide or move other text.
 pub(super) fn quoted(text: &str) -> String {
     let short: String = text.chars().take(LONGEST_QUOTE).collect();

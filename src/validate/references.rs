@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     analysis::{limits, queries},
-    file::{namespace, spec},
+    document::{namespace, spec},
     problem::{Problem, quoted},
     promql,
     template::{kind, misfits},

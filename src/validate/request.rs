@@ -4,7 +4,6 @@ use super::problem::Problem;
 use crate::api::{RolloutRequestSpec, Verb};
 
 /// Everything that is wrong with a request and needs no cluster to be seen.
-#[must_use]
 pub fn request(spec: &RolloutRequestSpec) -> Vec<Problem> {
     match (spec.verb, spec.step) {
         (Verb::Promote, None) => {

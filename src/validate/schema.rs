@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{
-    problem::{Problem, quoted},
+    problem::{Problem, not_one, quoted},
     suggestion::did_you_mean,
 };
 use crate::{
@@ -88,12 +88,8 @@ fn missing(schema: &Value, fields: &serde_json::Map<String, Value>, path: &str) 
 fn union(schema: &Value, fields: &serde_json::Map<String, Value>, path: &str) -> Option<Problem> {
     let arms: Vec<&str> = schema["oneOf"].as_array()?.iter().filter_map(|arm| arm["required"][0].as_str()).collect();
     let given: Vec<&str> = arms.iter().copied().filter(|arm| fields.contains_key(*arm)).collect();
-    let found = match given.len() {
-        1 => return None,
-        0 => "nothing is chosen".to_owned(),
-        _ => format!("{} are both given", given.join(" and ")),
-    };
-    Some(Problem::error(path, found, format!("give exactly one of {}", arms.join(", "))))
+    let remedy = format!("give exactly one of {}", arms.join(", "));
+    not_one(path, &given, "nothing is chosen", "are both given", &remedy)
 }
 
 fn size(schema: &Value, of: &str, size: usize, path: &str) -> Option<Problem> {

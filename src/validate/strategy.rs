@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    problem::{Problem, quoted},
+    problem::{Problem, made, not_one, quoted},
     suggestion::did_you_mean,
 };
 use crate::{
@@ -73,19 +73,14 @@ fn session_affinity(strategy: &Strategy) -> Vec<Problem> {
 /// A step moves weight, chooses requests or mirrors them, and each condition looks at a value in one way.
 fn choices(i: usize, step: &Step) -> Vec<Problem> {
     let path = format!("spec.strategy.steps[{i}]");
-    let kinds = [
+    let kinds = made([
         ("progress", step.progress.is_some()),
         ("matches", !step.matches.is_empty()),
         ("mirror", step.mirror.is_some()),
-    ];
-    let kinds: Vec<&str> = kinds.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect();
-    let found = match kinds[..] {
-        [] => Some("none of progress, matches and mirror is given".to_owned()),
-        [_] => None,
-        [..] => Some(format!("{} are given", kinds.join(" and "))),
-    };
-    let mut problems: Vec<Problem> =
-        found.map(|found| Problem::error(path.clone(), found, "give exactly one of them")).into_iter().collect();
+    ]);
+    let none = "none of progress, matches and mirror is given";
+    let kind = not_one(&path, &kinds, none, "are given", "give exactly one of them");
+    let mut problems: Vec<Problem> = kind.into_iter().collect();
     for (j, sort) in step.matches.iter().enumerate() {
         let path = format!("{path}.matches[{j}]");
         let fields = [("headers", &sort.headers), ("cookies", &sort.cookies), ("query", &sort.query)];

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     analysis::{measured, queries},
-    problem::{Problem, quoted},
+    problem::{Problem, made, not_one, quoted},
     suggestion::did_you_mean,
 };
 use crate::{
@@ -17,18 +17,12 @@ use crate::{
 };
 
 /// Everything that is wrong or doubtful about a template's spec; paths begin with `spec`.
-#[must_use]
 pub fn template(spec: &MetricTemplateSpec) -> Vec<Problem> {
     let given =
         [("ratio", spec.ratio.is_some()), ("histogram", spec.histogram.is_some()), ("query", spec.query.is_some())];
-    let given: Vec<&str> = given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect();
-    if given.len() != 1 {
-        let found = if given.is_empty() {
-            "nothing is measured".to_owned()
-        } else {
-            format!("{} are given", given.join(" and "))
-        };
-        return vec![Problem::error("spec", found, "give exactly one of ratio, histogram, query")];
+    let remedy = "give exactly one of ratio, histogram, query";
+    if let Some(problem) = not_one("spec", &made(given), "nothing is measured", "are given", remedy) {
+        return vec![problem];
     }
     let mut problems = names(spec);
     if problems.is_empty() {

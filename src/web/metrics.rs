@@ -5,7 +5,7 @@ use std::sync::Arc;
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
     metrics::{counter::Counter, family::Family, gauge::Gauge},
-    registry::Registry,
+    registry::{Metric, Registry},
 };
 
 use crate::api::Reason;
@@ -44,24 +44,25 @@ struct Transition {
 impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::with_prefix("cutover");
-        let passes = Family::default();
-        registry.register("passes", "Looks at a rollout, by how they ended", passes.clone());
-        let actions = Family::default();
-        registry.register("actions", "Things done, by kind and how they ended", actions.clone());
-        let measurements = Family::default();
-        registry.register("measurements", "Samples of members' metrics, by what was read", measurements.clone());
-        let transitions = Family::default();
-        registry.register("transitions", "What happened to rollouts, by reason", transitions.clone());
-        let status_conflicts = Counter::default();
-        registry.register("status_conflicts", "Status writes that met a newer object", status_conflicts.clone());
-        let panics = Counter::default();
-        registry.register("panics", "Panics that were caught; each is a bug", panics.clone());
-        let leader = Gauge::default();
-        registry.register("leader", "1 if this process acts, else 0", leader.clone());
-        let counters =
-            Counters { registry, passes, actions, measurements, transitions, status_conflicts, panics, leader };
+        let all = &mut registry;
+        let counters = Counters {
+            passes: registered(all, "passes", "Looks at a rollout, by how they ended"),
+            actions: registered(all, "actions", "Things done, by kind and how they ended"),
+            measurements: registered(all, "measurements", "Samples of members' metrics, by what was read"),
+            transitions: registered(all, "transitions", "What happened to rollouts, by reason"),
+            status_conflicts: registered(all, "status_conflicts", "Status writes that met a newer object"),
+            panics: registered(all, "panics", "Panics that were caught; each is a bug"),
+            leader: registered(all, "leader", "1 if this process acts, else 0"),
+            registry,
+        };
         Self(Arc::new(counters))
     }
+}
+
+fn registered<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
+    let metric = M::default();
+    registry.register(name, help, metric.clone());
+    metric
 }
 
 impl Metrics {
@@ -101,7 +102,6 @@ impl Metrics {
     }
 
     /// All of it in the `OpenMetrics` text format.
-    #[must_use]
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a String does not fail.

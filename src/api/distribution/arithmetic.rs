@@ -7,7 +7,6 @@ use crate::api::Progress;
 
 impl Distribution {
     /// Sum of all weights; it stops at the largest number, which no valid distribution reaches.
-    #[must_use]
     pub fn total(&self) -> u32 {
         self.weights().fold(0, u32::saturating_add)
     }
@@ -79,7 +78,6 @@ impl Distribution {
     /// What they had goes to the available members of `primary`, in proportion to their primary weights; if there is
     /// none, to the available `proven` members in proportion to their weights here; if there is none either, the answer
     /// is `None`: no member can serve. The sum stays.
-    #[must_use]
     pub fn project(&self, unavailable: &BTreeSet<String>, primary: &Self, proven: &BTreeSet<String>) -> Option<Self> {
         let available = |member: &str| !unavailable.contains(member);
         let taken = self.only(|member| !available(member)).total();
@@ -101,7 +99,6 @@ impl Distribution {
     }
 
     /// The largest number that divides every weight and `total`.
-    #[must_use]
     pub fn common_divisor(&self, total: u32) -> u32 {
         self.weights().fold(total, greatest_common_divisor)
     }
@@ -118,7 +115,6 @@ fn part(progress: Progress, units: u32) -> u32 {
 }
 
 /// By Euclid's algorithm; 0 divides nothing and is passed over.
-#[must_use]
 pub fn greatest_common_divisor<N: Copy + Default + PartialEq + std::ops::Rem<Output = N>>(a: N, b: N) -> N {
     if b == N::default() { a } else { greatest_common_divisor(b, a % b) }
 }

@@ -17,25 +17,21 @@ pub struct Distribution(BTreeMap<String, u32>);
 
 impl Distribution {
     /// No member at all.
-    #[must_use]
     pub const fn new() -> Self {
         Self(BTreeMap::new())
     }
 
     /// The weight of a member; 0 where it is not named.
-    #[must_use]
     pub fn weight(&self, member: &str) -> u32 {
         self.0.get(member).copied().unwrap_or(0)
     }
 
     /// The weight of a member, if it is named.
-    #[must_use]
     pub fn get(&self, member: &str) -> Option<u32> {
         self.0.get(member).copied()
     }
 
     /// Whether a member is named, be it with weight 0.
-    #[must_use]
     pub fn names(&self, member: &str) -> bool {
         self.0.contains_key(member)
     }
@@ -57,7 +53,6 @@ impl Distribution {
     }
 
     /// Every member that is named, with its weight, by name.
-    #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, u32)> + Clone {
         self.0.iter().map(|(member, weight)| (member.as_str(), *weight))
     }
@@ -90,25 +85,21 @@ impl Distribution {
     }
 
     /// How many members are named.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
     /// Whether no member is named.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Whether both give every member the same weight: they may differ in members that are named with weight 0.
-    #[must_use]
     pub fn same_as(&self, other: &Self) -> bool {
         self.carrying().eq(other.carrying())
     }
 
     /// The members whose weight is more than in `base`, by name.
-    #[must_use]
     pub fn above(&self, base: &Self) -> Vec<String> {
         let more = self.iter().filter(|(member, weight)| *weight > base.weight(member));
         more.map(|(member, _)| member.to_owned()).collect()
@@ -138,12 +129,6 @@ impl IntoIterator for Distribution {
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()
-    }
-}
-
-impl<M: Into<String>> Extend<(M, u32)> for Distribution {
-    fn extend<I: IntoIterator<Item = (M, u32)>>(&mut self, weights: I) {
-        self.0.extend(weights.into_iter().map(|(member, weight)| (member.into(), weight)));
     }
 }
 

@@ -64,7 +64,6 @@ pub struct RunRecord {
 
 impl RunRecord {
     /// The metric that decided the last check: member, value and limit stand in its message and values.
-    #[must_use]
     pub fn decisive(&self) -> Option<&MetricCheck> {
         let check = self.check.as_ref()?;
         check.metrics.iter().find(|metric| metric.verdict == check.verdict && metric.reason == check.reason)

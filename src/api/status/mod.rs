@@ -93,7 +93,6 @@ pub struct FleetRolloutStatus {
 
 impl FleetRolloutStatus {
     /// The number of the live run, or of the last one; 0 before any.
-    #[must_use]
     pub fn last_run(&self) -> u64 {
         let ended = self.history.last().map_or(0, |record| record.number);
         self.run.as_ref().map_or(ended, |run| run.number)

@@ -72,37 +72,31 @@ pub struct Run {
 
 impl Run {
     /// A step of the plan by its number, from 1.
-    #[must_use]
     pub fn step_at(&self, number: u32) -> Option<&PlannedStep> {
         self.plan.get(usize::try_from(number).ok()?.checked_sub(1)?)
     }
 
     /// The number of the step that stands, or from which the run goes back; 0 before the first.
-    #[must_use]
     pub const fn step(&self) -> u32 {
         self.state.step()
     }
 
     /// The present step; none before the first.
-    #[must_use]
     pub fn present(&self) -> Option<&PlannedStep> {
         self.step_at(self.step())
     }
 
     /// The step after the present one; none after the last.
-    #[must_use]
     pub fn next(&self) -> Option<&PlannedStep> {
         self.step_at(self.step().saturating_add(1))
     }
 
     /// Whether a rollback is decided.
-    #[must_use]
     pub const fn is_rolling_back(&self) -> bool {
         self.state.rollback().is_some()
     }
 
     /// Whether what passed has become the primary.
-    #[must_use]
     pub const fn is_promoted(&self) -> bool {
         match &self.state {
             RunState::Promoting(promoting) => promoting.copied_at.is_some(),
@@ -112,19 +106,16 @@ impl Run {
     }
 
     /// The weights that the state means, before projection.
-    #[must_use]
     pub fn weights(&self) -> &Distribution {
         if self.is_rolling_back() { &self.rollback_to } else { self.weights_of_step(self.step()) }
     }
 
     /// The weights of a step; of the start where it is 0.
-    #[must_use]
     pub fn weights_of_step(&self, number: u32) -> &Distribution {
         self.step_at(number).map_or(&self.start, |step| &step.split.weights)
     }
 
     /// All that the state means the routes to show, before projection. A rollback steers nothing and keeps nobody.
-    #[must_use]
     pub fn split(&self) -> Split {
         let step = self.present().filter(|_| !self.is_rolling_back());
         step.map_or_else(|| self.weights().clone().into(), |step| step.split.clone())
@@ -132,7 +123,6 @@ impl Run {
 
     /// What is being proven at the present step, by name: every member above its weight in the rollback target, or to
     /// which requests are steered.
-    #[must_use]
     pub fn canaries(&self) -> Vec<String> {
         let mut canaries = self.weights_of_step(self.step()).above(&self.rollback_to);
         canaries.extend(self.present().into_iter().flat_map(|step| step.split.steered()).map(str::to_owned));
@@ -142,13 +132,11 @@ impl Run {
     }
 
     /// Whether this member cannot serve.
-    #[must_use]
     pub fn is_unavailable(&self, member: &str) -> bool {
         self.unavailable.iter().any(|name| name == member)
     }
 
     /// Whether something is proven now: not before the first step, and not once it is promoted or goes back.
-    #[must_use]
     pub const fn is_judged(&self) -> bool {
         match &self.state {
             RunState::Stepping(_) | RunState::Soaking(_) => true,
@@ -158,7 +146,6 @@ impl Run {
     }
 
     /// How long the present weights have held with passing checks.
-    #[must_use]
     pub fn bake(&self) -> Bake {
         self.state.bake().copied().unwrap_or_default()
     }
@@ -229,7 +216,6 @@ pub struct Stop {
 
 impl Stop {
     /// Whether it is the pause after somebody lowered a canary by hand: it holds the weights where they are.
-    #[must_use]
     pub fn is_by_foreign_edit(&self) -> bool {
         self.reason == Reason::PausedByForeignEdit
     }

@@ -117,7 +117,6 @@ impl Bake {
 
 impl RunState {
     /// The step of the plan that stands, or from which the run goes back; 0 before the first.
-    #[must_use]
     pub const fn step(&self) -> u32 {
         match self {
             Self::Preparing(Preparing {}) => 0,
@@ -129,7 +128,6 @@ impl RunState {
     }
 
     /// What was proven of the weights, in the states that prove them.
-    #[must_use]
     pub const fn bake(&self) -> Option<&Bake> {
         match self {
             Self::Stepping(state) => Some(&state.bake),
@@ -148,7 +146,6 @@ impl RunState {
     }
 
     /// The rollback, if one is decided.
-    #[must_use]
     pub const fn rollback(&self) -> Option<&RollingBack> {
         match self {
             Self::RollingBack(rollback) => Some(rollback),

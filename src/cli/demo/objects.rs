@@ -1,7 +1,11 @@
 //! What is in the hub cluster before the rollout: kinds, namespaces, members, and a route to the old clusters.
 
 use k8s_openapi::ByteString;
-use kube::Client;
+use kube::{
+    Api, Client,
+    api::PostParams,
+    core::{ApiResource, DynamicObject, GroupVersionKind},
+};
 use serde_json::{Value, json};
 
 use super::declared::{NAMESPACE, Plan, gateway, host};
@@ -14,28 +18,27 @@ use crate::{
     },
 };
 
-/// An object, and the path to which it is posted.
-pub(super) type Posted = (String, Value);
-
 /// Creates one object.
-pub(super) async fn create(cluster: &Client, (path, object): Posted) -> Result<Value, kube::Error> {
-    let request = http::Request::post(&path)
-        .header(http::header::CONTENT_TYPE, "application/json")
-        .body(object.to_string().into_bytes())
-        .map_err(kube::Error::HttpError)?;
-    cluster.request(request).await
+pub(super) async fn create(cluster: &Client, object: Value) -> Result<(), kube::Error> {
+    let object: DynamicObject = serde_json::from_value(object).map_err(kube::Error::SerdeError)?;
+    let types = object.types.clone().unwrap_or_default();
+    let (group, version) = types.api_version.split_once('/').unwrap_or(("", &types.api_version));
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, &types.kind));
+    let objects: Api<DynamicObject> = match &object.metadata.namespace {
+        Some(namespace) => Api::namespaced_with(cluster.clone(), namespace, &resource),
+        None => Api::all_with(cluster.clone(), &resource),
+    };
+    objects.create(&PostParams::default(), &object).await.map(|_| ())
 }
 
 /// The definitions of kinds, which must be there before their objects.
-pub(super) fn kinds() -> Result<Vec<Posted>, serde_json::Error> {
-    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    let all = crd::definitions()?.into_iter().chain([proxy::definition()]);
-    Ok(all.map(|definition| (path.to_owned(), definition)).collect())
+pub(super) fn kinds() -> Result<Vec<Value>, serde_json::Error> {
+    Ok(crd::definitions()?.into_iter().chain([proxy::definition()]).collect())
 }
 
 /// Everything else.
-pub(super) fn world(plan: &Plan, members: &[Member]) -> Vec<Posted> {
-    let mut objects: Vec<Posted> = [hub_liveness::NAMESPACE, NAMESPACE].map(namespace).into();
+pub(super) fn world(plan: &Plan, members: &[Member]) -> Vec<Value> {
+    let mut objects: Vec<Value> = [hub_liveness::NAMESPACE, NAMESPACE].map(namespace).into();
     objects.extend(members.iter().enumerate().flat_map(|(index, one)| [secret(one), member_cluster(one, index)]));
     let first = plan.first();
     for service in &plan.services {
@@ -45,22 +48,19 @@ pub(super) fn world(plan: &Plan, members: &[Member]) -> Vec<Posted> {
     objects
 }
 
-fn namespace(name: &str) -> Posted {
-    ("/api/v1/namespaces".to_owned(), json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}))
+fn namespace(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 }
 
-fn secret(member: &Member) -> Posted {
+fn secret(member: &Member) -> Value {
     let namespace = hub_liveness::NAMESPACE;
     let data = json!({"value": ByteString(member.kubeconfig().into_bytes())});
     let metadata = json!({"name": format!("{}-kubeconfig", member.name()), "namespace": namespace});
-    (
-        format!("/api/v1/namespaces/{namespace}/secrets"),
-        json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}),
-    )
+    json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data})
 }
 
 /// The first member's Prometheus is queried directly, the others' through their API servers.
-fn member_cluster(member: &Member, index: usize) -> Posted {
+fn member_cluster(member: &Member, index: usize) -> Value {
     let (name, addresses) = (member.name(), member.addresses());
     let prometheus = if index == 0 {
         json!({"url": {"address": format!("http://{}", addresses.prometheus)}})
@@ -73,25 +73,19 @@ fn member_cluster(member: &Member, index: usize) -> Posted {
         "probe": {"path": HEALTH},
         "prometheus": prometheus,
     });
-    (
-        "/apis/cutover.dev/v1alpha1/memberclusters".to_owned(),
-        json!({"apiVersion": "cutover.dev/v1alpha1", "kind": "MemberCluster", "metadata": {"name": name}, "spec": spec}),
-    )
+    json!({"apiVersion": "cutover.dev/v1alpha1", "kind": "MemberCluster", "metadata": {"name": name}, "spec": spec})
 }
 
 /// An ExternalName Service as the hub makes them, so that it is taken up as it is.
-fn backend(service: &str, member: &Member) -> Posted {
+fn backend(service: &str, member: &Member) -> Value {
     let port = member.addresses().gateway.port();
     let ports = json!([{"name": "http", "port": port, "targetPort": port, "protocol": "TCP"}]);
     let spec = json!({"type": "ExternalName", "externalName": gateway(member.name()), "ports": ports});
     let metadata = json!({"name": format!("{service}-{}", member.name()), "namespace": NAMESPACE});
-    (
-        format!("/api/v1/namespaces/{NAMESPACE}/services"),
-        json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}),
-    )
+    json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
 }
 
-fn route(service: &str, weights: &Distribution, members: &[Member]) -> Posted {
+fn route(service: &str, weights: &Distribution, members: &[Member]) -> Value {
     let backend = |member: &Member| {
         let weight = weights.get(member.name()).filter(|weight| *weight > 0)?;
         let port = member.addresses().gateway.port();
@@ -103,11 +97,8 @@ fn route(service: &str, weights: &Distribution, members: &[Member]) -> Posted {
         "hostnames": [host(service)],
         "rules": [{"backendRefs": backends}],
     });
-    (
-        format!("/apis/gateway.networking.k8s.io/v1/namespaces/{NAMESPACE}/httproutes"),
-        json!({
-            "apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute",
-            "metadata": {"name": service, "namespace": NAMESPACE}, "spec": spec,
-        }),
-    )
+    json!({
+        "apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute",
+        "metadata": {"name": service, "namespace": NAMESPACE}, "spec": spec,
+    })
 }

@@ -6,7 +6,7 @@ use tokio::{sync::mpsc::UnboundedSender, time::sleep};
 
 use super::{
     breakage::{Break, Ending},
-    declared::{NAMESPACE, Plan, STEPS, members},
+    declared::{Plan, STEPS, members},
     event::{Event, tenths},
     objects, rollout,
     shares::{REQUESTS, Shares, between},
@@ -47,9 +47,7 @@ impl Story<'_> {
     }
 
     async fn declare(&self, target: &Distribution) -> Result<(), Wrong> {
-        let path = format!("/apis/cutover.dev/v1alpha1/namespaces/{NAMESPACE}/fleetrollouts");
-        objects::create(&self.world.client, (path, self.plan.rollout(target))).await?;
-        Ok(())
+        Ok(objects::create(&self.world.client, self.plan.rollout(target)).await?)
     }
 
     /// All the way, with an interruption if there is one.

@@ -1,9 +1,10 @@
 //! Everything that the demo starts. It all ends with the value.
 
-use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
+use futures::FutureExt;
 use kube::Client;
-use tokio::{net::TcpListener, task::JoinHandle};
+use tower::Service;
 
 use super::{
     declared::{NAMESPACE, Plan, gateway, host},
@@ -18,6 +19,7 @@ use crate::{
         load::{Load, Totals},
         member::{self, Member},
         proxy::Proxy,
+        server::Server,
     },
 };
 
@@ -57,7 +59,7 @@ pub(super) struct World {
     load: Load,
     services: Vec<String>,
     folder: Folder,
-    serving: JoinHandle<()>,
+    _served: Server,
     _proxy: Proxy,
 }
 
@@ -71,12 +73,8 @@ impl World {
         }
         let api = ApiServer::new(Arc::new(|| Clock::default().now()), 0);
         let client = api.client();
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        std::fs::write(folder.file(KUBECONFIG), kubeconfig(&listener)?)?;
-        let serving = tokio::spawn(async move {
-            // It ends only with the listener, which is its own.
-            let _ = api.serve(listener).await;
-        });
+        let served = Server::start(None, move |request| api.clone().call(request).map(|Ok(answer)| answer)).await?;
+        std::fs::write(folder.file(KUBECONFIG), kubeconfig(served.address))?;
         for object in objects::kinds()?.into_iter().chain(objects::world(plan, &members)) {
             objects::create(&client, object).await?;
         }
@@ -91,7 +89,7 @@ impl World {
         let hub = Hub::new(folder.file(KUBECONFIG), folder.file(LOG), plan.elects, aliases);
         hub.start().await?;
         let services = plan.services.clone();
-        Ok(Self { client, members, hub, load, services, folder, serving, _proxy: proxy })
+        Ok(Self { client, members, hub, load, services, folder, _served: served, _proxy: proxy })
     }
 
     pub(super) fn member(&self, name: &str) -> Option<&Member> {
@@ -122,19 +120,12 @@ impl World {
     }
 }
 
-impl Drop for World {
-    fn drop(&mut self) {
-        self.serving.abort();
-    }
-}
-
-fn kubeconfig(listener: &TcpListener) -> io::Result<String> {
-    let server = format!("http://{}", listener.local_addr()?);
-    Ok(serde_json::json!({
+fn kubeconfig(api_server: SocketAddr) -> String {
+    serde_json::json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "demo",
-        "clusters": [{"name": "demo", "cluster": {"server": server}}],
+        "clusters": [{"name": "demo", "cluster": {"server": format!("http://{api_server}")}}],
         "contexts": [{"name": "demo", "context": {"cluster": "demo", "user": "demo", "namespace": NAMESPACE}}],
         "users": [{"name": "demo", "user": {}}],
     })
-    .to_string())
+    .to_string()
 }

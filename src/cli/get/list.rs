@@ -12,26 +12,19 @@ pub(super) fn render(rollouts: &[FleetRollout], with_namespace: bool, wide: bool
     if rollouts.is_empty() {
         return "no rollouts\n".to_owned();
     }
-    let mut rows =
-        vec![row(with_namespace, wide, || "NAMESPACE".to_owned(), HEADER.map(str::to_owned), || "MESSAGE".to_owned())];
-    rows.extend(rollouts.iter().map(|rollout| {
-        let namespace = || escape(&rollout.namespace().unwrap_or_default());
-        row(with_namespace, wide, namespace, cells(rollout, now), || message(rollout))
-    }));
+    let row = |namespace: String, cells: [String; 7], message: String| -> Vec<String> {
+        with_namespace.then_some(namespace).into_iter().chain(cells).chain(wide.then_some(message)).collect()
+    };
+    let mut rows = vec![row("NAMESPACE".to_owned(), HEADER.map(str::to_owned), "MESSAGE".to_owned())];
+    rows.extend(
+        rollouts.iter().map(|rollout| {
+            row(escape(&rollout.namespace().unwrap_or_default()), cells(rollout, now), message(rollout))
+        }),
+    );
     columns(&rows)
 }
 
 const HEADER: [&str; 7] = ["NAME", "PHASE", "STEP", "WEIGHTS", "VERDICT", "REASON", "SINCE"];
-
-fn row(
-    with_namespace: bool,
-    wide: bool,
-    namespace: impl FnOnce() -> String,
-    cells: [String; 7],
-    message: impl FnOnce() -> String,
-) -> Vec<String> {
-    with_namespace.then(namespace).into_iter().chain(cells).chain(wide.then(message)).collect()
-}
 
 fn cells(rollout: &FleetRollout, now: Timestamp) -> [String; 7] {
     let status = rollout.status.clone().unwrap_or_default();

@@ -8,7 +8,6 @@ mod tree;
 mod tests;
 
 use clap::ValueEnum;
-use futures::TryStreamExt;
 use kube::{Api, api::ListParams, runtime::watcher};
 
 use super::{
@@ -16,7 +15,7 @@ use super::{
     cluster::{Cluster, Connection},
     view::View,
 };
-use crate::{api::FleetRollout, yaml};
+use crate::api::FleetRollout;
 
 /// Show all rollouts, or one with its members, weights and verdicts.
 #[derive(Debug, clap::Args)]
@@ -74,7 +73,7 @@ async fn list(cluster: &Cluster, everywhere: bool, shape: Option<Shape>, out: &m
     let rollouts = cluster.call(access::READ, api.list(&ListParams::default())).await?;
     match shape {
         Some(Shape::Json) => out.json(&rollouts)?,
-        Some(Shape::Yaml) => out.text(&as_yaml(&rollouts)?)?,
+        Some(Shape::Yaml) => out.yaml(&rollouts)?,
         None | Some(Shape::Wide) => {
             out.text(&list::render(&rollouts.items, everywhere, shape.is_some(), jiff::Timestamp::now()))?;
         }
@@ -90,25 +89,21 @@ async fn one(
 ) -> Result<Exit, CliError> {
     match shape {
         Some(Shape::Json) => out.json(&rollout)?,
-        Some(Shape::Yaml) => out.text(&as_yaml(&rollout)?)?,
+        Some(Shape::Yaml) => out.yaml(&rollout)?,
         None | Some(Shape::Wide) => {
             let view = cluster.view(rollout).await?;
             out.text(&render(&view, shape.is_some()))?;
             return Ok(view.exit());
         }
     }
-    Ok(View::new(rollout, Vec::new(), super::hub_liveness::HubLiveness::Absent, jiff::Timestamp::now()).exit())
+    Ok(View::alone(rollout).exit())
 }
 
 /// Shows every change; a terminal is cleared before each. Ends when the rollout is deleted.
 async fn redraw(cluster: &Cluster, name: &str, out: &mut Output) -> Result<Exit, CliError> {
     let mut changes = Box::pin(watcher::watch_object(cluster.api::<FleetRollout>(), name));
     loop {
-        let next = match changes.try_next().await {
-            Ok(next) => next.flatten(),
-            Err(error) => return Err(cluster.watch_failed(access::READ, error).await),
-        };
-        let Some(rollout) = next else {
+        let Some(rollout) = cluster.next(access::READ, &mut changes).await? else {
             return Err(CliError::Said(format!("fleetrollout {name} does not exist (any more)")));
         };
         let view = cluster.view(rollout).await?;
@@ -121,8 +116,4 @@ async fn redraw(cluster: &Cluster, name: &str, out: &mut Output) -> Result<Exit,
 fn render(view: &View, wide: bool) -> String {
     let (name, namespace) = (view.name(), view.namespace());
     format!("{}\n{}more: cutover why {name} -n {namespace}\n", head::render(view), tree::render(view, wide))
-}
-
-fn as_yaml(value: &impl serde::Serialize) -> Result<String, CliError> {
-    yaml::print(value).map_err(|error| CliError::Said(error.to_string()))
 }

@@ -42,9 +42,9 @@ fn shares_of_other_weights_than_the_desired_ones_are_not_shown() {
     lines(&fixtures::view(&status), &["│  ├─ eu-1  leaving    37.5     37.5         ? "]);
 }
 
-fn lines(view: &View, wanted: &[&str]) {
+fn lines(view: &View, expected: &[&str]) {
     let shown = render(view, false);
-    for line in wanted {
+    for line in expected {
         assert!(shown.contains(line), "{line:?} is not in\n{shown}");
     }
     assert!(shown.lines().all(|line| line.chars().count() <= WIDTH), "{shown}");

@@ -23,13 +23,13 @@ use super::{
 };
 use crate::{
     api::{FleetRollout, MemberCluster},
-    member::{Declared, Keeper, Secrets},
+    member::{Declared, Manager, Secrets},
 };
 
 /// Keeps the registry at what is declared. Members are checked only while `leading`. Never ends.
 pub(super) async fn keep_registry(hub: &Hub, leading: watch::Receiver<bool>) {
     let mut keeper =
-        Keeper::new(hub.registry.clone(), hub.network.clone(), hub.clock.clone(), leading, hub.metrics.clone());
+        Manager::new(hub.registry.clone(), hub.network.clone(), hub.clock.clone(), leading, hub.metrics.clone());
     let (mut members, mut secrets) = (hub.members.changes(), hub.secrets.changes());
     loop {
         // Both lists, or a member would seem to have lost its Secret.

@@ -24,8 +24,8 @@ use super::{keep_objects, keep_registry};
 use crate::{
     api::FINALIZER,
     http::{
+        fixtures::{Manner, Server, loopback, response},
         install_crypto,
-        server::{Manner, Server, loopback, response},
     },
     hub::{
         Hub, fixtures,

@@ -8,7 +8,7 @@ use rcgen::{CertificateParams, CertifiedKey, KeyPair, date_time_ymd, generate_si
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
-use super::{Credentials, vet};
+use super::{Credentials, parse};
 
 mod limits;
 
@@ -64,24 +64,24 @@ fn with(pointer: &str, value: Value) -> Value {
 }
 
 fn refusal(config: &Value) -> String {
-    let refused = vet(&config.to_string(), now()).unwrap_err().to_string();
+    let refused = parse(&config.to_string(), now()).unwrap_err().to_string();
     assert!(!refused.contains("s3cret"), "{refused}");
     refused
 }
 
 #[test]
 fn a_plain_kubeconfig_is_taken() {
-    let vetted = vet(&with("/clusters/0/cluster/tls-server-name", json!("api.eu-3")).to_string(), now()).unwrap();
+    let kubeconfig = parse(&with("/clusters/0/cluster/tls-server-name", json!("api.eu-3")).to_string(), now()).unwrap();
     assert_eq!(
-        (vetted.server.as_str(), vetted.server_name.as_deref()),
+        (kubeconfig.server.as_str(), kubeconfig.server_name.as_deref()),
         ("https://eu-3.example.com:6443/", Some("api.eu-3"))
     );
-    assert!(vetted.roots.starts_with(b"-----BEGIN CERTIFICATE-----"));
-    match &vetted.credentials {
+    assert!(kubeconfig.roots.starts_with(b"-----BEGIN CERTIFICATE-----"));
+    match &kubeconfig.credentials {
         Credentials::Token(token) => assert_eq!(token.expose_secret(), "s3cret"),
         Credentials::Certificate(_) => panic!("a token was given"),
     }
-    assert!(!format!("{vetted:?}").contains("s3cret"));
+    assert!(!format!("{kubeconfig:?}").contains("s3cret"));
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn with_identity(certificate: &str, key: &str) -> Value {
 fn a_client_key_belongs_to_its_certificate() {
     let (one, other) = (pair(), pair());
     let pem = one.cert.pem();
-    assert!(vet(&with_identity(&pem, &one.signing_key.serialize_pem()).to_string(), now()).is_ok());
+    assert!(parse(&with_identity(&pem, &one.signing_key.serialize_pem()).to_string(), now()).is_ok());
     assert_eq!(
         refusal(&with_identity(&pem, &other.signing_key.serialize_pem())),
         "KeyMismatch: users[0].user.client-key-data is not the key of client-certificate-data"
@@ -289,16 +289,16 @@ fn an_ec_key_in_sec1_is_taken() {
     let start = pkcs8.windows(5).position(|bytes| bytes == [2, 1, 1, 4, 32]).unwrap() - 2;
     let sec1 = base64(&pkcs8[start..]);
     let key = format!("-----BEGIN EC PRIVATE KEY-----\n{}\n-----END EC PRIVATE KEY-----\n", sec1.as_str().unwrap());
-    vet(&with_identity(&pair.cert.pem(), &key).to_string(), now()).unwrap();
+    parse(&with_identity(&pair.cert.pem(), &key).to_string(), now()).unwrap();
 }
 
 #[test]
 fn the_first_certificate_to_end_is_reported_but_an_old_authority_in_a_bundle_does_not_count() {
-    let until = |config: &Value| vet(&config.to_string(), now()).unwrap().expires.at.strftime("%Y-%m-%d").to_string();
+    let until = |config: &Value| parse(&config.to_string(), now()).unwrap().expires.at.strftime("%Y-%m-%d").to_string();
     let authority = "/clusters/0/cluster/certificate-authority-data";
     assert_eq!(until(&with(authority, base64(ending(5)))), "2026-12-05");
     assert_eq!(until(&with(authority, base64(ending(3) + &ending(7)))), "2026-12-07");
-    let soon = vet(&with(authority, base64(ending(5))).to_string(), now()).unwrap().expires.at;
+    let soon = parse(&with(authority, base64(ending(5))).to_string(), now()).unwrap().expires.at;
     assert!(soon.duration_since(now()) <= SignedDuration::from_hours(14 * 24));
 }
 
@@ -319,7 +319,7 @@ fn bombs_and_other_texts_are_refused_at_once_and_without_their_text() {
         ("x".repeat(70_000), "TooLarge: the kubeconfig has 70000 bytes; at most 65536 are read"),
     ] {
         let began = Instant::now();
-        assert_eq!(vet(&text, now()).unwrap_err().to_string(), expected);
+        assert_eq!(parse(&text, now()).unwrap_err().to_string(), expected);
         assert!(began.elapsed().as_millis() < 500, "{:?}", began.elapsed());
     }
 }

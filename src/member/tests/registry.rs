@@ -11,7 +11,7 @@ use tokio::{sync::watch, time::timeout};
 use super::*;
 use crate::{
     clock::Clock,
-    member::{Keeper, Registry},
+    member::{Manager, Registry},
     web::Metrics,
 };
 
@@ -28,39 +28,39 @@ fn without_kubeconfig() -> Value {
     spec
 }
 
-/// A registry, and its keeper, which checks no member.
-fn kept() -> (Registry, Keeper, watch::Sender<bool>) {
+/// A registry, and its manager, which checks no member.
+fn kept() -> (Registry, Manager, watch::Sender<bool>) {
     let (registry, (leads, leading)) = (Registry::default(), watch::channel(false));
     let clock = Clock::starting_at(Timestamp::UNIX_EPOCH);
-    (registry.clone(), Keeper::new(registry, loopback(), clock, leading, Metrics::default()), leads)
+    (registry.clone(), Manager::new(registry, loopback(), clock, leading, Metrics::default()), leads)
 }
 
 #[tokio::test]
 async fn a_member_is_made_anew_when_its_declaration_changes_and_is_forgotten_with_it() {
-    let (registry, mut keeper, _leads) = kept();
+    let (registry, mut manager, _leads) = kept();
     let mut changes = registry.changes();
     let spec = without_kubeconfig();
-    keeper.declare([declared("eu-1", &spec), declared("eu-3", &spec)]);
+    manager.declare([declared("eu-1", &spec), declared("eu-3", &spec)]);
     let made = |name: &str| registry.member(name).unwrap();
     let (one, three) = (made("eu-1"), made("eu-3"));
     assert!(changes.has_changed().unwrap());
     changes.mark_unchanged();
-    keeper.declare([declared("eu-1", &spec), declared("eu-3", &spec)]);
+    manager.declare([declared("eu-1", &spec), declared("eu-3", &spec)]);
     assert!(Arc::ptr_eq(&one, &made("eu-1")) && !changes.has_changed().unwrap(), "nothing is new");
     let mut moved = spec.clone();
     moved["endpoints"][0]["port"] = json!(8443);
-    keeper.declare([declared("eu-1", &spec), declared("eu-3", &moved)]);
+    manager.declare([declared("eu-1", &spec), declared("eu-3", &moved)]);
     assert!(Arc::ptr_eq(&one, &made("eu-1")) && !Arc::ptr_eq(&three, &made("eu-3")));
     assert!(changes.has_changed().unwrap());
     changes.mark_unchanged();
-    keeper.declare([declared("eu-3", &moved)]);
+    manager.declare([declared("eu-3", &moved)]);
     assert!(registry.member("eu-1").is_none() && changes.has_changed().unwrap());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_member_is_checked_only_while_this_process_leads_and_only_news_is_announced() {
-    let (registry, mut keeper, leads) = kept();
-    keeper.declare([declared("eu-1", &without_kubeconfig())]);
+    let (registry, mut manager, leads) = kept();
+    manager.declare([declared("eu-1", &without_kubeconfig())]);
     let mut changes = registry.changes();
     let health = || registry.member("eu-1").unwrap().health();
     assert!(timeout(MINUTE, changes.changed()).await.is_err() && health().is_none(), "another process leads");
@@ -72,28 +72,35 @@ async fn a_member_is_checked_only_while_this_process_leads_and_only_news_is_anno
 
 #[tokio::test]
 async fn no_member_is_known_to_be_missing_before_the_first_list() {
-    let (registry, mut keeper, _leads) = kept();
+    let (registry, mut manager, _leads) = kept();
     assert!(registry.changes().borrow().is_none());
-    keeper.declare([]);
+    manager.declare([]);
     assert!(registry.changes().borrow().as_ref().is_some_and(BTreeMap::is_empty), "an empty list is a list");
 }
 
 #[tokio::test]
-async fn another_member_with_the_same_cluster_is_its_twin() {
-    let (registry, mut keeper, _leads) = kept();
+async fn another_member_with_the_same_cluster_is_a_duplicate() {
+    let (registry, mut manager, _leads) = kept();
     let spec = without_kubeconfig();
-    keeper.declare(["eu-1", "eu-2", "eu-3"].map(|name| declared(name, &spec)));
+    manager.declare(["eu-1", "eu-2", "eu-3"].map(|name| declared(name, &spec)));
     let found = |name: &str, cluster: Option<&str>| {
         let member = registry.member(name).unwrap();
         member.health.send_replace(Some(Health { cluster_id: cluster.map(str::to_owned), ..Health::default() }));
         member
     };
     let (one, two) = (found("eu-1", Some("a")), found("eu-2", None));
-    assert_eq!((registry.twin(&one), registry.twin(&two)), (None, None), "who is not known is nobody's twin");
+    assert_eq!(
+        (registry.duplicate_of(&one), registry.duplicate_of(&two)),
+        (None, None),
+        "who is not known is nobody's duplicate"
+    );
     let other = found("eu-3", Some("b"));
-    assert_eq!((registry.twin(&one), registry.twin(&other)), (None, None), "two clusters");
+    assert_eq!((registry.duplicate_of(&one), registry.duplicate_of(&other)), (None, None), "two clusters");
     let three = found("eu-3", Some("a"));
-    assert_eq!((registry.twin(&one), registry.twin(&three)), (Some("eu-3".to_owned()), Some("eu-1".to_owned())));
+    assert_eq!(
+        (registry.duplicate_of(&one), registry.duplicate_of(&three)),
+        (Some("eu-3".to_owned()), Some("eu-1".to_owned()))
+    );
 }
 
 #[tokio::test]

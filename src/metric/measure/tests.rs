@@ -10,7 +10,7 @@ use crate::{
     api,
     http::{
         Client, Peer,
-        server::{Manner, Server, loopback, response},
+        fixtures::{Manner, Server, loopback, response},
     },
     metric::resolve::resolve,
 };
@@ -19,8 +19,8 @@ use crate::{
 fn themselves() -> Clusters {
     let services = ["shop", "storefront", "checkout"].into_iter();
     let pair = |service: &str, member: &str| {
-        let behind = Behind { cluster: member.to_owned(), backend: format!("{service}-{member}") };
-        ((service.to_owned(), member.to_owned()), behind)
+        let destination = Destination { cluster: member.to_owned(), backend: format!("{service}-{member}") };
+        ((service.to_owned(), member.to_owned()), destination)
     };
     services.flat_map(|service| ["eu-1", "eu-2", "eu-3"].map(|member| pair(service, member))).collect()
 }
@@ -58,7 +58,7 @@ fn analysis() -> Resolved {
     resolve(&analysis.unwrap(), &|_| None)
 }
 
-fn wanted(metrics: &[&str], members: &[&str]) -> MeasurementRequest {
+fn request_for(metrics: &[&str], members: &[&str]) -> MeasurementRequest {
     let at: Timestamp = "2026-11-21T12:00:00.25Z".parse().unwrap();
     let window =
         |name: &&str| MetricWindow { metric: (*name).to_owned(), window: api::Duration::from_secs(60), whole: true };
@@ -76,8 +76,8 @@ fn wanted(metrics: &[&str], members: &[&str]) -> MeasurementRequest {
 async fn every_kind_of_metric_is_read_at_one_time() {
     let server = counting().await;
     let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
-    let wanted = wanted(&["errors", "latency", "load", "typo", "slow", "gone"], &["eu-3"]);
-    let samples = measure(&wanted, &analysis(), "shop", &themselves(), &sources).await;
+    let request = request_for(&["errors", "latency", "load", "typo", "slow", "gone"], &["eu-3"]);
+    let samples = measure(&request, &analysis(), "shop", &themselves(), &sources).await;
     let samples: Vec<_> = samples.into_iter().map(|sampled| sampled.sample).collect();
     let typo = "{{ interval }} is not a variable; there are service, namespace, member, backend, window, service.word and namespace.word";
     assert_eq!(
@@ -104,10 +104,10 @@ async fn a_query_names_the_service_that_stands_behind_a_member() {
     let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
     let analysis =
         serde_json::from_value(json!({"metrics": [{"name": "load", "max": 1, "query": "load{b=\"{{ backend }}\"}"}]}));
-    let behind = Behind { cluster: "eu-3".to_owned(), backend: "checkout-gateway".to_owned() };
-    let clusters = Clusters::from([(("checkout".to_owned(), "eu-3".to_owned()), behind)]);
+    let destination = Destination { cluster: "eu-3".to_owned(), backend: "checkout-gateway".to_owned() };
+    let clusters = Clusters::from([(("checkout".to_owned(), "eu-3".to_owned()), destination)]);
     let analysis = resolve(&analysis.unwrap(), &|_| None);
-    measure(&wanted(&["load"], &["eu-3"]), &analysis, "shop", &clusters, &sources).await;
+    measure(&request_for(&["load"], &["eu-3"]), &analysis, "shop", &clusters, &sources).await;
     let heads = server.heads.lock().await.join("");
     assert!(heads.contains("query=load%7Bb%3D%22checkout-gateway%22%7D"), "{heads}");
 }
@@ -116,7 +116,8 @@ async fn a_query_names_the_service_that_stands_behind_a_member() {
 async fn equal_queries_to_one_member_are_sent_once() {
     let server = counting().await;
     let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
-    let samples = measure(&wanted(&["errors", "again"], &["eu-3"]), &analysis(), "shop", &themselves(), &sources).await;
+    let samples =
+        measure(&request_for(&["errors", "again"], &["eu-3"]), &analysis(), "shop", &themselves(), &sources).await;
     assert_eq!(samples.len(), 2);
     assert_eq!(server.heads.lock().await.len(), 2, "the numerator of one, and what is equal in both");
 }
@@ -131,7 +132,7 @@ async fn a_member_that_hangs_delays_no_other_and_is_missing() {
     ]);
     let began = std::time::Instant::now();
     let samples =
-        measure(&wanted(&["load"], &["eu-1", "eu-2", "eu-3"]), &analysis(), "shop", &themselves(), &sources).await;
+        measure(&request_for(&["load"], &["eu-1", "eu-2", "eu-3"]), &analysis(), "shop", &themselves(), &sources).await;
     assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
     let samples: Vec<_> = samples.into_iter().map(|sampled| (sampled.member, sampled.sample)).collect();
     assert_eq!(
@@ -151,7 +152,7 @@ fn many(count: usize, query: &str) -> (Resolved, MeasurementRequest) {
         names.iter().map(|name| json!({"name": name, "max": 1, "query": format!("{query}_{name}")})).collect();
     let analysis = resolve(&serde_json::from_value(json!({"metrics": metrics})).unwrap(), &|_| None);
     let names: Vec<_> = names.iter().map(String::as_str).collect();
-    (analysis, wanted(&names, &["eu-3"]))
+    (analysis, request_for(&names, &["eu-3"]))
 }
 
 #[tokio::test]
@@ -164,12 +165,12 @@ async fn slow_queries_of_one_namespace_delay_no_other() {
     };
     let server = Server::start(Manner::Answers(Arc::new(answer))).await;
     let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
-    let ((slow, many_wanted), clusters) = (many(40, "slow"), themselves());
-    let flood = measure(&many_wanted, &slow, "greedy", &clusters, &sources);
-    let (quick, few_wanted) = many(8, "quick");
+    let ((slow, many_queries), clusters) = (many(40, "slow"), themselves());
+    let flood = measure(&many_queries, &slow, "greedy", &clusters, &sources);
+    let (quick, few_queries) = many(8, "quick");
     let healthy = async {
         tokio::time::sleep(Duration::from_millis(300)).await;
-        measure(&few_wanted, &quick, "shop", &clusters, &sources).await
+        measure(&few_queries, &quick, "shop", &clusters, &sources).await
     };
     let samples = tokio::select! {
         biased;
@@ -184,8 +185,8 @@ async fn slow_queries_of_one_namespace_delay_no_other() {
 async fn a_rollout_sends_a_member_a_bounded_number_of_queries() {
     let server = counting().await;
     let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
-    let (analysis, wanted) = many(QUERIES + 1, "load");
-    let samples = measure(&wanted, &analysis, "shop", &themselves(), &sources).await;
+    let (analysis, request) = many(QUERIES + 1, "load");
+    let samples = measure(&request, &analysis, "shop", &themselves(), &sources).await;
     let why = "the rollout has 513 queries for this member, of which 512 are sent in a round; \
         declare fewer metrics or services";
     let unsent: Vec<_> = samples.iter().filter(|sampled| sampled.sample == Sample::Missing(why.to_owned())).collect();
@@ -214,8 +215,8 @@ async fn what_is_not_one_number_is_missing_whichever_kind_asks() {
     ] {
         let server = giving(values).await;
         let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
-        let wanted = wanted(&["again", "load", "latency"], &["eu-3"]);
-        let samples = measure(&wanted, &analysis(), "shop", &themselves(), &sources).await;
+        let request = request_for(&["again", "load", "latency"], &["eu-3"]);
+        let samples = measure(&request, &analysis(), "shop", &themselves(), &sources).await;
         let said = |sampled: &Sampled| sampled.sample == Sample::Missing(why.to_owned());
         let missing: Vec<bool> = samples.iter().map(said).collect();
         assert_eq!(missing, [kinds > 0, kinds > 0, kinds > 2], "{values:?}: {samples:?}");
@@ -226,9 +227,9 @@ async fn what_is_not_one_number_is_missing_whichever_kind_asks() {
 async fn no_series_is_nothing_counted_for_a_ratio_and_missing_for_all_others() {
     let server = giving(&[]).await;
     let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
-    let mut wanted = wanted(&["errors", "load", "latency", "dropped"], &["eu-2", "eu-3"]);
-    wanted.windows[0].whole = false;
-    let samples = measure(&wanted, &analysis(), "shop", &themselves(), &sources).await;
+    let mut request = request_for(&["errors", "load", "latency", "dropped"], &["eu-2", "eu-3"]);
+    request.windows[0].whole = false;
+    let samples = measure(&request, &analysis(), "shop", &themselves(), &sources).await;
     let (unknown, none) =
         (Sample::Missing("source down: not queried".to_owned()), Sample::Missing("no series".to_owned()));
     let nothing = Sample::Ratio { numerator: None, denominator: None };

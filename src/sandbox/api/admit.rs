@@ -3,12 +3,11 @@
 use serde_json::Value;
 
 use super::{
-    kind::text,
+    json::{put, text},
     meta,
     state::{Call, State},
     status::Failure,
-    store::Range,
-    write::put,
+    store::Key,
 };
 
 /// Whether the object that a request brings is the one that is stored, in the version that is stored.
@@ -36,14 +35,14 @@ pub(super) fn same(call: &Call<'_>, object: &Value, old: &Value) -> Result<(), F
 
 /// The name of the path, which the object repeats.
 pub(super) fn named(call: &Call<'_>, object: &Value) -> Result<(), Failure> {
-    let (given, wanted) = (text(object, "/metadata/name"), call.name());
+    let (given, expected) = (text(object, "/metadata/name"), call.name());
     if given.is_empty() {
         let message =
-            format!("the name of the object ({wanted} based on URL) was undeterminable: name must be provided");
+            format!("the name of the object ({expected} based on URL) was undeterminable: name must be provided");
         return Err(Failure::bad_request(&message));
     }
-    if given != wanted {
-        let message = format!("the name of the object ({given}) does not match the name on the URL ({wanted})");
+    if given != expected {
+        let message = format!("the name of the object ({given}) does not match the name on the URL ({expected})");
         return Err(Failure::bad_request(&message));
     }
     Ok(())
@@ -52,12 +51,12 @@ pub(super) fn named(call: &Call<'_>, object: &Value) -> Result<(), Failure> {
 /// The namespace of the path, which the object may repeat but not contradict.
 pub(super) fn place(call: &Call<'_>, object: &mut Value) -> Result<(), Failure> {
     let given = text(object, "/metadata/namespace");
-    let wanted = call.target.namespace.as_deref().unwrap_or_default();
-    if !given.is_empty() && given != wanted {
+    let expected = call.target.namespace.as_deref().unwrap_or_default();
+    if !given.is_empty() && given != expected {
         let message = "the namespace of the provided object does not match the namespace sent on the request";
         return Err(Failure::bad_request(message));
     }
-    put(&mut object["metadata"], "namespace", (!wanted.is_empty()).then(|| wanted.into()));
+    put(&mut object["metadata"], "namespace", (!expected.is_empty()).then(|| expected.into()));
     Ok(())
 }
 
@@ -73,11 +72,9 @@ pub(super) fn name(state: &mut State, object: &mut Value) {
 pub(super) fn admit(state: &State, call: &Call<'_>, name: &str) -> Result<(), Failure> {
     let Some(namespace) = &call.target.namespace else { return Ok(()) };
     let Some(namespaces) = state.kinds.get("", "namespaces") else { return Ok(()) };
-    let range = Range { group: String::new(), plural: "namespaces".to_owned(), namespace: None };
-    let found = state.store.list(&range).into_iter().find(|(key, _)| key.name == *namespace);
-    match found {
+    match state.store.get(&Key::of_namespace(namespace)) {
         None => Err(Failure::not_found(&namespaces, namespace)),
-        Some((_, found)) if meta::is_deleted(&found) => Err(Failure::terminating(call.kind, name, namespace)),
+        Some(found) if meta::is_deleted(&found) => Err(Failure::terminating(call.kind, name, namespace)),
         Some(_) => Ok(()),
     }
 }

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use k8s_openapi::{
     api::{
         coordination::v1::Lease,
-        core::v1::{ConfigMap, Event, Namespace, Secret, Service, ServiceAccount},
+        core::v1::{ConfigMap, Event, Namespace, Secret, Service},
         discovery::v1::EndpointSlice,
         events::v1::Event as NewEvent,
         networking::v1::Ingress,
-        rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding},
     },
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
@@ -17,45 +16,16 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::{
-    completion::{self, ensure},
-    crd, events,
-    kind::{Column, Kind, Nature, Version},
-    schema::Schema,
+    completion, crd, events,
+    json::ensure,
+    kind::{BuiltIn, Column, Kind, Nature, Version},
+    schema::{Schema, with_metadata},
 };
-
-/// How a kind differs from others.
-#[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "a row of a table")]
-pub(super) struct BuiltIn {
-    group: &'static str,
-    versions: &'static [&'static str],
-    plural: &'static str,
-    kind: &'static str,
-    short_names: &'static [&'static str],
-    namespaced: bool,
-    status: bool,
-    /// See `Kind::has_generation` and its neighbours.
-    pub(super) generation: bool,
-    pub(super) overwrites: bool,
-    pub(super) created_by_put: bool,
-    pub(super) returns_deleted: bool,
-    /// What `kubectl get` prints: names and paths.
-    columns: &'static [(&'static str, &'static str)],
-    /// The object without what its type does not know, or words about what does not fit the type.
-    pub(super) typed: fn(Value) -> serde_json::Result<Value>,
-    /// Fills in what the real server does.
-    pub(super) complete: fn(&mut Value),
-    /// How its lists and maps are merged, as a definition would say it.
-    merging: fn() -> Value,
-    /// What an object is taken to have been before it was made: the real server compares typed objects.
-    pub(super) blank: fn() -> Value,
-}
 
 const AGE: (&str, &str) = ("Age", ".metadata.creationTimestamp");
 
 const PLAIN: BuiltIn = BuiltIn {
     group: "",
-    versions: &["v1"],
     plural: "",
     kind: "",
     short_names: &[],
@@ -101,7 +71,6 @@ static ALL: &[BuiltIn] = &[
         columns: &[("Type", ".spec.type"), ("Cluster-IP", ".spec.clusterIP"), ("External-Name", ".spec.externalName"), AGE],
         complete: completion::service, merging: service_merging, blank: || json!({"spec": {}, "status": {"loadBalancer": {}}}), ..PLAIN
     },
-    BuiltIn { plural: "serviceaccounts", kind: "ServiceAccount", typed: typed::<ServiceAccount>, short_names: &["sa"], returns_deleted: true, ..PLAIN },
     BuiltIn {
         group: "apiextensions.k8s.io", plural: "customresourcedefinitions", kind: "CustomResourceDefinition", typed: typed::<CustomResourceDefinition>, short_names: &["crd", "crds"],
         namespaced: false, status: true, generation: true, overwrites: false, complete: crd::complete, ..PLAIN
@@ -127,21 +96,16 @@ static ALL: &[BuiltIn] = &[
         complete: |ingress| { ensure(ingress, "spec", &json!({})); ensure(ingress, "status", &json!({"loadBalancer": {}})); },
         blank: || json!({"spec": {}, "status": {"loadBalancer": {}}}), ..PLAIN
     },
-    BuiltIn { group: "rbac.authorization.k8s.io", plural: "clusterroles", kind: "ClusterRole", typed: typed::<ClusterRole>, namespaced: false, ..PLAIN },
-    BuiltIn { group: "rbac.authorization.k8s.io", plural: "clusterrolebindings", kind: "ClusterRoleBinding", typed: typed::<ClusterRoleBinding>, namespaced: false, ..PLAIN },
-    BuiltIn { group: "rbac.authorization.k8s.io", plural: "roles", kind: "Role", typed: typed::<Role>, ..PLAIN },
-    BuiltIn { group: "rbac.authorization.k8s.io", plural: "rolebindings", kind: "RoleBinding", typed: typed::<RoleBinding>, ..PLAIN },
 ];
 
 /// Every kind of the table.
 pub(super) fn kinds() -> impl Iterator<Item = Kind> {
     ALL.iter().map(|built_in| {
         let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-        let schema = Arc::new(Schema::merging(with_metadata((built_in.merging)())));
-        let version = |name: &&str| Version {
-            name: (*name).to_owned(),
+        let version = Version {
+            name: "v1".to_owned(),
             status: built_in.status,
-            schema: schema.clone(),
+            schema: Arc::new(Schema::merging(with_metadata((built_in.merging)()))),
             columns: built_in.columns.iter().map(column).collect(),
         };
         Kind {
@@ -153,7 +117,7 @@ pub(super) fn kinds() -> impl Iterator<Item = Kind> {
             short_names: owned(built_in.short_names),
             categories: Vec::new(),
             namespaced: built_in.namespaced,
-            versions: built_in.versions.iter().map(version).collect(),
+            versions: vec![version],
             nature: Nature::BuiltIn(built_in),
         }
     })
@@ -164,24 +128,13 @@ fn column((name, path): &(&str, &str)) -> Column {
     Column {
         name: (*name).to_owned(),
         r#type: if is_time { "date" } else { "string" }.to_owned(),
-        format: String::new(),
-        description: String::new(),
-        priority: 0,
         path: (*path).to_owned(),
+        ..Column::default()
     }
 }
 
 fn typed<K: DeserializeOwned + Serialize>(object: Value) -> serde_json::Result<Value> {
     serde_json::from_value::<K>(object).and_then(serde_json::to_value)
-}
-
-/// The merging of every object's metadata.
-pub(super) fn with_metadata(mut schema: Value) -> Value {
-    schema["properties"]["metadata"] = json!({"properties": {
-        "finalizers": {"x-kubernetes-list-type": "set"},
-        "ownerReferences": {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["uid"]}
-    }});
-    schema
 }
 
 fn service_merging() -> Value {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{
-    builtin, crd,
+    builtin, crd, events,
     state::{Call, State},
     status::Failure,
 };
@@ -30,8 +30,11 @@ pub(super) fn commit(
     if dry {
         return Ok(Arc::new(object));
     }
+    if call.kind.group == builtin::EVENTS {
+        events::to_core(&mut object);
+    }
     let (at, key) = (state.now(), call.key(name));
-    let stored = state.store.commit(key, Some(call.to_stored(object)), call.author(), at);
+    let stored = state.store.commit(key, Some(object), call.author(), at);
     if let Some(kind) = kind {
         state.kinds.add(kind);
     }

@@ -2,16 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::kind::text;
-
-pub(super) fn ensure(object: &mut Value, key: &str, value: &Value) {
-    if let Some(fields) = object.as_object_mut() {
-        let field = fields.entry(key).or_insert(Value::Null);
-        if field.is_null() {
-            *field = value.clone();
-        }
-    }
-}
+use super::json::{ensure, text};
 
 pub(super) fn namespace(namespace: &mut Value) {
     let name = text(namespace, "/metadata/name").to_owned();

@@ -4,11 +4,11 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    builtin::with_metadata,
-    kind::{Column, Kind, Nature, Version, text},
+    field_error::FieldError,
+    json::text,
+    kind::{Column, Kind, Nature, Version},
     meta,
-    schema::Schema,
-    status::FieldError,
+    schema::{Schema, with_metadata},
 };
 
 /// The kind that a definition makes.

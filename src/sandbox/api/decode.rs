@@ -1,8 +1,10 @@
 //! Bodies of requests: objects and options.
 
+use std::fmt::Display;
+
 use serde_json::{Value, json};
 
-use super::{kind::text, meta, state::Call, status::Failure};
+use super::{json::text, meta, state::Call, status::Failure};
 
 /// An object that a request brought, with words about what was unknown in it.
 pub(super) struct Brought {
@@ -32,17 +34,17 @@ pub(super) fn object(call: &Call<'_>) -> Result<Brought, Failure> {
 
 /// An object that is of the kind and version of the path, sifted.
 pub(super) fn identified(call: &Call<'_>, mut object: Value) -> Result<Brought, Failure> {
-    let (given, wanted) = (text(&object, "/apiVersion"), call.api_version());
-    if given != wanted && (call.kind.is_custom() || !given.is_empty()) {
+    let (given, expected) = (text(&object, "/apiVersion"), call.api_version());
+    if given != expected && (call.kind.is_custom() || !given.is_empty()) {
         let message =
-            format!("the API version in the data ({given}) does not match the expected API version ({wanted})");
+            format!("the API version in the data ({given}) does not match the expected API version ({expected})");
         return Err(Failure::bad_request(&message));
     }
     let given = text(&object, "/kind");
     if call.kind.is_custom() && given != call.kind.kind {
         return Err(Failure::other_kind(call.kind, given, text(&object, "/metadata/name")));
     }
-    object["apiVersion"] = wanted.into();
+    object["apiVersion"] = expected.into();
     object["kind"] = call.kind.kind.clone().into();
     sift(call, object)
 }
@@ -52,27 +54,22 @@ fn sift(call: &Call<'_>, mut object: Value) -> Result<Brought, Failure> {
     if !object["metadata"].is_object() {
         object["metadata"] = json!({});
     }
-    meta::typed(&mut object).map_err(|error| misfit(call, &error))?;
+    meta::typed(&mut object).map_err(|error| misfit(call, error))?;
     if let Some(built_in) = call.kind.built_in() {
-        object = (built_in.typed)(object).map_err(|error| misfit(call, &error))?;
+        object = (built_in.typed)(object).map_err(|error| misfit(call, error))?;
     }
     let unknown = call.version.schema.prune(&mut object);
     let said: Vec<String> = unknown.iter().map(|field| format!("unknown field {field:?}")).collect();
     match call.request.options.get("fieldValidation") {
         Some("Ignore") => Ok(Brought { object, warnings: Vec::new() }),
-        Some("Strict") if !said.is_empty() => Err(Failure::bad_request(&strict(call, &said.join(", ")))),
+        Some("Strict") if !said.is_empty() => Err(misfit(call, format!("strict decoding error: {}", said.join(", ")))),
         _ => Ok(Brought { object, warnings: said }),
     }
 }
 
-fn misfit(call: &Call<'_>, error: &serde_json::Error) -> Failure {
+fn misfit(call: &Call<'_>, error: impl Display) -> Failure {
     let (kind, version) = (&call.kind.kind, &call.version.name);
     Failure::bad_request(&format!("{kind} in version {version:?} cannot be handled as a {kind}: {error}"))
-}
-
-fn strict(call: &Call<'_>, said: &str) -> String {
-    let (kind, version) = (&call.kind.kind, &call.version.name);
-    format!("{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {said}")
 }
 
 /// The options of a deletion: those in its body, or else those of the query.

@@ -9,11 +9,10 @@ use super::{
     answer::Answer,
     commit::{commit, remove},
     decode,
-    kind::text,
+    json::{put, text},
     meta,
     state::{Call, State},
     status::{self, Failure},
-    write::put,
 };
 
 pub(super) fn delete(state: &mut State, call: &Call<'_>) -> Result<Answer, Failure> {

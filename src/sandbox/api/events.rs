@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::completion::ensure;
+use super::json::ensure;
 
 pub(super) fn event(event: &mut Value) {
     for (key, value) in [

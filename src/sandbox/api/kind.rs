@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
 
-use super::{builtin::BuiltIn, schema::Schema};
+use super::schema::Schema;
 
 /// One kind of object.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[expect(clippy::struct_field_names, reason = "Kubernetes calls the name of a kind its kind")]
 pub(super) struct Kind {
     /// Empty for the core group.
@@ -24,12 +24,40 @@ pub(super) struct Kind {
 }
 
 /// Where a kind's rules come from.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) enum Nature {
     /// Known from the start.
     BuiltIn(&'static BuiltIn),
     /// Added by a custom resource definition.
+    #[default]
     Custom,
+}
+
+/// How a kind differs from others.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "a row of a table")]
+pub(super) struct BuiltIn {
+    pub(super) group: &'static str,
+    pub(super) plural: &'static str,
+    pub(super) kind: &'static str,
+    pub(super) short_names: &'static [&'static str],
+    pub(super) namespaced: bool,
+    pub(super) status: bool,
+    /// See `Kind::has_generation` and its neighbours.
+    pub(super) generation: bool,
+    pub(super) overwrites: bool,
+    pub(super) created_by_put: bool,
+    pub(super) returns_deleted: bool,
+    /// What `kubectl get` prints: names and paths.
+    pub(super) columns: &'static [(&'static str, &'static str)],
+    /// The object without what its type does not know, or words about what does not fit the type.
+    pub(super) typed: fn(Value) -> serde_json::Result<Value>,
+    /// Fills in what the real server does.
+    pub(super) complete: fn(&mut Value),
+    /// How its lists and maps are merged, as a definition would say it.
+    pub(super) merging: fn() -> Value,
+    /// What an object is taken to have been before it was made: the real server compares typed objects.
+    pub(super) blank: fn() -> Value,
 }
 
 /// One version that a kind is served in.
@@ -43,7 +71,7 @@ pub(super) struct Version {
 }
 
 /// One column that `kubectl get` prints.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Column {
     pub(super) name: String,
     pub(super) r#type: String,
@@ -84,7 +112,7 @@ impl Kind {
         self.built_in().is_none()
     }
 
-    /// Whether changes of what is wanted are counted.
+    /// Whether changes of what is declared are counted.
     pub(super) fn has_generation(&self) -> bool {
         self.built_in().is_none_or(|built_in| built_in.generation)
     }
@@ -107,22 +135,6 @@ impl Kind {
     /// Whether a deletion answers with what was deleted.
     pub(super) fn returns_deleted(&self) -> bool {
         self.built_in().is_some_and(|built_in| built_in.returns_deleted)
-    }
-
-    #[cfg(test)]
-    pub(super) fn for_tests() -> Self {
-        Self {
-            group: "example.com".to_owned(),
-            plural: "things".to_owned(),
-            singular: "thing".to_owned(),
-            kind: "Thing".to_owned(),
-            list: "ThingList".to_owned(),
-            short_names: Vec::new(),
-            categories: Vec::new(),
-            namespaced: true,
-            versions: Vec::new(),
-            nature: Nature::Custom,
-        }
     }
 }
 
@@ -169,9 +181,4 @@ impl Kinds {
         names.sort_by_key(|name| (name.contains("alpha"), name.contains("beta"), std::cmp::Reverse(name.clone())));
         names
     }
-}
-
-/// A text inside an object, empty where there is none.
-pub(super) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
-    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }

@@ -5,8 +5,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Map, Value, json};
 
 use super::{
-    kind::{Kind, Version, text},
-    status::FieldError,
+    field_error::FieldError,
+    json::text,
+    kind::{Kind, Version},
 };
 
 /// A time as metadata have it: whole seconds.
@@ -106,12 +107,12 @@ pub(super) fn keep(object: &mut Value, old: &Value) {
     }
 }
 
-/// Counts a change of what is wanted: of anything but metadata, and but status where that has its own door.
+/// Counts a change of what is declared: of anything but metadata, and but status where that has its own door.
 pub(super) fn count(kind: &Kind, version: &Version, object: &mut Value, old: &Value) {
-    let is_wanted = |key: &str| key != "metadata" && !(version.status && key == "status");
-    let wanted = |object| fields(object).filter(|(key, _)| is_wanted(key));
+    let is_declared = |key: &str| key != "metadata" && !(version.status && key == "status");
+    let declared = |object| fields(object).filter(|(key, _)| is_declared(key));
     let labels = kind.counts_labels() && object["metadata"]["labels"] != old["metadata"]["labels"];
-    if kind.has_generation() && (labels || !wanted(object).eq(wanted(old))) {
+    if kind.has_generation() && (labels || !declared(object).eq(declared(old))) {
         let generation = old["metadata"]["generation"].as_u64().unwrap_or_default();
         object["metadata"]["generation"] = (generation + 1).into();
     }
@@ -172,7 +173,6 @@ pub(super) fn name_errors(kind: &Kind, object: &Value) -> Option<FieldError> {
             && bytes.last().is_some_and(|letter| lower(*letter))
     };
     let detail = match (kind.group.as_str(), kind.plural.as_str()) {
-        ("rbac.authorization.k8s.io", _) => return None,
         ("", "services") if !(label(name) && name.as_bytes()[0].is_ascii_lowercase()) => DNS_1035,
         ("", "namespaces") if !label(name) => DNS_LABEL,
         _ if !name.split('.').all(label) => DNS_SUBDOMAIN,
@@ -208,8 +208,8 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_wanted_is_counted() {
-        let kind = Kind::for_tests();
+    fn only_what_is_declared_is_counted() {
+        let kind = Kind::default();
         let version = Version {
             name: "v1".to_owned(),
             status: true,
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn names() {
-        let kind = Kind::for_tests();
+        let kind = Kind::default();
         let wrong = |name: &str| name_errors(&kind, &json!({"metadata": {"name": name}})).is_some();
         assert!(!wrong("a") && !wrong("a-b.c9"));
         assert!(wrong("") && wrong("A") && wrong("-a") && wrong("a..b") && wrong("a.-b") && wrong("a_b"));

@@ -14,7 +14,8 @@
 //! | `kind`, `builtin`, `completion`, `events` | the kinds that are known from the start |
 //! | `crd`, `schema`, `violation` | the kinds that definitions add, and their rules |
 //! | `discovery`, `openapi`, `review` | what clients ask before |
-//! | `answer`, `status`, `serve` | how it is said |
+//! | `answer`, `status`, `field_error` | how it is said |
+//! | `json` | fields of objects |
 //!
 //! There is no server-side apply (415), no admission beyond schemas, no authorization, no controller: a namespace that
 //! is deleted stays `Terminating`, and what is owned stays when its owner goes.
@@ -29,6 +30,8 @@ mod decode;
 mod delete;
 mod discovery;
 mod events;
+mod field_error;
+mod json;
 mod kind;
 mod managed_fields;
 mod meta;
@@ -39,7 +42,6 @@ mod request;
 mod review;
 mod schema;
 mod selectors;
-mod serve;
 mod state;
 mod status;
 mod store;
@@ -85,19 +87,16 @@ pub struct ApiServer {
 impl ApiServer {
     /// A server with the namespaces `default` and `kube-system`. `clock` tells the time that objects get; `seed`
     /// decides every uid and generated name.
-    #[must_use]
     pub fn new(clock: Arc<dyn Fn() -> Timestamp + Send + Sync>, seed: u64) -> Self {
         Self { state: Arc::new(Mutex::new(State::new(clock, seed))), changed: Arc::new(Notify::new()) }
     }
 
     /// A client in this process, without sockets: it works on tokio's paused time. It must be made within a runtime.
-    #[must_use]
     pub fn client(&self) -> kube::Client {
         kube::Client::new(self.clone(), "default")
     }
 
     /// Every committed change but the first `seen` ones, in order.
-    #[must_use]
     pub fn history(&self, seen: usize) -> Vec<Arc<Change>> {
         self.lock().store.history().get(seen..).unwrap_or_default().to_vec()
     }

@@ -4,14 +4,10 @@ use serde_json::{Map, Value};
 
 use super::{schema::below, state::Call, status::Failure};
 
-const ACCEPTED: [&str; 3] =
-    ["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"];
-const ACCEPTED_BUILT_IN: [&str; 4] = [
-    "application/json-patch+json",
-    "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
-    "application/apply-patch+yaml",
-];
+const JSON: &str = "application/json-patch+json";
+const MERGE: &str = "application/merge-patch+json";
+const STRATEGIC: &str = "application/strategic-merge-patch+json";
+const APPLY: &str = "application/apply-patch+yaml";
 
 /// A patch, read.
 #[derive(Debug)]
@@ -26,18 +22,16 @@ pub(super) fn parse(call: &Call<'_>) -> Result<Patch, Failure> {
     let body = &call.request.body;
     let unreadable = |error: serde_json::Error| Failure::bad_request(&format!("error decoding patch: {error}"));
     match call.request.content_type.as_str() {
-        "application/json-patch+json" => serde_json::from_slice(body).map(Patch::Json).map_err(unreadable),
-        "application/merge-patch+json" => {
+        JSON => serde_json::from_slice(body).map(Patch::Json).map_err(unreadable),
+        MERGE => {
             let patch: Value = serde_json::from_slice(body).map_err(unreadable)?;
             let words =
                 "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}";
             if patch.is_array() { Err(Failure::bad_request(words)) } else { Ok(Patch::Merge(patch)) }
         }
-        "application/strategic-merge-patch+json" if !call.kind.is_custom() => {
-            serde_json::from_slice(body).map(Patch::Strategic).map_err(unreadable)
-        }
-        _ if call.kind.is_custom() => Err(Failure::unsupported(&ACCEPTED)),
-        _ => Err(Failure::unsupported(&ACCEPTED_BUILT_IN)),
+        STRATEGIC if !call.kind.is_custom() => serde_json::from_slice(body).map(Patch::Strategic).map_err(unreadable),
+        _ if call.kind.is_custom() => Err(Failure::unsupported(&[JSON, MERGE, APPLY])),
+        _ => Err(Failure::unsupported(&[JSON, MERGE, STRATEGIC, APPLY])),
     }
 }
 

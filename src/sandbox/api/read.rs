@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     answer::Answer,
-    kind::text,
+    json::text,
     state::{Call, State},
     status::Failure,
     store::Key,
@@ -16,7 +16,7 @@ use super::{
 /// One object.
 pub(super) fn get(state: &State, call: &Call<'_>) -> Result<Answer, Failure> {
     let object = call.load(state)?;
-    if table::is_wanted(call.request) {
+    if table::is_requested(call.request) {
         let version = text(&object, "/metadata/resourceVersion").to_owned();
         return Ok(Answer::ok(table::of(call, &[object], &json!({"resourceVersion": version}), state.now())));
     }
@@ -54,11 +54,11 @@ pub(super) fn list(state: &State, call: &Call<'_>) -> Result<Answer, Failure> {
                 metadata["remainingItemCount"] = (all.len() - index - 1).into();
             }
         }
-        None if call.kind.is_custom() && !table::is_wanted(call.request) => metadata["continue"] = "".into(),
+        None if call.kind.is_custom() && !table::is_requested(call.request) => metadata["continue"] = "".into(),
         None => {}
     }
     let items: Vec<Arc<Value>> = page.into_iter().map(|(_, (_, object))| call.show(object)).collect();
-    if table::is_wanted(call.request) {
+    if table::is_requested(call.request) {
         return Ok(Answer::ok(table::of(call, &items, &metadata, state.now())));
     }
     Ok(Answer::ok(call.list(metadata, items)))
@@ -84,7 +84,7 @@ fn place(state: &State, call: &Call<'_>) -> Result<Place, Failure> {
     }
     let exact = options.get("resourceVersionMatch") == Some("Exact");
     if exact && requested < state.store.compacted() {
-        return Err(too_old(requested, state.store.compacted()));
+        return Err(Failure::too_old(requested, state.store.compacted()));
     }
     Ok(Place { revision: if exact { requested } else { now }, after: None })
 }
@@ -114,9 +114,4 @@ fn revision(text: &str) -> Result<u64, Failure> {
         );
         Failure::bad_request(&message)
     })
-}
-
-/// A revision that was compacted away.
-pub(super) fn too_old(requested: u64, oldest: u64) -> Failure {
-    Failure::expired(&format!("too old resource version: {requested} ({oldest})"))
 }

@@ -6,8 +6,9 @@ use axum::body::Bytes;
 use http::{HeaderMap, Method, Uri, header};
 
 use super::{
+    field_error::FieldError,
     selectors::{FieldSelector, LabelSelector},
-    status::{Failure, FieldError},
+    status::Failure,
 };
 
 /// A request whose body has arrived.

@@ -11,7 +11,8 @@ use kube::core::cel::{self, CompiledSchema};
 use serde_json::{Map, Value, json};
 
 use super::{
-    status::FieldError,
+    field_error::FieldError,
+    json::child,
     violation::{at, field_errors, type_name},
 };
 
@@ -226,6 +227,15 @@ pub(super) fn below<'a>(schema: &'a Value, key: &str) -> Option<&'a Value> {
     property.or_else(|| Some(&schema["additionalProperties"]).filter(|rest| rest.is_object()))
 }
 
+/// The merging of every object's metadata.
+pub(super) fn with_metadata(mut schema: Value) -> Value {
+    schema["properties"]["metadata"] = json!({"properties": {
+        "finalizers": {"x-kubernetes-list-type": "set"},
+        "ownerReferences": {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["uid"]}
+    }});
+    schema
+}
+
 fn keeps_unknown(schema: &Value) -> bool {
     schema["x-kubernetes-preserve-unknown-fields"] == true || schema["additionalProperties"] == true
 }
@@ -336,10 +346,6 @@ pub(super) fn identity(schema: &Value, item: &Value) -> Option<Value> {
         }
         _ => None,
     }
-}
-
-pub(super) fn child(path: &str, key: &str) -> String {
-    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
 #[cfg(test)]

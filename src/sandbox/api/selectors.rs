@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kube::core::{Expression, Selector, SelectorExt};
 use serde_json::Value;
 
-use super::{kind::text, status::Failure};
+use super::{json::text, status::Failure};
 
 /// `a=b,c!=d,e in (f,g),h,!i`
 #[derive(Clone, Debug, Default)]

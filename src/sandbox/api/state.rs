@@ -7,8 +7,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    Clock, builtin, events,
-    kind::{Kind, Kinds, Version, text},
+    Clock, builtin, completion, events,
+    json::text,
+    kind::{Kind, Kinds, Version},
     meta::Dice,
     request::{Request, Target},
     status::Failure,
@@ -46,21 +47,11 @@ impl State {
 
     fn begin_namespace(&mut self, name: &str) {
         let at = self.now();
-        let metadata = json!({
-            "name": name, "uid": self.dice.uid(), "creationTimestamp": super::meta::time(at),
-            "labels": {"kubernetes.io/metadata.name": name}
-        });
-        let namespace = json!({
-            "metadata": metadata, "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}
-        });
-        let key = Key {
-            group: String::new(),
-            plural: "namespaces".to_owned(),
-            namespace: String::new(),
-            name: name.to_owned(),
-        };
+        let metadata = json!({"name": name, "uid": self.dice.uid(), "creationTimestamp": super::meta::time(at)});
+        let mut namespace = json!({"metadata": metadata});
+        completion::namespace(&mut namespace);
         let author = Author { manager: "sandbox".to_owned(), version: "v1".to_owned(), subresource: None };
-        self.store.commit(key, Some(namespace), author, at);
+        self.store.commit(Key::of_namespace(name), Some(namespace), author, at);
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -144,14 +135,6 @@ impl Call<'_> {
         list
     }
 
-    /// An object as it is stored, whatever the version that it came in.
-    pub(super) fn to_stored(&self, mut object: Value) -> Value {
-        if self.kind.group == builtin::EVENTS {
-            events::to_core(&mut object);
-        }
-        object
-    }
-
     /// The object that the path names, in the version of the path.
     pub(super) fn load(&self, state: &State) -> Result<Arc<Value>, Failure> {
         let stored = state.store.get(&self.key(self.name()));
@@ -172,10 +155,7 @@ pub(super) fn resolve(kinds: &Kinds, request: &Request, target: &Target) -> Resu
     let lists = request.method == Method::GET || !kind.is_custom();
     let placed =
         if everywhere { target.name.is_none() && lists } else { kind.namespaced == target.namespace.is_some() };
-    let door = match target.subresource.as_deref() {
-        None => true,
-        Some(door) => door == "status" && status,
-    };
+    let door = target.subresource.as_deref().is_none_or(|door| door == "status" && status);
     if !placed || !door {
         let name = target.name.as_deref().unwrap_or_default();
         return Err(match kind.is_custom() && placed {

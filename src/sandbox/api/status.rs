@@ -2,74 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::kind::Kind;
+use super::{field_error::FieldError, kind::Kind};
 
 /// A refusal. Without a body it is the plain `404 page not found` of a path that nobody serves.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Failure {
     pub(super) code: u16,
     pub(super) body: Option<Value>,
-}
-
-/// What is wrong with one field.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct FieldError {
-    field: String,
-    reason: &'static str,
-    message: String,
-}
-
-impl FieldError {
-    pub(super) fn new(field: &str, reason: &'static str, message: impl Into<String>) -> Self {
-        // The real server has no other name for the object as a whole.
-        let field = if field.is_empty() { "<nil>" } else { field };
-        Self { field: field.to_owned(), reason, message: message.into() }
-    }
-
-    pub(super) fn required(field: &str) -> Self {
-        Self::new(field, "FieldValueRequired", "Required value")
-    }
-
-    pub(super) fn invalid(field: &str, value: &Value, detail: &str) -> Self {
-        Self::new(field, "FieldValueInvalid", format!("Invalid value: {value}: {detail}"))
-    }
-
-    pub(super) fn forbidden(field: &str, detail: &str) -> Self {
-        Self::new(field, "FieldValueForbidden", format!("Forbidden: {detail}"))
-    }
-
-    pub(super) fn duplicate(field: &str, value: &Value) -> Self {
-        Self::new(field, "FieldValueDuplicate", format!("Duplicate value: {value}"))
-    }
-
-    pub(super) fn too_long(field: &str, most: u64) -> Self {
-        Self::new(field, "FieldValueTooLong", format!("Too long: may not be more than {most} bytes"))
-    }
-
-    pub(super) fn too_many(field: &str, actual: usize, most: u64) -> Self {
-        let message = format!("Too many: {actual}: must have at most {most} items");
-        Self::new(field, "FieldValueTooMany", message)
-    }
-
-    /// Whether rules are not looked at while this is wrong.
-    pub(super) fn is_blocking(&self) -> bool {
-        [
-            "FieldValueNotSupported",
-            "FieldValueRequired",
-            "FieldValueTooLong",
-            "FieldValueTooMany",
-            "FieldValueTypeInvalid",
-        ]
-        .contains(&self.reason)
-    }
-
-    fn cause(&self) -> Value {
-        json!({"reason": self.reason, "message": self.message, "field": self.field})
-    }
-
-    fn sentence(&self) -> String {
-        format!("{}: {}", self.field, self.message)
-    }
 }
 
 impl Failure {
@@ -193,6 +132,11 @@ impl Failure {
         Self::new(410, "Expired", message, None)
     }
 
+    /// A revision that was compacted away.
+    pub(super) fn too_old(requested: u64, oldest: u64) -> Self {
+        Self::expired(&format!("too old resource version: {requested} ({oldest})"))
+    }
+
     /// A version that this server has not reached.
     pub(super) fn ahead(requested: u64, current: u64) -> Self {
         let message = format!("Timeout: Too large resource version: {requested}, current: {current}");
@@ -244,7 +188,8 @@ mod tests {
 
     #[test]
     fn one_error_stands_alone_and_the_same_one_is_said_once() {
-        let kind = Kind::for_tests();
+        let (group, kind) = ("example.com".to_owned(), "Thing".to_owned());
+        let kind = Kind { group, kind, ..Kind::default() };
         let error = FieldError::required("spec.a");
         let failure = Failure::invalid(&kind, "x", &[error.clone(), error]);
         let body = failure.body.unwrap();

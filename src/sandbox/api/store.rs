@@ -6,13 +6,20 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 /// Where an object is. The order is the one of lists.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub(super) group: String,
     pub(super) plural: String,
     /// Empty for what is in no namespace.
     pub(super) namespace: String,
     pub(super) name: String,
+}
+
+impl Key {
+    /// The key of a namespace.
+    pub(super) fn of_namespace(name: &str) -> Self {
+        Self { plural: "namespaces".to_owned(), name: name.to_owned(), ..Self::default() }
+    }
 }
 
 /// Objects of one kind, in one namespace or in all.
@@ -182,7 +189,7 @@ impl Store {
         let now = after.clone().or_else(|| before.as_deref().map(|last| self.last(last))).unwrap_or_default();
 
         let Key { group, plural, namespace, name } = key;
-        let uid = super::kind::text(&now, "/metadata/uid").to_owned();
+        let uid = super::json::text(&now, "/metadata/uid").to_owned();
         let revision = self.revision;
         let change = Change { revision, at, verb, group, plural, namespace, name, uid, author, before, after };
         self.history.push(Arc::new(change));

@@ -5,11 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{
-    kind::{Column, text},
-    request::Request,
-    state::Call,
-};
+use super::{json::text, kind::Column, request::Request, state::Call};
 
 /// What a name is, in the real server's words.
 const NAME: &str = "Name must be unique within a namespace. Is required when creating resources, although some resources \
@@ -18,7 +14,7 @@ const NAME: &str = "Name must be unique within a namespace. Is required when cre
     More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names";
 
 /// Whether the client would rather have a table.
-pub(super) fn is_wanted(request: &Request) -> bool {
+pub(super) fn is_requested(request: &Request) -> bool {
     request.accept.contains("as=Table")
 }
 

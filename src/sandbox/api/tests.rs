@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures::TryStreamExt;
+use futures::{FutureExt, TryStreamExt};
 use jiff::Timestamp;
 use k8s_openapi::{
     api::core::v1::{Namespace, Service},
@@ -14,9 +14,13 @@ use kube::{
     runtime::{WatchStreamExt, watcher},
 };
 use serde_json::{Value, json};
+use tower::Service as _;
 
 use super::{ApiServer, Verb};
-use crate::api::{RolloutRequest, crd::definitions};
+use crate::{
+    api::{RolloutRequest, crd::definitions},
+    sandbox::server::Server,
+};
 
 fn server() -> ApiServer {
     ApiServer::new(Arc::new(|| Timestamp::from_second(1_700_000_000).unwrap()), 1)
@@ -172,11 +176,9 @@ async fn bodies_that_make_no_sense_are_refused() {
 #[tokio::test]
 async fn it_answers_on_a_socket() {
     let _another_test_was_faster = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let serving = tokio::spawn(server().serve(listener));
-    let page = reqwest::get(format!("http://{address}/api/v1/namespaces/default")).await.unwrap();
+    let api = server();
+    let served = Server::start(None, move |request| api.clone().call(request).map(|Ok(answer)| answer)).await.unwrap();
+    let page = reqwest::get(format!("http://{}/api/v1/namespaces/default", served.address)).await.unwrap();
     let namespace: Value = serde_json::from_str(&page.text().await.unwrap()).unwrap();
     assert_eq!(namespace["status"]["phase"], "Active");
-    serving.abort();
 }

@@ -7,7 +7,7 @@ use jsonschema::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{schema::child, status::FieldError};
+use super::{field_error::FieldError, json::child};
 
 /// A choice of which nothing was made lacks each of its arms besides.
 pub(super) fn field_errors(error: &ValidationError<'_>) -> Vec<FieldError> {
@@ -60,11 +60,11 @@ fn field_error(error: &ValidationError<'_>) -> FieldError {
 
 fn type_error(error: &ValidationError<'_>, path: &str) -> FieldError {
     let found = type_name(error.instance());
-    let wanted = match error.kind() {
-        ValidationErrorKind::Type { kind: jsonschema::error::TypeKind::Single(wanted) } => wanted.to_string(),
+    let expected = match error.kind() {
+        ValidationErrorKind::Type { kind: jsonschema::error::TypeKind::Single(expected) } => expected.to_string(),
         _ => "another".to_owned(),
     };
-    let message = format!("Invalid value: {found:?}: {path} in body must be of type {wanted}: {found:?}");
+    let message = format!("Invalid value: {found:?}: {path} in body must be of type {expected}: {found:?}");
     FieldError::new(path, "FieldValueTypeInvalid", message)
 }
 

@@ -10,7 +10,6 @@ use tokio::time::Instant;
 use super::{
     ApiServer,
     kind::Kind,
-    read::too_old,
     request::{Request, Target},
     selectors::{FieldSelector, LabelSelector},
     state::{Call, State},
@@ -87,7 +86,7 @@ pub(super) fn begin(
     if initial || since == 0 {
         watch.tell_what_is_there(state, initial && bookmarks);
     } else if since < state.store.compacted() {
-        let gone = too_old(since, state.store.compacted());
+        let gone = Failure::too_old(since, state.store.compacted());
         watch.ready.push_back(event("ERROR", &gone.body.unwrap_or_default()));
         watch.over = true;
     }
@@ -194,7 +193,7 @@ fn event(kind: &str, object: &Value) -> Bytes {
 
 fn shown(call: &Call<'_>, object: &Arc<Value>, state: &State) -> Arc<Value> {
     let object = call.show(object);
-    if !table::is_wanted(call.request) {
+    if !table::is_requested(call.request) {
         return object;
     }
     let metadata = json!({"resourceVersion": object["metadata"]["resourceVersion"]});

@@ -10,11 +10,12 @@ use super::{
     completion, crd,
     decode::{self, Brought},
     delete::{delete, delete_all, is_held},
-    kind::text,
+    field_error::FieldError,
+    json::{put, text},
     managed_fields::{self, Writer},
     meta, patch,
     state::{Call, State},
-    status::{Failure, FieldError},
+    status::Failure,
 };
 
 /// Does what a request that changes something asks.
@@ -129,14 +130,6 @@ fn isolate(call: &Call<'_>, object: &mut Value, old: &Value) {
     } else if call.version.status {
         put(object, "status", old.get("status").cloned());
     }
-}
-
-pub(super) fn put(object: &mut Value, key: &str, value: Option<Value>) {
-    let Some(fields) = object.as_object_mut() else { return };
-    match value {
-        Some(value) => fields.insert(key.to_owned(), value),
-        None => fields.remove(key),
-    };
 }
 
 fn complete(call: &Call<'_>, object: &mut Value) {

@@ -21,16 +21,12 @@ pub const HEALTH: &str = "/healthz";
 pub(super) struct Gateway {
     behaviour: Mutex<Behaviour>,
     seen: AtomicU64,
-    counters: Counters,
+    pub(super) counters: Counters,
 }
 
 impl Gateway {
     pub(super) fn behave(&self, behaviour: Behaviour) {
         *locked(&self.behaviour) = behaviour;
-    }
-
-    pub(super) const fn counters(&self) -> &Counters {
-        &self.counters
     }
 
     pub(super) async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Answer {

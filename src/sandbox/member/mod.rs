@@ -66,13 +66,11 @@ impl Member {
     }
 
     /// Its name.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Where it is reached.
-    #[must_use]
     pub const fn addresses(&self) -> Addresses {
         self.addresses
     }
@@ -93,20 +91,17 @@ impl Member {
     }
 
     /// Requests of a service that came to its gateway so far.
-    #[must_use]
     pub fn observed(&self, service: &str) -> u64 {
-        self.gateway.counters().observed(service)
+        self.gateway.counters.observed(service)
     }
 
     /// A kubeconfig for its API server, with a token.
-    #[must_use]
     pub fn kubeconfig(&self) -> String {
         self.credentials.kubeconfig(&server_name(&self.name), self.addresses.api_server.port())
     }
 }
 
 /// Name in the certificate of a member's API server.
-#[must_use]
 pub fn server_name(member: &str) -> String {
     format!("api.{member}.test")
 }

@@ -62,7 +62,7 @@ async fn scrape(monitoring: Weak<Monitoring>, gateway: Arc<Gateway>) {
     loop {
         turns.tick().await;
         let Some(monitoring) = monitoring.upgrade() else { return };
-        gateway.counters().scrape(&mut locked(&monitoring.series), Clock::default().now());
+        gateway.counters.scrape(&mut locked(&monitoring.series), Clock::default().now());
     }
 }
 

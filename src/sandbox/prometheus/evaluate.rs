@@ -6,12 +6,12 @@ use jiff::Timestamp;
 use promql_parser::{
     label::METRIC_NAME,
     parser::{
-        AggregateExpr, Call, Expr, LabelModifier, MatrixSelector,
-        token::{T_SUM, TokenType},
+        AggregateExpr, BinModifier, Call, Expr, LabelModifier, MatrixSelector,
+        token::{T_LOR, T_SUM, TokenType},
     },
 };
 
-use super::{Labels, Series, Unsupported, binary, range::increase};
+use super::{Labels, Series, Unsupported, range::increase};
 
 /// One series at an instant.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,26 +28,22 @@ impl Sample {
     }
 }
 
-/// What an expression gives.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Evaluated {
-    Scalar(f64),
-    Vector(Vec<Sample>),
-}
-
-pub(super) fn evaluate(series: &Series, expression: &Expr, at: Timestamp) -> Result<Evaluated, Unsupported> {
+pub(super) fn evaluate(series: &Series, expression: &Expr, at: Timestamp) -> Result<Vec<Sample>, Unsupported> {
     let recur = |inner: &Expr| evaluate(series, inner, at);
     match expression {
-        Expr::NumberLiteral(number) => Ok(Evaluated::Scalar(number.val)),
         Expr::Paren(inner) => recur(&inner.expr),
-        Expr::Unary(inner) => Ok(negative(recur(&inner.expr)?)),
         Expr::VectorSelector(selector) => {
             let found = series.instant(selector, at)?;
-            Ok(Evaluated::Vector(found.into_iter().map(|(labels, value)| Sample { labels, value }).collect()))
+            Ok(found.into_iter().map(|(labels, value)| Sample { labels, value }).collect())
         }
         Expr::Aggregate(aggregate) => sum(aggregate, recur(&aggregate.expr)?),
-        Expr::Binary(operation) => binary::apply(operation, recur(&operation.lhs)?, recur(&operation.rhs)?),
+        Expr::Binary(operation) if operation.op == TokenType::new(T_LOR) && is_plain(operation.modifier.as_ref()) => {
+            Ok(or(recur(&operation.lhs)?, recur(&operation.rhs)?))
+        }
+        Expr::Binary(operation) => beyond(format!("operator {}", operation.op)),
         Expr::Call(call) => function(series, call, at),
+        Expr::NumberLiteral(_) => beyond("a number outside of vector()"),
+        Expr::Unary(_) => beyond("a sign"),
         Expr::MatrixSelector(_) => beyond("a range without increase or rate"),
         Expr::Subquery(_) => beyond("a subquery"),
         Expr::StringLiteral(_) => beyond("a string"),
@@ -59,26 +55,27 @@ fn beyond<T>(what: impl Into<String>) -> Result<T, Unsupported> {
     Err(Unsupported::Beyond(what.into()))
 }
 
-fn negative(evaluated: Evaluated) -> Evaluated {
-    match evaluated {
-        Evaluated::Scalar(value) => Evaluated::Scalar(-value),
-        Evaluated::Vector(samples) => Evaluated::Vector(
-            samples.into_iter().map(|sample| Sample { value: -sample.value, ..sample.nameless() }).collect(),
-        ),
-    }
+/// Series are the same by all their labels.
+fn is_plain(modifier: Option<&BinModifier>) -> bool {
+    modifier.is_none_or(|modifier| modifier.matching.is_none())
 }
 
-fn function(series: &Series, call: &Call, at: Timestamp) -> Result<Evaluated, Unsupported> {
+/// Everything on the left, and what only the right has.
+fn or(mut left: Vec<Sample>, right: Vec<Sample>) -> Vec<Sample> {
+    let nameless = |sample: &Sample| sample.clone().nameless().labels;
+    let there: Vec<Labels> = left.iter().map(nameless).collect();
+    left.extend(right.into_iter().filter(|sample| !there.contains(&nameless(sample))));
+    left
+}
+
+fn function(series: &Series, call: &Call, at: Timestamp) -> Result<Vec<Sample>, Unsupported> {
     let argument = call.args.args.first().map(|argument| without_parens(argument));
     match (call.func.name, argument) {
         ("increase", Some(Expr::MatrixSelector(matrix))) => gained(series, matrix, at, |gained, _| gained),
         ("rate", Some(Expr::MatrixSelector(matrix))) => {
             gained(series, matrix, at, |gained, window| gained / window.as_secs_f64())
         }
-        ("vector", Some(scalar)) => match evaluate(series, scalar, at)? {
-            Evaluated::Scalar(value) => Ok(Evaluated::Vector(vec![Sample { labels: Labels::new(), value }])),
-            Evaluated::Vector(_) => beyond("vector of a vector"),
-        },
+        ("vector", Some(Expr::NumberLiteral(number))) => Ok(vec![Sample { labels: Labels::new(), value: number.val }]),
         (name, _) => beyond(format!("{name}()")),
     }
 }
@@ -95,27 +92,26 @@ fn gained(
     matrix: &MatrixSelector,
     at: Timestamp,
     value: fn(f64, Duration) -> f64,
-) -> Result<Evaluated, Unsupported> {
+) -> Result<Vec<Sample>, Unsupported> {
     let selected = series.range(&matrix.vs, matrix.range, at)?;
     let samples = selected.into_iter().filter_map(|(labels, samples)| {
         let value = value(increase(&samples, matrix.range, at)?, matrix.range);
         Some(Sample { labels, value }.nameless())
     });
-    Ok(Evaluated::Vector(samples.collect()))
+    Ok(samples.collect())
 }
 
 /// Sums by group; no sample at all gives no sum.
-fn sum(aggregate: &AggregateExpr, of: Evaluated) -> Result<Evaluated, Unsupported> {
+fn sum(aggregate: &AggregateExpr, samples: Vec<Sample>) -> Result<Vec<Sample>, Unsupported> {
     if aggregate.op != TokenType::new(T_SUM) {
         return beyond(format!("aggregation {}", aggregate.op));
     }
-    let Evaluated::Vector(samples) = of else { return beyond("sum of a scalar") };
     let mut sums: BTreeMap<Labels, f64> = BTreeMap::new();
     for Sample { mut labels, value } in samples {
         labels.retain(|label, _| is_kept(aggregate.modifier.as_ref(), label));
         *sums.entry(labels).or_default() += value;
     }
-    Ok(Evaluated::Vector(sums.into_iter().map(|(labels, value)| Sample { labels, value }).collect()))
+    Ok(sums.into_iter().map(|(labels, value)| Sample { labels, value }).collect())
 }
 
 fn is_kept(modifier: Option<&LabelModifier>, label: &String) -> bool {

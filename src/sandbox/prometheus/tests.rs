@@ -25,11 +25,10 @@ fn series() -> Series {
 /// The labels and value of each series, or the error.
 fn answered(series: &Series, query: &str, time: i64) -> String {
     match series.answer(query, at(time)) {
-        Ok(data) if data["resultType"] == "vector" => {
+        Ok(data) => {
             let shown = |one: &Value| format!("{}={}", one["metric"], one["value"][1].as_str().unwrap());
             data["result"].as_array().unwrap().iter().map(shown).collect::<Vec<_>>().join(" ")
         }
-        Ok(data) => data["result"][1].as_str().unwrap().to_owned(),
         Err(error) => error.to_string(),
     }
 }
@@ -50,15 +49,6 @@ fn what_cutover_asks_is_answered() {
         (r#"sum(increase(http_requests_total{service="nobody"}[1m]))"#, ""),
         (r#"sum(increase(http_requests_total{service="nobody"}[1m])) or vector(0)"#, "{}=0"),
         ("vector(1)", "{}=1"),
-        ("1 + 2 * 3", "7"),
-        ("-(1 - 2) / 0", "+Inf"),
-        (r#"sum(http_requests_total{code="503"}) / sum(http_requests_total) * 100"#, "{}=1.3333333333333335"),
-        (
-            r#"http_requests_total{code="503"} > 23"#,
-            r#"{"__name__":"http_requests_total","code":"503","service":"storefront"}=24"#,
-        ),
-        (r#"http_requests_total{code="503"} > 24"#, ""),
-        (r#"http_requests_total{code="503"} > bool 24"#, r#"{"code":"503","service":"storefront"}=0"#),
     ] {
         assert_eq!(answered(&series, query, 120), expected, "{query}");
     }
@@ -110,18 +100,11 @@ fn what_is_not_supported_is_named() {
         ("latency_bucket @ 5", "the @ modifier is not supported by the sandbox"),
         ("2 ^ 3", "operator ^ is not supported by the sandbox"),
         ("latency_bucket[1m]", "a range without increase or rate is not supported by the sandbox"),
-        (
-            "latency_bucket / on (le) latency_bucket",
-            "on, ignoring, group_left, group_right and fill is not supported by the sandbox",
-        ),
-        (
-            "{le=\"0.1\"} + {__name__=~\".+\"}",
-            "found duplicate series for the match group on the right hand-side of the operation",
-        ),
+        ("latency_bucket or on (le) latency_bucket", "operator or is not supported by the sandbox"),
+        ("-latency_bucket", "a sign is not supported by the sandbox"),
+        ("1", "a number outside of vector() is not supported by the sandbox"),
     ] {
-        let mut series = series();
-        series.record(at(0), "other", &[("le", "0.1")], 1.0);
-        assert_eq!(answered(&series, query, 120), error, "{query}");
+        assert_eq!(answered(&series(), query, 120), error, "{query}");
     }
 }
 

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 /// Its `CustomResourceDefinition`. Fields that are not about weights are kept as they are, unlike those of the real one,
 /// which knows them all.
-#[must_use]
 pub fn definition() -> Value {
     let backend = json!({
         "type": "object",

@@ -17,7 +17,7 @@ use std::{
 
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use http::{Request, Uri, header::HOST};
-use http_body_util::{BodyExt, Empty, Full};
+use http_body_util::{BodyExt, Empty};
 use hyper::body::{Bytes, Incoming};
 use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
@@ -69,13 +69,11 @@ impl Proxy {
     }
 
     /// Where clients send their requests.
-    #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.server.address
     }
 
     /// Whether requests to this host are sent anywhere by now.
-    #[must_use]
     pub fn serves(&self, host: &str) -> bool {
         self.plane.table().destination(host, 0).is_some()
     }
@@ -137,7 +135,7 @@ impl Plane {
     async fn ask(&self, request: Option<Request<Empty<Bytes>>>) -> Option<Answer> {
         let (parts, body) = self.http.request(request?).await.ok()?.into_parts();
         let body = body.collect().await.ok()?.to_bytes();
-        Some(http::Response::from_parts(parts, Full::new(body)))
+        Some(http::Response::from_parts(parts, body.into()))
     }
 }
 

@@ -12,13 +12,13 @@ use crate::clock::Clock;
 
 /// Writes the status of a route unless it is there already. A write that fails is made up for by the next change.
 pub(super) async fn tell(cluster: &Client, resource: &ApiResource, route: &DynamicObject, verdict: &Verdict) {
-    let wanted = parents(route, verdict);
-    if route.data.pointer("/status/parents").is_some_and(|said| is_same(said, &wanted)) {
+    let desired = parents(route, verdict);
+    if route.data.pointer("/status/parents").is_some_and(|said| is_same(said, &desired)) {
         return;
     }
     let routes: Api<DynamicObject> =
         Api::namespaced_with(cluster.clone(), &route.namespace().unwrap_or_default(), resource);
-    let patch = Patch::Merge(json!({"status": {"parents": wanted}}));
+    let patch = Patch::Merge(json!({"status": {"parents": desired}}));
     if let Err(error) = routes.patch_status(&route.name_any(), &PatchParams::default(), &patch).await {
         tracing::debug!(%error, "the data plane could not write a status");
     }
@@ -48,7 +48,7 @@ fn parents(route: &DynamicObject, verdict: &Verdict) -> Value {
 }
 
 /// Whether both say the same, whenever they said it.
-fn is_same(said: &Value, wanted: &Value) -> bool {
+fn is_same(said: &Value, desired: &Value) -> bool {
     let without_times = |parents: &Value| {
         let mut parents = parents.clone();
         for parent in parents.as_array_mut().into_iter().flatten() {
@@ -58,5 +58,5 @@ fn is_same(said: &Value, wanted: &Value) -> bool {
         }
         parents
     };
-    without_times(said) == without_times(wanted)
+    without_times(said) == without_times(desired)
 }

@@ -166,7 +166,7 @@ mod tests {
         ]}]));
         assert_eq!(verdict, Verdict { refused: None, unresolved: vec!["shop-eu-9".to_owned()] });
         let at = |port| Some(Destination::At(([127, 0, 0, 1], port).into()));
-        let count = |wanted| (0..1000).filter(|drawn| table.destination("shop.test", *drawn) == wanted).count();
+        let count = |expected| (0..1000).filter(|drawn| table.destination("shop.test", *drawn) == expected).count();
         assert_eq!([at(81), Some(Destination::Unresolved), at(83), at(84)].map(count), [700, 250, 50, 0]);
         assert_eq!(table.destination("other.test", 1), None);
     }

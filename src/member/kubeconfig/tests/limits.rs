@@ -13,7 +13,7 @@ fn seconds_before(end: Timestamp, seconds: i64) -> Timestamp {
 #[test]
 fn the_largest_kubeconfig_is_read_and_one_byte_more_is_not() {
     let text = good().to_string();
-    let of = |bytes: usize| vet(&format!("{text}{}", "\n".repeat(bytes - text.len())), now());
+    let of = |bytes: usize| parse(&format!("{text}{}", "\n".repeat(bytes - text.len())), now());
     assert!(of(65_536).is_ok());
     assert_eq!(of(65_537).unwrap_err().to_string(), "TooLarge: the kubeconfig has 65537 bytes; at most 65536 are read");
 }
@@ -22,7 +22,7 @@ fn the_largest_kubeconfig_is_read_and_one_byte_more_is_not() {
 fn sixteen_certificates_are_a_bundle_and_seventeen_are_too_many() {
     let certificate = pair().cert.pem();
     let bundle = |count: usize| with(AUTHORITY, base64(certificate.repeat(count)));
-    assert!(vet(&bundle(16).to_string(), now()).is_ok());
+    assert!(parse(&bundle(16).to_string(), now()).is_ok());
     assert_eq!(
         refusal(&bundle(17)),
         "TooManyCertificates: clusters[0].cluster.certificate-authority-data holds 17; at most 16"
@@ -33,7 +33,7 @@ fn sixteen_certificates_are_a_bundle_and_seventeen_are_too_many() {
 fn an_rsa_key_of_2048_bits_is_strong_enough() {
     let key = KeyPair::generate_for(&PKCS_RSA_SHA256).unwrap();
     let certificate = CertificateParams::new(["member".to_owned()]).unwrap().self_signed(&key).unwrap().pem();
-    assert!(vet(&with(AUTHORITY, base64(certificate)).to_string(), now()).is_ok());
+    assert!(parse(&with(AUTHORITY, base64(certificate)).to_string(), now()).is_ok());
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a_certificate_is_good_until_the_instant_at_which_it_ends() {
         (with(AUTHORITY, base64(ending(5))), "CA certificate", "clusters[0].cluster.certificate-authority-data"),
         (client, "client certificate", "users[0].user.client-certificate-data"),
     ] {
-        let at = |now| vet(&config.to_string(), now);
+        let at = |now| parse(&config.to_string(), now);
         let end = at(now()).unwrap().expires;
         assert_eq!(end.what, what);
         assert!(at(seconds_before(end.at, 1)).is_ok(), "{what}");
@@ -62,6 +62,6 @@ fn of_an_authority_and_a_token_the_first_to_end_is_said_and_the_token_if_both_do
     for (day, expected) in [(4, "CA certificate"), (5, "token"), (6, "token")] {
         let mut config = with(AUTHORITY, base64(ending(day)));
         config["users"][0]["user"]["token"] = token.clone();
-        assert_eq!(vet(&config.to_string(), now()).unwrap().expires.what, expected, "{day}");
+        assert_eq!(parse(&config.to_string(), now()).unwrap().expires.what, expected, "{day}");
     }
 }

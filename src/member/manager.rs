@@ -8,7 +8,7 @@ use super::{Declared, Member, Registry, checks, registry::Members};
 use crate::{clock::Clock, http::Network, supervise, web::Metrics};
 
 /// What keeps a registry up to date: a task for each member, so that one member's trouble never delays another's.
-pub(crate) struct Keeper {
+pub(crate) struct Manager {
     registry: Registry,
     network: Network,
     clock: Clock,
@@ -26,9 +26,8 @@ impl Drop for Task {
     }
 }
 
-impl Keeper {
+impl Manager {
     /// Knows no member yet. Members are checked only while `leading`, and until this is dropped.
-    #[must_use]
     pub(crate) fn new(
         registry: Registry,
         network: Network,
