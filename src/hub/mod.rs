@@ -23,6 +23,7 @@ mod execute;
 mod fixtures;
 mod instance;
 mod lease;
+mod leftovers;
 mod measuring;
 mod members;
 mod memory;

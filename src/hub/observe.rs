@@ -11,7 +11,7 @@ use kube::{
 use super::{
     Hub,
     cache::Key,
-    dependencies,
+    dependencies, leftovers,
     memory::Memory,
     objects::Lookup,
     observed::{Found, Observed},
@@ -54,6 +54,9 @@ pub(super) fn observe(
             }
         }
     }
+    let deleting = rollout.metadata.deletion_timestamp.is_some();
+    observed.left = leftovers::find(hub, subject, rollout.spec.mode(), deleting, &observed);
+    observed.seen.left = observed.left.of_members.keys().cloned().collect();
     observed.seen.refused = refused(rollout, subject, memory).or_else(|| templates::refused(unusable));
     observed.seen.members.clone_from(&subject.members);
     observed.seen.endpoints = memory.probes.endpoints(subject);
@@ -170,7 +173,8 @@ fn see_route(
 /// A route that carries the mark of another rollout that exists belongs to that one.
 fn claimed(subject: &Subject, key: &RouteKey, seen: RouteSeen, rollout_of: impl Fn(&str) -> Option<Key>) -> RouteSeen {
     let RouteSeen::Live(live) = &seen else { return seen };
-    let other = live.mark.as_ref().filter(|mark| mark.hub == subject.hub && mark.rollout != subject.uid);
+    let mark = rollout::credible(&subject.status, &subject.hub, &subject.uid, key, live);
+    let other = mark.filter(|mark| mark.hub == subject.hub && mark.rollout != subject.uid);
     let Some(owner) = other.and_then(|mark| rollout_of(&mark.rollout)) else { return seen };
     let message = format!("{key} belongs to FleetRollout {owner}; leave it to that one, or delete that one first");
     RouteSeen::Unusable(Problem::new(Reason::Conflict, message))
@@ -271,6 +275,8 @@ mod tests {
                 split: Distribution::from([("eu-1", 100)]).into(),
                 uneven: false,
                 mark: Some(mark),
+                marked_by: None,
+                to_release: false,
                 accepted: Accepted::Unsaid,
                 failed: None,
                 editor: None,

@@ -61,6 +61,9 @@ pub struct Observation {
     pub routes: BTreeMap<RouteKey, RouteSeen>,
     /// Every backend, by service and member.
     pub backends: BTreeMap<(String, String), BackendSeen>,
+    /// Backends that this rollout made for members that it does not name any more, by service and member. Nothing that is
+    /// seen of its routes names them.
+    pub left: BTreeSet<(String, String)>,
     /// Every member that is named.
     pub members: BTreeMap<String, MemberSeen>,
     /// Every endpoint, by service and member.
@@ -118,6 +121,10 @@ pub struct LiveRoute {
     pub uneven: bool,
     /// The mark of the last write to this rollout's rules.
     pub mark: Option<Mark>,
+    /// Field manager that wrote the mark, if that was no hub.
+    pub marked_by: Option<String>,
+    /// It carries what only this rollout leaves: the mark, or other annotations or labels of its own.
+    pub to_release: bool,
     /// What the data plane says of the present object.
     pub accepted: Accepted,
     /// Field manager of the last change that was not the hub's.

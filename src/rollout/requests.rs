@@ -4,8 +4,8 @@ use super::{
     decision::Action,
     draft::{Draft, KEPT, keep_newest},
     initialization,
-    input::Request,
-    routes,
+    input::{Mark, Request},
+    marks, routes,
     standing::Standing,
     states,
     target::target,
@@ -36,8 +36,8 @@ fn adopt_live(draft: &mut Draft<'_>, request: &Request) -> Outcome {
     if draft.run().is_some_and(|run| run.step() > 0) && routes::ownership(draft).is_none() {
         return Err("a run is going on; abort it first".to_owned());
     }
-    let newest = draft.live_routes().filter_map(|(_, route)| route.mark.as_ref().map(|mark| mark.sequence)).max();
-    draft.status.sequence = draft.status.sequence.max(newest.unwrap_or(0));
+    let found: Vec<&Mark> = draft.live_routes().filter_map(|(key, route)| draft.mark(key, route)).collect();
+    marks::adopt(&mut draft.status, draft.input.hub, draft.input.uid, &found);
     let by = Some(request.spec.requested_by.clone());
     states::end(draft, status::Outcome::Superseded, Reason::Adopted, "the live distribution was adopted", by);
     draft.status.routes.clear();

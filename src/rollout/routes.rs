@@ -3,6 +3,7 @@
 use super::{
     draft::Draft,
     input::{Mark, Problem, RouteKey, RouteSeen},
+    marks,
     time::later,
 };
 use crate::api::{
@@ -12,22 +13,24 @@ use crate::api::{
 
 /// Why nothing may be written: a route is another's, or knows more than this status does.
 pub(super) fn ownership(draft: &Draft<'_>) -> Option<Problem> {
-    draft.live_routes().find_map(|(key, live)| foreign_mark(draft, key, live.mark.as_ref()?))
+    draft.live_routes().find_map(|(key, live)| foreign_mark(draft, key, draft.mark(key, live)?))
 }
 
-/// Why a mark cannot be one of ours; unless it was taken over by a later decision, as `adopt` does.
+/// Why a mark cannot be one of ours; unless a person said that whoever left it is gone.
 fn foreign_mark(draft: &Draft<'_>, key: &RouteKey, mark: &Mark) -> Option<Problem> {
-    let taken_over = draft.status.desired.as_ref().is_some_and(|desired| desired.sequence > mark.sequence);
+    if marks::is_adopted(&draft.status, mark) {
+        return None;
+    }
     if mark.hub != draft.input.hub {
         let message = format!("{key} was last written by hub {}; if that hub is gone: cutover adopt", mark.hub);
-        return (!taken_over).then(|| Problem::new(Reason::OwnedByOtherHub, message));
+        return Some(Problem::new(Reason::OwnedByOtherHub, message));
     }
     if mark.rollout != draft.input.uid {
         let message = format!(
             "{key} carries the mark of rollout {}, which is gone; to go on from the live weights: cutover adopt",
             mark.rollout
         );
-        return (!taken_over).then(|| Problem::new(Reason::StatusBehindRoute, message));
+        return Some(Problem::new(Reason::StatusBehindRoute, message));
     }
     (mark.sequence > draft.status.sequence).then(|| {
         let message = format!(

@@ -56,6 +56,7 @@ impl World {
                     ((service, member), seen)
                 })
                 .collect(),
+            left: BTreeSet::new(),
             sources: self.sources.iter().map(|(name, copy)| (name.clone(), SourceSeen::Found(copy.clone()))).collect(),
             unprobed: BTreeSet::new(),
             measured,
@@ -101,6 +102,8 @@ fn seen(route: &RouteInWorld) -> RouteSeen {
         split: route.split.clone(),
         uneven: route.uneven,
         mark: route.mark.clone(),
+        marked_by: route.marked_by.clone(),
+        to_release: route.traces,
         accepted: route.accepted.clone(),
         editor: route.editor.clone(),
         failed: route.failed.clone(),
