@@ -20,7 +20,7 @@ use super::{
     templates,
 };
 use crate::{
-    api::{FleetRollout, Mode, Reason, Route, status::PlannedStep},
+    api::{FleetRollout, Mode, PRIMARY, Reason, Route, status::PlannedStep},
     backend,
     object::Target,
     rollout::{
@@ -53,6 +53,9 @@ pub(super) fn observe(
                 observed.seen.unprobed.insert((placed.spec.name.clone(), member.clone()));
             }
         }
+    }
+    for placed in subject.declared.iter().filter(|_| rollout.spec.mode() == Mode::Service) {
+        see_serving(hub, subject, placed, &mut observed);
     }
     let deleting = rollout.metadata.deletion_timestamp.is_some();
     observed.left = leftovers::find(hub, subject, rollout.spec.mode(), deleting, &observed);
@@ -142,9 +145,21 @@ fn see_source(hub: &Hub, subject: &Subject, placed: &Placed, observed: &mut Obse
     observed.seen.sources.insert(name, seen);
 }
 
+/// The primary's Service, if a route names it: it may have traffic.
+fn see_serving(hub: &Hub, subject: &Subject, placed: &Placed, observed: &mut Observed) {
+    let name = backend::name(&placed.spec, PRIMARY);
+    let is_named = observed.routes.values().any(|route| route::names(route, &name));
+    if let Some(object) = hub.objects.known(&service(subject, name)).filter(|_| is_named) {
+        observed.seen.serving.insert(placed.spec.name.clone(), backend::service_copy(&object));
+    }
+}
+
 fn source(subject: &Subject, placed: &Placed) -> Target {
-    let resource = ApiResource::erase::<Service>(&());
-    Target { resource, namespace: subject.namespace.clone(), name: placed.spec.name.clone() }
+    service(subject, placed.spec.name.clone())
+}
+
+fn service(subject: &Subject, name: String) -> Target {
+    Target { resource: ApiResource::erase::<Service>(&()), namespace: subject.namespace.clone(), name }
 }
 
 fn see_route(

@@ -70,6 +70,8 @@ pub struct Observation {
     pub endpoints: BTreeMap<(String, String), EndpointSeen>,
     /// Service mode: the users' own Services. What has not been read yet is absent.
     pub sources: BTreeMap<String, SourceSeen>,
+    /// Service mode: what the Service of a service's primary is now, where one is there and a route names it.
+    pub serving: BTreeMap<String, ServiceCopy>,
     /// Endpoints that are not probed: only the data plane knows what a Service with a selector points to.
     pub unprobed: BTreeSet<(String, String)>,
     /// Measurements that were requested by [`super::due`] and have arrived.

@@ -1,6 +1,6 @@
 //! What the core is given of the world.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cutover::{
     api::{CANARY, Mode, PRIMARY, Reason, ServiceCopy},
@@ -57,6 +57,7 @@ impl World {
                 })
                 .collect(),
             left: BTreeSet::new(),
+            serving: self.serving(),
             sources: self.sources.iter().map(|(name, copy)| (name.clone(), SourceSeen::Found(copy.clone()))).collect(),
             unprobed: BTreeSet::new(),
             measured,
@@ -87,6 +88,12 @@ impl World {
     fn backend(&self, key: &(String, String)) -> BackendSeen {
         let other = self.copy(key).is_some_and(|copy| self.copies.get(key) != Some(copy));
         if self.unready_backends || other { BackendSeen::Outdated(None) } else { BackendSeen::Ready }
+    }
+
+    /// Service mode: the primaries, as they are; a route that exists names each.
+    fn serving(&self) -> BTreeMap<String, ServiceCopy> {
+        let primaries = self.copies.iter().filter(|((_, slot), _)| slot == PRIMARY);
+        primaries.map(|((service, _), copy)| (service.clone(), copy.clone())).collect()
     }
 
     /// Service mode: what the Service of primary or canary must be, by what is recorded.
