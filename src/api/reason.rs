@@ -142,7 +142,7 @@ reasons! {
     ForeignEditsRepeat,
     /// Somebody raised a canary on a live route; the edit was reverted.
     ForeignEditPutBack,
-    /// Outside a run, a live route differs from the last write.
+    /// Outside a run, also after one that failed, a live route differs from the last write.
     RouteDrifted,
     /// A rollout of `dependsOn` does not exist.
     DependencyMissing,

@@ -81,7 +81,12 @@ fn failed(draft: &Draft<'_>) -> Standing {
         Some(Outcome::Failed | Outcome::Succeeded | Outcome::Superseded) | None => Phase::Failed,
     };
     let message = format!("{message}; not tried again until something else is declared, or cutover retry");
-    Standing::new(phase, reason, message)
+    match edits::drift(draft) {
+        Some(drift) => {
+            Standing::new(Phase::Held, Reason::RouteDrifted, format!("{drift}; before that {phase:?}: {message}"))
+        }
+        None => Standing::new(phase, reason, message),
+    }
 }
 
 /// Begins a run, unless something that is declared or seen forbids it.
