@@ -158,7 +158,7 @@ reasons! {
     PrimaryUnknown,
     /// A live route has a backend that belongs to no member.
     AdoptionNeedsMapping,
-    /// The routes show different distributions.
+    /// The routes show different distributions, or one that was declared later does not show the primary.
     PrimaryDiffers,
     /// A member carries traffic but is not declared.
     MemberNotDeclared,

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::{
     decision::{Action, Decision},
     input::{Accepted, Input, LiveRoute, Mark, RouteKey, RouteSeen},
-    marks,
+    marks, routes,
     standing::Intent,
     time::later,
 };
@@ -214,6 +214,7 @@ impl<'a> Draft<'a> {
         for (key, seen) in &self.input.seen.routes {
             let due = match seen {
                 RouteSeen::Live(live) if releasing && self.mark(key, live).is_none() => false,
+                RouteSeen::Live(live) if routes::is_new_and_differs(self, key, live) => false,
                 RouteSeen::Live(live) => {
                     let uneven = live.uneven && live.split.weights.same_as(&desired.split.weights);
                     !self.written(live, &desired) || uneven

@@ -2,7 +2,7 @@
 
 use super::{
     draft::Draft,
-    input::{Mark, Problem, RouteKey, RouteSeen},
+    input::{LiveRoute, Mark, Problem, RouteKey, RouteSeen},
     marks,
     time::later,
 };
@@ -93,6 +93,25 @@ pub(super) fn take_over(draft: &mut Draft<'_>) {
         draft.status.sequence = sequence;
         draft.announce(false, Reason::TookOver, format!("hub process {leader} took over"));
     }
+}
+
+/// A route that is declared since the last run, and shows something else than the others: to write it would move its
+/// traffic without a step.
+pub(super) fn is_new_and_differs(draft: &Draft<'_>, key: &RouteKey, live: &LiveRoute) -> bool {
+    let is_new = draft.mark(key, live).is_none() && !marks::is_written(&draft.status, key);
+    let differs =
+        draft.status.desired.as_ref().is_some_and(|desired| !live.split.weights.same_as(&desired.split.weights));
+    draft.run().is_none() && !draft.status.routes.is_empty() && is_new && differs
+}
+
+/// The first such route, for people.
+pub(super) fn declared_later(draft: &Draft<'_>) -> Option<Problem> {
+    let primary = draft.status.primary.as_ref()?;
+    let (key, live) = draft.live_routes().find(|(key, live)| is_new_and_differs(draft, key, live))?;
+    let shown = &live.split.weights;
+    let message =
+        format!("{key} was not written yet and shows {shown}, but the primary is {primary}; bring it to that first");
+    Some(Problem::new(Reason::PrimaryDiffers, message))
 }
 
 /// Records which routes show what is desired, and when all of them do.
