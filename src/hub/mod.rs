@@ -34,6 +34,7 @@ mod persist;
 mod placed;
 mod probes;
 mod process;
+mod propagation;
 mod public_host;
 mod publish;
 mod reconcile;

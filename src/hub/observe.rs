@@ -7,6 +7,7 @@ use kube::{
     ResourceExt,
     core::{ApiResource, DynamicObject},
 };
+use tokio::time::Instant;
 
 use super::{
     Hub,
@@ -179,7 +180,7 @@ fn see_route(
                 claimed(subject, &key, route::read(&context, route, &found), |uid| hub.rollout_of(uid)),
             );
             observed.routes.insert(key.clone(), found);
-            seen
+            memory.propagation.awaited(subject, &key, route, seen, Instant::now())
         }
     };
     observed.seen.routes.insert(key, seen);
