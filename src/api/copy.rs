@@ -78,6 +78,12 @@ impl ServiceCopy {
         self.annotations.get(LEADS_TO_ANNOTATION).map(String::as_str)
     }
 
+    /// Both lead to the same place, whatever else they say.
+    #[must_use]
+    pub fn leads_as(&self, other: &Self) -> bool {
+        self.spec == other.spec && self.leads_to() == other.leads_to()
+    }
+
     /// The DNS name that it stands for, if it is of type ExternalName.
     pub fn external_name(&self) -> Option<&str> {
         let is_external = self.spec.get("type").and_then(Value::as_str) == Some("ExternalName");

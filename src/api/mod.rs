@@ -69,3 +69,5 @@ pub const MEMBER_LABEL: &str = "cutover.dev/member";
 pub const HUB_LEASE: &str = "cutover-hub";
 /// Field manager of every write that the hub makes.
 pub const FIELD_MANAGER: &str = "cutover";
+/// Field manager of `cutover abort --direct`, by which the hub names it.
+pub const DIRECT_FIELD_MANAGER: &str = "cutover-direct";

@@ -140,7 +140,7 @@ reasons! {
     ForeignEditsRepeat,
     /// Somebody raised a canary on a live route; the edit was reverted.
     ForeignEditPutBack,
-    /// Outside a run, a live route differs from the last write.
+    /// Outside a run, also after one that failed, a live route differs from the last write.
     RouteDrifted,
     /// A rollout of `dependsOn` does not exist.
     DependencyMissing,
@@ -156,7 +156,7 @@ reasons! {
     PrimaryUnknown,
     /// A live route has a backend that belongs to no member.
     AdoptionNeedsMapping,
-    /// The routes show different distributions.
+    /// The routes show different distributions, or one that was declared later does not show the primary.
     PrimaryDiffers,
     /// A member carries traffic but is not declared.
     MemberNotDeclared,

@@ -40,7 +40,8 @@ fn check_type(title: &str, service: &ServiceSpec, object: &DynamicObject) -> Res
     Err(Problem::new(Reason::CannotCarryWeights, message))
 }
 
-fn service_copy(object: &DynamicObject) -> ServiceCopy {
+/// What is carried of a live Service.
+pub(crate) fn service_copy(object: &DynamicObject) -> ServiceCopy {
     ServiceCopy::of(object.data.get("spec").unwrap_or(&Value::Null), object.labels(), object.annotations())
 }
 

@@ -16,7 +16,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-pub(crate) use copy::source;
+pub(crate) use copy::{service_copy, source};
 pub(crate) use host_name::refusal;
 use k8s_openapi::api::core::v1::Service;
 use kube::core::{ApiResource, DynamicObject};

@@ -14,14 +14,12 @@ use super::{
     view::View,
 };
 use crate::{
-    api::{Distribution, Route, status::Run},
+    api::{DIRECT_FIELD_MANAGER, Distribution, Route, status::Run},
     object::{Context, Target, Write},
     rollout::input::Mark,
     route,
 };
 
-/// Field manager of a direct write, by which the hub names it.
-const FIELD_MANAGER: &str = "cutover-direct";
 /// Attempts per route, when a write conflicts with a newer object.
 const TRIES: usize = 3;
 
@@ -108,7 +106,7 @@ async fn write_all(cluster: &Cluster, targets: &[Target], writes: Vec<Write>) ->
 }
 
 fn params() -> PostParams {
-    PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
+    PostParams { field_manager: Some(DIRECT_FIELD_MANAGER.to_owned()), ..PostParams::default() }
 }
 
 fn target_of<'t>(targets: &'t [Target], object: &DynamicObject) -> Result<&'t Target, CliError> {

@@ -204,6 +204,8 @@ mod tests {
             split: Split::default(),
             uneven: false,
             mark: None,
+            marked_by: None,
+            to_release: false,
             accepted: Accepted::Unsaid,
             idle: false,
             failed: None,

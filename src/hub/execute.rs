@@ -1,5 +1,7 @@
 //! Does what was decided, in that order. What fails is logged and tried again later; it never stops the rest.
 
+use std::collections::BTreeMap;
+
 use kube::ResourceExt;
 use tokio::time::Instant;
 
@@ -8,7 +10,7 @@ use super::{
     cache::Key,
     calls::{CallError, WriteMode},
     memory::Memory,
-    observed::Observed,
+    observed::{Found, Observed},
     placed::Placed,
     subject::Subject,
 };
@@ -19,9 +21,9 @@ use crate::{
         status::{Answer, Run},
     },
     backend,
-    object::Write,
+    object::{Write, owner},
     rollout::{
-        Action, RouteKey,
+        Action, Backends, RouteKey,
         input::{Mark, Problem, RouteSeen},
     },
     route::{self, Entry, RouteError},
@@ -70,7 +72,10 @@ impl Execution<'_> {
                 self.write_route(route, split, *run, *sequence, WriteMode::Real).await
             }
             Action::ReleaseRoute { route, policy } => self.release_route(route, *policy).await,
-            Action::ReleaseBackends { policy } => self.release_backends(*policy).await,
+            Action::ReleaseBackends { policy, which: Backends::All } => self.release_backends(*policy).await,
+            Action::ReleaseBackends { policy, which: Backends::Left } => {
+                self.release(&self.observed.left.of_members, *policy).await
+            }
             Action::AnswerRequest { name, answer } => self.answer(name, answer).await,
         }
     }
@@ -132,10 +137,24 @@ impl Execution<'_> {
         self.write(&writes, WriteMode::Real).await
     }
 
-    /// A backend that any route still names stays.
+    /// Those of services that are not declared any more stay, whatever the policy: nobody looks at what may name them.
     async fn release_backends(&self, policy: DeletionPolicy) -> Result<(), CallError> {
+        let mut result = self.release(&self.observed.backends, policy).await;
+        result = result.and(self.release(&self.observed.left.of_members, policy).await);
+        for object in &self.observed.left.of_services {
+            result = result.and(self.write(&[owner::released(object)], WriteMode::Real).await);
+        }
+        result
+    }
+
+    /// A backend that any route still names stays.
+    async fn release(
+        &self,
+        backends: &BTreeMap<(String, String), Found>,
+        policy: DeletionPolicy,
+    ) -> Result<(), CallError> {
         let mut result = Ok(());
-        for ((service, member), found) in &self.observed.backends {
+        for ((service, member), found) in backends {
             let Some(placed) = self.placed(service) else { continue };
             let name = backend::name(&placed.spec, member);
             let named = self.observed.routes.values().any(|route| route::names(route, &name));

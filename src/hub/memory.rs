@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{addresses::Addresses, attempts::Attempts, calls::CallError, measuring::Measuring, probes::Probes};
+use super::{
+    addresses::Addresses, attempts::Attempts, calls::CallError, measuring::Measuring, probes::Probes,
+    propagation::Propagation,
+};
 use crate::{
     api::{Analysis, FleetRollout, FleetRolloutStatus, Reason},
     rollout::{RouteKey, input::Problem},
@@ -16,6 +19,7 @@ pub(super) struct Memory {
     pub(super) probes: Probes,
     pub(super) addresses: Addresses,
     pub(super) attempts: Attempts,
+    pub(super) propagation: Propagation,
     /// Number of the last transition that was announced; nothing before the first pass.
     pub(super) announced: Option<u64>,
     rehearsed: Rehearsed,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use kube::{
-    Api, Client,
+    Api, Client, ResourceExt,
     core::{ApiResource, DynamicObject, TypeMeta},
     runtime::watcher,
 };
@@ -19,7 +19,12 @@ use super::{
     wake::Wakers,
     watch,
 };
-use crate::{api::ROLLOUT_LABEL, object::owner::is_made_by_cutover, supervise, web::Metrics};
+use crate::{
+    api::ROLLOUT_LABEL,
+    object::{Target, owner::is_made_by_cutover},
+    supervise,
+    web::Metrics,
+};
 
 /// Every kind that was named so far.
 pub(super) struct Objects {
@@ -74,6 +79,20 @@ impl Objects {
         let kind = self.kind(resource);
         kind.whole.store(true, Ordering::Relaxed);
         kind.cache.all()
+    }
+
+    /// The object, if it is known to be there.
+    pub(super) fn known(&self, target: &Target) -> Option<DynamicObject> {
+        match self.lookup(&target.resource, &Key::new(&target.namespace, &target.name)) {
+            Lookup::Found(object) => Some(object.as_ref().clone()),
+            Lookup::Pending | Lookup::NotInstalled | Lookup::Forbidden | Lookup::Absent => None,
+        }
+    }
+
+    /// The objects of a kind in a namespace that carry the uid of this rollout.
+    pub(super) fn of_rollout(&self, resource: &ApiResource, namespace: &str, uid: &str) -> Vec<Arc<DynamicObject>> {
+        let own = |object: &Arc<DynamicObject>| object.labels().get(ROLLOUT_LABEL).is_some_and(|label| label == uid);
+        self.kind(resource).cache.in_namespace(namespace).into_iter().filter(own).collect()
     }
 
     /// Takes what an own write answered. The watch will not report it as a change, so tasks that read all objects of the

@@ -7,11 +7,12 @@ use kube::{
     ResourceExt,
     core::{ApiResource, DynamicObject},
 };
+use tokio::time::Instant;
 
 use super::{
     Hub,
     cache::Key,
-    dependencies,
+    dependencies, leftovers,
     memory::Memory,
     objects::Lookup,
     observed::{Found, Observed},
@@ -20,7 +21,7 @@ use super::{
     templates,
 };
 use crate::{
-    api::{FleetRollout, Mode, Reason, Route, status::PlannedStep},
+    api::{FleetRollout, Mode, PRIMARY, Reason, Route, status::PlannedStep},
     backend,
     object::Target,
     rollout::{
@@ -54,6 +55,12 @@ pub(super) fn observe(
             }
         }
     }
+    for placed in subject.declared.iter().filter(|_| rollout.spec.mode() == Mode::Service) {
+        see_serving(hub, subject, placed, &mut observed);
+    }
+    let deleting = rollout.metadata.deletion_timestamp.is_some();
+    observed.left = leftovers::find(hub, subject, rollout.spec.mode(), deleting, &observed);
+    observed.seen.left = observed.left.of_members.keys().cloned().collect();
     observed.seen.refused = refused(rollout, subject, memory).or_else(|| templates::refused(unusable));
     observed.seen.members.clone_from(&subject.members);
     observed.seen.endpoints = memory.probes.endpoints(subject);
@@ -139,9 +146,21 @@ fn see_source(hub: &Hub, subject: &Subject, placed: &Placed, observed: &mut Obse
     observed.seen.sources.insert(name, seen);
 }
 
+/// The primary's Service, if a route names it: it may have traffic.
+fn see_serving(hub: &Hub, subject: &Subject, placed: &Placed, observed: &mut Observed) {
+    let name = backend::name(&placed.spec, PRIMARY);
+    let is_named = observed.routes.values().any(|route| route::names(route, &name));
+    if let Some(object) = hub.objects.known(&service(subject, name)).filter(|_| is_named) {
+        observed.seen.serving.insert(placed.spec.name.clone(), backend::service_copy(&object));
+    }
+}
+
 fn source(subject: &Subject, placed: &Placed) -> Target {
-    let resource = ApiResource::erase::<Service>(&());
-    Target { resource, namespace: subject.namespace.clone(), name: placed.spec.name.clone() }
+    service(subject, placed.spec.name.clone())
+}
+
+fn service(subject: &Subject, name: String) -> Target {
+    Target { resource: ApiResource::erase::<Service>(&()), namespace: subject.namespace.clone(), name }
 }
 
 fn see_route(
@@ -161,7 +180,7 @@ fn see_route(
                 claimed(subject, &key, route::read(&context, route, &found), |uid| hub.rollout_of(uid)),
             );
             observed.routes.insert(key.clone(), found);
-            seen
+            memory.propagation.awaited(subject, &key, route, seen, Instant::now())
         }
     };
     observed.seen.routes.insert(key, seen);
@@ -170,7 +189,8 @@ fn see_route(
 /// A route that carries the mark of another rollout that exists belongs to that one.
 fn claimed(subject: &Subject, key: &RouteKey, seen: RouteSeen, rollout_of: impl Fn(&str) -> Option<Key>) -> RouteSeen {
     let RouteSeen::Live(live) = &seen else { return seen };
-    let other = live.mark.as_ref().filter(|mark| mark.hub == subject.hub && mark.rollout != subject.uid);
+    let mark = rollout::credible(&subject.status, &subject.hub, &subject.uid, key, live);
+    let other = mark.filter(|mark| mark.hub == subject.hub && mark.rollout != subject.uid);
     let Some(owner) = other.and_then(|mark| rollout_of(&mark.rollout)) else { return seen };
     let message = format!("{key} belongs to FleetRollout {owner}; leave it to that one, or delete that one first");
     RouteSeen::Unusable(Problem::new(Reason::Conflict, message))
@@ -271,6 +291,8 @@ mod tests {
                 split: Distribution::from([("eu-1", 100)]).into(),
                 uneven: false,
                 mark: Some(mark),
+                marked_by: None,
+                to_release: false,
                 accepted: Accepted::Unsaid,
                 idle: false,
                 failed: None,

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, net::IpAddr};
 
 use kube::core::DynamicObject;
 
+use super::leftovers::Leftovers;
 use crate::rollout::{Observation, RouteKey};
 
 /// Objects in the order that routes and backends name them.
@@ -16,5 +17,7 @@ pub(super) struct Observed {
     pub(super) seen: Observation,
     pub(super) routes: BTreeMap<RouteKey, Found>,
     pub(super) backends: BTreeMap<(String, String), Found>,
+    /// Backends of members and services that are not declared any more.
+    pub(super) left: Leftovers,
     pub(super) addresses: BTreeMap<(String, String), Vec<IpAddr>>,
 }

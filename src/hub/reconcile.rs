@@ -61,9 +61,9 @@ pub(super) async fn pass(
     let later = unannounced.then(|| Instant::now() + ANNOUNCE_AGAIN);
     let probes = memory.probes.start_if_due(hub, &subject, &observed, &rollout.spec.analysis, wake);
     let addresses = memory.addresses.start_if_due(hub, &subject, wake);
-    Ok(Ended::Rest(
-        [decision.wake.map(|at| instant(hub, at)), blocked, later, probes, addresses].into_iter().flatten().min(),
-    ))
+    let read = memory.propagation.due(Instant::now());
+    let wakes = [decision.wake.map(|at| instant(hub, at)), blocked, later, probes, addresses, read];
+    Ok(Ended::Rest(wakes.into_iter().flatten().min()))
 }
 
 /// The run that is live: what is looked at and probed depends on it.

@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectM
 use kube::ResourceExt;
 use kube::core::DynamicObject;
 
-use crate::api::FIELD_MANAGER;
+use crate::api::{DIRECT_FIELD_MANAGER, FIELD_MANAGER};
 
 /// Field managers are at most this long; the API server says so.
 const MAX_NAME: usize = 128;
@@ -31,6 +31,15 @@ pub(crate) fn applier(object: &DynamicObject, path: &[&str]) -> Option<String> {
 /// The hub set the field at `path` (keys of `fieldsV1`), and nobody has changed it since.
 pub(crate) fn is_own(object: &DynamicObject, path: &[&str]) -> bool {
     object.managed_fields().iter().any(|entry| entry.manager.as_deref() == Some(FIELD_MANAGER) && owns(entry, path))
+}
+
+/// Another manager that set the field at `path` last; none where that was cutover, or nothing tells.
+#[must_use]
+pub(crate) fn setter(object: &DynamicObject, path: &[&str]) -> Option<String> {
+    let owners = || object.managed_fields().iter().filter(|entry| owns(entry, path));
+    let is_ours =
+        |entry: &ManagedFieldsEntry| matches!(entry.manager.as_deref(), Some(FIELD_MANAGER | DIRECT_FIELD_MANAGER));
+    if owners().any(is_ours) { None } else { owners().find_map(name) }
 }
 
 fn is_foreign(entry: &ManagedFieldsEntry) -> bool {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use kube::core::DynamicObject;
 
-use super::Context;
+use super::{Context, Write};
 use crate::api::ROLLOUT_LABEL;
 
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
@@ -49,6 +49,14 @@ pub(crate) fn set(object: &mut DynamicObject, context: &Context<'_>) {
     for (key, value) in [(ROLLOUT_LABEL, context.uid), (MANAGED_BY, MANAGER), (INSTANCE, context.rollout)] {
         labels.insert(key.to_owned(), value.to_owned());
     }
+}
+
+/// The write that releases an object.
+pub(crate) fn released(object: &DynamicObject) -> Write {
+    let mut after = object.clone();
+    release(&mut after);
+    after.metadata.managed_fields = None;
+    Write::Replace(after)
 }
 
 /// Releases an object: it stays, and a rollout of the same name may take it again.

@@ -16,6 +16,15 @@ pub struct Decision {
     pub wake: Option<Timestamp>,
 }
 
+/// Backends that are given back together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backends {
+    /// All that this rollout made: it is being deleted.
+    All,
+    /// Those of members that it does not name any more.
+    Left,
+}
+
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
@@ -53,10 +62,12 @@ pub enum Action {
         /// How.
         policy: DeletionPolicy,
     },
-    /// Give the backends back: without owner and mark (`Retain`), or remove those that the hub made and no route names (`Revert`).
+    /// Give backends back: without owner and mark (`Retain`), or remove those that the hub made and no route names (`Revert`).
     ReleaseBackends {
         /// How.
         policy: DeletionPolicy,
+        /// Which of them.
+        which: Backends,
     },
     /// Write a request's answer.
     AnswerRequest {

@@ -1,10 +1,10 @@
 //! The end of a rollout: the routes stay on the primary, and nobody is cut off.
 
 use super::{
-    decision::Action,
+    decision::{Action, Backends},
     draft::Draft,
     edits,
-    input::RouteSeen,
+    input::{LiveRoute, RouteKey, RouteSeen},
     routes,
     standing::{Intent, Standing},
     target::{is_reached, target},
@@ -63,8 +63,8 @@ fn begins_to_release(draft: &mut Draft<'_>) -> bool {
 fn on_the_primary(draft: &Draft<'_>) -> bool {
     let Some(desired) = &draft.status.desired else { return true };
     let releasing = draft.status.releasing_since.is_some();
-    draft.input.seen.routes.values().all(|seen| match seen {
-        RouteSeen::Live(live) if releasing => live.mark.is_none() || live.split.same_as(&desired.split),
+    draft.input.seen.routes.iter().all(|(key, seen)| match seen {
+        RouteSeen::Live(live) if releasing => draft.mark(key, live).is_none() || live.split.same_as(&desired.split),
         RouteSeen::Live(live) => draft.confirmed(live, desired),
         RouteSeen::Unseen => false,
         RouteSeen::ToCreate | RouteSeen::Unusable(_) => true,
@@ -73,17 +73,26 @@ fn on_the_primary(draft: &Draft<'_>) -> bool {
 
 fn release(draft: &mut Draft<'_>) -> Standing {
     let (policy, last) = whole_policy(draft);
-    let marked: Vec<_> =
-        draft.live_routes().filter(|(_, live)| live.mark.is_some()).map(|(key, _)| key.clone()).collect();
-    if marked.is_empty() {
-        draft.actions.push(Action::ReleaseBackends { policy });
+    let routes = draft.live_routes().filter(|(_, live)| live.to_release);
+    let releases: Vec<Action> = routes
+        .map(|(key, live)| Action::ReleaseRoute { route: key.clone(), policy: policy_of(draft, key, live, policy) })
+        .collect();
+    if releases.is_empty() {
+        draft.actions.push(Action::ReleaseBackends { policy, which: Backends::All });
         draft.actions.push(Action::RemoveFinalizer);
     }
     if begins_to_release(draft) {
         draft.announce(false, Reason::Deleting, format!("the routes are on the primary; {last}"));
     }
-    draft.actions.extend(marked.into_iter().map(|route| Action::ReleaseRoute { route, policy }));
+    draft.actions.extend(releases);
     Standing::new(Phase::Terminating, Reason::Releasing, "giving the routes back")
+}
+
+/// A route that somebody took, with its mark, is put back only where it still shows what this rollout wrote.
+fn policy_of(draft: &Draft<'_>, key: &RouteKey, live: &LiveRoute, policy: DeletionPolicy) -> DeletionPolicy {
+    let written = draft.status.desired.as_ref().map(|desired| &desired.split.weights);
+    let is_untouched = written.is_none_or(|written| live.split.weights.same_as(written));
+    if draft.mark(key, live).is_some() || is_untouched { policy } else { DeletionPolicy::Retain }
 }
 
 /// What becomes of routes and backends, and how that is announced. In service mode a route that is put back sends everybody to

@@ -6,7 +6,8 @@ use jiff::Timestamp;
 
 use super::{
     decision::{Action, Decision},
-    input::{Accepted, Input, LiveRoute, RouteKey, RouteSeen},
+    input::{Accepted, Input, LiveRoute, Mark, RouteKey, RouteSeen},
+    marks, routes,
     standing::Intent,
     time::later,
 };
@@ -110,6 +111,11 @@ impl<'a> Draft<'a> {
         })
     }
 
+    /// The mark of a route, where a hub can have left it.
+    pub(super) fn mark<'l>(&self, key: &RouteKey, live: &'l LiveRoute) -> Option<&'l Mark> {
+        marks::credible(&self.status, self.input.hub, self.input.uid, key, live)
+    }
+
     /// The desired split: that of the state of the run, outside a run the primary, projected on the members that can
     /// serve. `None` where none is left, or the primary is not known.
     pub(super) fn projected(&self) -> Option<Split> {
@@ -207,7 +213,8 @@ impl<'a> Draft<'a> {
         let releasing = self.status.releasing_since.is_some();
         for (key, seen) in &self.input.seen.routes {
             let due = match seen {
-                RouteSeen::Live(live) if releasing && live.mark.is_none() => false,
+                RouteSeen::Live(live) if releasing && self.mark(key, live).is_none() => false,
+                RouteSeen::Live(live) if routes::is_new_and_differs(self, key, live) => false,
                 RouteSeen::Live(live) => {
                     let uneven = live.uneven && live.split.weights.same_as(&desired.split.weights);
                     !self.written(live, &desired) || uneven || self.is_stepped_around(live)

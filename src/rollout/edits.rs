@@ -110,7 +110,7 @@ fn first_edit<'a>(draft: &Draft<'a>) -> Option<Edit<'a>> {
 fn expected(draft: &Draft<'_>, key: &RouteKey, live: &LiveRoute) -> Option<Distribution> {
     let desired = draft.status.desired.as_ref().filter(|desired| draft.written(live, desired));
     let confirmed =
-        known(draft, key).filter(|route| live.mark.as_ref().is_none_or(|mark| mark.sequence == route.sequence));
+        known(draft, key).filter(|route| draft.mark(key, live).is_none_or(|mark| mark.sequence == route.sequence));
     desired.map(|desired| &desired.split.weights).or(confirmed.map(|route| &route.applied)).cloned()
 }
 
@@ -167,7 +167,7 @@ fn put_back(draft: &mut Draft<'_>, edit: &Edit<'_>, change: &str) -> Edited {
 fn put_back_in_rollback(draft: &mut Draft<'_>, edit: &Edit<'_>) {
     let Some(desired) = &draft.status.desired else { return };
     // Where our write has not arrived yet it will overwrite the edit anyway.
-    let arrived = draft.written(edit.live, desired) || edit.live.mark.is_none();
+    let arrived = draft.written(edit.live, desired) || draft.mark(edit.key, edit.live).is_none();
     let again = later(desired.at, PUT_BACK_EVERY);
     if arrived && again <= draft.now() {
         draft.renew_desired();

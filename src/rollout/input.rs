@@ -61,12 +61,17 @@ pub struct Observation {
     pub routes: BTreeMap<RouteKey, RouteSeen>,
     /// Every backend, by service and member.
     pub backends: BTreeMap<(String, String), BackendSeen>,
+    /// Backends that this rollout made for members that it does not name any more, by service and member. Nothing that is
+    /// seen of its routes names them.
+    pub left: BTreeSet<(String, String)>,
     /// Every member that is named.
     pub members: BTreeMap<String, MemberSeen>,
     /// Every endpoint, by service and member.
     pub endpoints: BTreeMap<(String, String), EndpointSeen>,
     /// Service mode: the users' own Services. What has not been read yet is absent.
     pub sources: BTreeMap<String, SourceSeen>,
+    /// Service mode: what the Service of a service's primary is now, where one is there and a route names it.
+    pub serving: BTreeMap<String, ServiceCopy>,
     /// Endpoints that are not probed: only the data plane knows what a Service with a selector points to.
     pub unprobed: BTreeSet<(String, String)>,
     /// Measurements that were requested by [`super::due`] and have arrived.
@@ -118,6 +123,10 @@ pub struct LiveRoute {
     pub uneven: bool,
     /// The mark of the last write to this rollout's rules.
     pub mark: Option<Mark>,
+    /// Field manager that wrote the mark, if that was no hub.
+    pub marked_by: Option<String>,
+    /// It carries what only this rollout leaves: the mark, or other annotations or labels of its own.
+    pub to_release: bool,
     /// What the data plane says of the present object.
     pub accepted: Accepted,
     /// It names a backend without weight that the next write leaves out if the data plane refuses the object: it may be

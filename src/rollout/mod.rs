@@ -13,6 +13,7 @@ mod health;
 mod initialization;
 pub mod input;
 mod judge;
+mod marks;
 pub mod merge;
 pub mod plan;
 mod promotion;
@@ -28,8 +29,9 @@ mod time;
 pub mod windows;
 
 pub use checks::due;
-pub use decision::{Action, Decision};
+pub use decision::{Action, Backends, Decision};
 pub use input::{Input, Observation, RouteKey};
+pub use marks::credible;
 pub use revision::{declared, initial, revision};
 
 use std::collections::BTreeMap;
@@ -82,6 +84,7 @@ fn flow(draft: &mut Draft<'_>) -> (Standing, Intent) {
     checks::consume(draft);
     let standing = states::advance(draft);
     draft.update_desired();
+    states::give_back_left(draft);
     (standing, edits::intent(draft, edit))
 }
 

@@ -6,23 +6,27 @@ use super::{
     input::{Problem, SourceSeen},
     plan::primary_and_canary,
     standing::Standing,
-    target::{Target, target},
+    target::{revision_of, target},
     time::later,
 };
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use crate::api::{
-    CANARY, Duration, PRIMARY, Phase, Reason,
+    CANARY, Distribution, Duration, PRIMARY, Phase, Reason, ServiceCopy,
     status::{Promoted, Promoting, Run, RunState},
 };
 
-/// The Services as they are count as what passed last: the copies are made, and nothing is moved.
+/// The Services as they are count as what passed last: the copies are made, and nothing is moved. Where routes name a
+/// primary already, that is what passed last, wherever the user's own Service leads now.
 pub(super) fn initialize(draft: &mut Draft<'_>) -> Option<Problem> {
     if draft.status.promoted.is_none() {
-        let Target { revision, services, .. } = match target(draft) {
-            Ok(target) => target,
+        let services = match target(draft) {
+            Ok(target) => with_serving(draft, target.services),
             Err(problem) => return Some(problem),
         };
+        let revision = revision_of(draft.input.spec, &services);
         if let Some(problem) = initialization::unusable_members(draft) {
             return Some(problem);
         }
@@ -54,6 +58,33 @@ pub(super) fn initialize(draft: &mut Draft<'_>) -> Option<Problem> {
     // A route that names the user's own Service would send everybody after it when that changes.
     draft.renew_desired();
     None
+}
+
+/// These Services, but those of primaries that have traffic: they stay as they are.
+fn with_serving(draft: &Draft<'_>, mut services: BTreeMap<String, ServiceCopy>) -> BTreeMap<String, ServiceCopy> {
+    for (name, serving) in &draft.input.seen.serving {
+        if services.get(name).is_none_or(|own| !own.leads_as(serving)) {
+            services.insert(name.clone(), serving.clone());
+        }
+    }
+    services
+}
+
+/// The Services of the primaries as they are now count as what passed last. Nothing is known of a canary that has traffic,
+/// and none of the Services may change under it.
+pub(super) fn adopt(draft: &mut Draft<'_>, live: &Distribution) -> Result<(), String> {
+    if !live.same_as(&primary_and_canary(0, draft.input.spec.weight_total)) {
+        return Err(format!("the routes show {live}: bring them to the primary by hand, then cutover adopt"));
+    }
+    let known = draft.status.promoted.take();
+    let made_at = known.as_ref().and_then(|known| known.made_at);
+    let declared = target(draft).ok().map(|target| target.services);
+    let services = declared.or(known.map(|known| known.services)).unwrap_or_default();
+    let services = with_serving(draft, services);
+    let revision = revision_of(draft.input.spec, &services);
+    draft.status.promoted = Some(Promoted { revision, services, made_at });
+    draft.status.canary.clear();
+    Ok(())
 }
 
 /// A Service that was just made has no addresses yet where its selector finds them, and the data plane must learn of it.

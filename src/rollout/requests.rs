@@ -4,15 +4,15 @@ use super::{
     decision::Action,
     draft::{Draft, KEPT, keep_newest},
     initialization,
-    input::Request,
-    routes,
+    input::{Mark, Request},
+    marks, promotion, routes,
     standing::Standing,
     states,
     target::target,
     time::between,
 };
 use crate::api::{
-    Duration, Reason, Verb,
+    Duration, Mode, Reason, Verb,
     request::RequestState,
     status::{self, Answer, Stop},
 };
@@ -36,13 +36,19 @@ fn adopt_live(draft: &mut Draft<'_>, request: &Request) -> Outcome {
     if draft.run().is_some_and(|run| run.step() > 0) && routes::ownership(draft).is_none() {
         return Err("a run is going on; abort it first".to_owned());
     }
-    let newest = draft.live_routes().filter_map(|(_, route)| route.mark.as_ref().map(|mark| mark.sequence)).max();
-    draft.status.sequence = draft.status.sequence.max(newest.unwrap_or(0));
+    if draft.input.spec.mode() == Mode::Service {
+        promotion::adopt(draft, &live)?;
+    }
+    let found: Vec<&Mark> = draft.live_routes().filter_map(|(key, route)| draft.mark(key, route)).collect();
+    marks::adopt(&mut draft.status, draft.input.hub, draft.input.uid, &found);
     let by = Some(request.spec.requested_by.clone());
     states::end(draft, status::Outcome::Superseded, Reason::Adopted, "the live distribution was adopted", by);
     draft.status.routes.clear();
-    draft.status.primary = Some(live);
-    draft.renew_desired();
+    // In service mode the first write leads the routes to Services that initialization makes.
+    if draft.input.spec.mode() == Mode::Member || draft.status.primary.is_some() {
+        draft.status.primary = Some(live);
+        draft.renew_desired();
+    }
     let message = format!("the live distribution is the primary, as {} requested", request.spec.requested_by);
     draft.announce(false, Reason::Adopted, message.clone());
     Ok(message)

@@ -2,7 +2,8 @@
 
 use super::{
     draft::Draft,
-    input::{Mark, Problem, RouteKey, RouteSeen},
+    input::{LiveRoute, Mark, Problem, RouteKey, RouteSeen},
+    marks,
     time::later,
 };
 use crate::api::{
@@ -12,22 +13,24 @@ use crate::api::{
 
 /// Why nothing may be written: a route is another's, or knows more than this status does.
 pub(super) fn ownership(draft: &Draft<'_>) -> Option<Problem> {
-    draft.live_routes().find_map(|(key, live)| foreign_mark(draft, key, live.mark.as_ref()?))
+    draft.live_routes().find_map(|(key, live)| foreign_mark(draft, key, draft.mark(key, live)?))
 }
 
-/// Why a mark cannot be one of ours; unless it was taken over by a later decision, as `adopt` does.
+/// Why a mark cannot be one of ours; unless a person said that whoever left it is gone.
 fn foreign_mark(draft: &Draft<'_>, key: &RouteKey, mark: &Mark) -> Option<Problem> {
-    let taken_over = draft.status.desired.as_ref().is_some_and(|desired| desired.sequence > mark.sequence);
+    if marks::is_adopted(&draft.status, mark) {
+        return None;
+    }
     if mark.hub != draft.input.hub {
         let message = format!("{key} was last written by hub {}; if that hub is gone: cutover adopt", mark.hub);
-        return (!taken_over).then(|| Problem::new(Reason::OwnedByOtherHub, message));
+        return Some(Problem::new(Reason::OwnedByOtherHub, message));
     }
     if mark.rollout != draft.input.uid {
         let message = format!(
             "{key} carries the mark of rollout {}, which is gone; to go on from the live weights: cutover adopt",
             mark.rollout
         );
-        return (!taken_over).then(|| Problem::new(Reason::StatusBehindRoute, message));
+        return Some(Problem::new(Reason::StatusBehindRoute, message));
     }
     (mark.sequence > draft.status.sequence).then(|| {
         let message = format!(
@@ -90,6 +93,25 @@ pub(super) fn take_over(draft: &mut Draft<'_>) {
         draft.status.sequence = sequence;
         draft.announce(false, Reason::TookOver, format!("hub process {leader} took over"));
     }
+}
+
+/// A route that is declared since the last run, and shows something else than the others: to write it would move its
+/// traffic without a step.
+pub(super) fn is_new_and_differs(draft: &Draft<'_>, key: &RouteKey, live: &LiveRoute) -> bool {
+    let is_new = draft.mark(key, live).is_none() && !marks::is_written(&draft.status, key);
+    let differs =
+        draft.status.desired.as_ref().is_some_and(|desired| !live.split.weights.same_as(&desired.split.weights));
+    draft.run().is_none() && !draft.status.routes.is_empty() && is_new && differs
+}
+
+/// The first such route, for people.
+pub(super) fn declared_later(draft: &Draft<'_>) -> Option<Problem> {
+    let primary = draft.status.primary.as_ref()?;
+    let (key, live) = draft.live_routes().find(|(key, live)| is_new_and_differs(draft, key, live))?;
+    let shown = &live.split.weights;
+    let message =
+        format!("{key} was not written yet and shows {shown}, but the primary is {primary}; bring it to that first");
+    Some(Problem::new(Reason::PrimaryDiffers, message))
 }
 
 /// Records which routes show what is desired, and when all of them do.

@@ -8,7 +8,7 @@ use super::{
     plan::primary_and_canary,
     revision::{declared, fingerprint, revision},
 };
-use crate::api::{Distribution, Mode, Reason, ServiceCopy, status::Run};
+use crate::api::{Distribution, FleetRolloutSpec, Mode, Reason, ServiceCopy, status::Run};
 
 /// What is declared now.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,11 +28,16 @@ pub(super) fn target(draft: &Draft<'_>) -> Result<Target, Problem> {
         Mode::Member => Ok(Target { revision: revision(spec), weights: declared(spec), services: BTreeMap::new() }),
         Mode::Service => {
             let services = sources(draft)?;
-            let leading: BTreeMap<_, _> = services.iter().map(|(name, copy)| (name, copy.leading())).collect();
-            let revision = fingerprint(&(leading, &spec.services));
+            let revision = revision_of(spec, &services);
             Ok(Target { revision, weights: primary_and_canary(0, spec.weight_total), services })
         }
     }
+}
+
+/// Service mode: names these Services.
+pub(super) fn revision_of(spec: &FleetRolloutSpec, services: &BTreeMap<String, ServiceCopy>) -> String {
+    let leading: BTreeMap<_, _> = services.iter().map(|(name, copy)| (name, copy.leading())).collect();
+    fingerprint(&(leading, &spec.services))
 }
 
 /// Nothing is left to do: what is declared is what passed last.

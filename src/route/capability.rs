@@ -1,5 +1,7 @@
 //! What each kind of route can do, as data. Whoever refuses a combination, and the page docs/routes.md, read it here.
 
+use std::time::Duration;
+
 use crate::api::matches::{FieldMatch, Value};
 use crate::api::steering::{ALL_REQUESTS, Mirrored};
 use crate::api::{Affinity, Backend, Distribution, RequestMatch, Split, Steering};
@@ -259,6 +261,11 @@ pub enum Applied {
     Accepted,
     /// When it is read back; the data plane says nothing.
     ReadBack,
+    /// This time after it is read back; the data plane says nothing, and reads at intervals.
+    Polled {
+        /// In which it has read what was written.
+        within: Duration,
+    },
 }
 
 /// How a kind of route was tried.

@@ -8,7 +8,7 @@ use kube::core::DynamicObject;
 
 use super::RouteError;
 use crate::api::WRITE_ANNOTATION;
-use crate::object::describe;
+use crate::object::{describe, field_manager};
 use crate::rollout::input::Mark;
 
 /// More than this is not the hub's work; an object's annotations together may hold 256 KiB.
@@ -54,20 +54,27 @@ impl std::fmt::Display for Entry {
     }
 }
 
-/// All entries on an object. One that cannot be read refuses the whole: to drop it would drop a claim.
+/// All entries on an object. One that cannot be read refuses the whole, for to drop it would drop a claim; but whatever
+/// somebody else wrote there claims nothing, and would otherwise keep a rollback from the route.
 pub(super) fn entries(object: &DynamicObject) -> Result<Vec<Entry>, RouteError> {
     let Some(text) = object.annotations().get(WRITE_ANNOTATION) else { return Ok(Vec::new()) };
-    let entries: Option<Vec<Entry>> = if text.len() > MAX_LENGTH {
-        None
-    } else {
-        text.split_ascii_whitespace().take(MAX_ENTRIES + 1).map(Entry::parse).collect()
-    };
-    entries.filter(|entries| entries.len() <= MAX_ENTRIES).ok_or_else(|| {
-        RouteError::Unreadable(format!(
+    let parsed = || text.split_ascii_whitespace().take(MAX_ENTRIES + 1).map(Entry::parse);
+    let is_short = text.len() <= MAX_LENGTH;
+    let entries: Option<Vec<Entry>> = if is_short { parsed().collect() } else { None };
+    match entries.filter(|entries| entries.len() <= MAX_ENTRIES) {
+        Some(entries) => Ok(entries),
+        None if writer(object).is_some() => Ok(parsed().filter(|_| is_short).flatten().take(MAX_ENTRIES).collect()),
+        None => Err(RouteError::Unreadable(format!(
             "annotation {WRITE_ANNOTATION} of {} is not one that cutover wrote: remove it",
             describe(object)
-        ))
-    })
+        ))),
+    }
+}
+
+/// Field manager that wrote the marks of an object, if that was not cutover.
+#[must_use]
+pub(super) fn writer(object: &DynamicObject) -> Option<String> {
+    field_manager::setter(object, &["metadata", "annotations", WRITE_ANNOTATION])
 }
 
 /// Who wrote these rules last: another rollout's claim on any of them, before our own.

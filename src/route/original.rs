@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::RouteError;
 use crate::api::ORIGINAL_ANNOTATION;
-use crate::object::describe;
+use crate::object::{describe, field_manager};
 
 /// An object's annotations together may hold 256 KiB; this leaves room for everybody else's.
 const MAX_LENGTH: usize = 64 * 1024;
@@ -42,12 +42,17 @@ pub(super) fn remove(object: &mut DynamicObject, uid: &str) -> Result<(), RouteE
 fn all(object: &DynamicObject) -> Result<Originals, RouteError> {
     let Some(text) = object.annotations().get(ORIGINAL_ANNOTATION) else { return Ok(Originals::new()) };
     let originals = if text.len() > MAX_LENGTH { None } else { serde_json::from_str(text).ok() };
-    originals.ok_or_else(|| {
-        RouteError::Unreadable(format!(
+    match originals {
+        Some(originals) => Ok(originals),
+        // Then it is no original, and keeps nobody from writing or from giving the route back.
+        None if field_manager::setter(object, &["metadata", "annotations", ORIGINAL_ANNOTATION]).is_some() => {
+            Ok(Originals::new())
+        }
+        None => Err(RouteError::Unreadable(format!(
             "annotation {ORIGINAL_ANNOTATION} of {} is not one that cutover wrote: remove it",
             describe(object)
-        ))
-    })
+        ))),
+    }
 }
 
 fn write(object: &mut DynamicObject, originals: &Originals) -> Result<(), RouteError> {

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::check;
 use super::desired::Stored;
 use super::provider::{Objects, Provider};
+use super::release::has_traces;
 use super::{RouteError, accepted, mark, provider};
 use crate::api::{Affinity, Route, Split, Steering};
 use crate::object::{Context, field_manager};
@@ -37,11 +38,13 @@ fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) ->
         return Ok(RouteSeen::ToCreate);
     }
     check::present(context, provider, objects)?;
-    let mark = last_mark(context, provider, objects)?;
+    let marked = last_mark(context, provider, objects)?;
+    let mark = marked.as_ref().map(|marked| marked.mark.clone());
+    let to_release = present.iter().any(|object| has_traces(context, object));
     for (index, object) in objects.iter().enumerate() {
         match object {
             Some(object) if provider.creates(context, index) => check::owner(context, object)?,
-            Some(object) if mark.is_none() => check::applier(provider, object)?,
+            Some(object) if mark.is_none() && !to_release => check::applier(provider, object)?,
             Some(_) | None => {}
         }
     }
@@ -50,7 +53,7 @@ fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) ->
             return Ok(RouteSeen::ToCreate);
         }
         // What was written here was whole: it is an edit, and judged by what it comes nearest to.
-        Err(RouteError::Uneven { nearly, .. }) if is_ours(mark.as_ref(), context) => (nearly, true),
+        Err(RouteError::Uneven { nearly, .. }) if to_release => (nearly, true),
         weights => (weights?, false),
     };
     let accepted = present.iter().map(|object| provider.accepted(object)).fold(Accepted::Unsaid, accepted::combined);
@@ -61,26 +64,37 @@ fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) ->
     let editor = field_manager::last(&present);
     let idle = provider.names_idle(context, objects);
     let split = Split { weights, steering, affinity };
-    Ok(RouteSeen::Live(Box::new(LiveRoute { split, uneven, mark, accepted, idle, editor, failed: None })))
+    let marked_by = marked.and_then(|marked| marked.by);
+    let live = LiveRoute { split, uneven, mark, marked_by, to_release, accepted, idle, editor, failed: None };
+    Ok(RouteSeen::Live(Box::new(live)))
 }
 
-fn is_ours(mark: Option<&Mark>, context: &Context<'_>) -> bool {
-    mark.is_some_and(|mark| mark.rollout == context.uid && mark.hub == context.hub)
+/// The mark of a route, and the field manager that wrote it where that was not cutover.
+struct Marked {
+    mark: Mark,
+    by: Option<String>,
 }
 
 /// Of several objects the least recent mark counts: until the last one is written, the write is not done. Nor is it
 /// while an object must move out of another's place.
-fn last_mark(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) -> Result<Option<Mark>, RouteError> {
+fn last_mark(
+    context: &Context<'_>,
+    provider: &dyn Provider,
+    objects: Objects<'_>,
+) -> Result<Option<Marked>, RouteError> {
     let mut marks = Vec::new();
     for (index, object) in objects.iter().enumerate() {
         let Some(object) = object else { continue };
         let rules = provider.claims(context, objects, index)?;
-        marks.push(mark::claimant(&mark::entries(object)?, context.uid, &rules).map(|entry| entry.mark.clone()));
+        let entries = mark::entries(object)?;
+        let claimant = mark::claimant(&entries, context.uid, &rules);
+        marks.push(claimant.map(|entry| Marked { mark: entry.mark.clone(), by: mark::writer(object) }));
     }
     let oldest = marks
         .into_iter()
-        .min_by_key(|mark| mark.as_ref().map(|mark| (mark.rollout == context.uid, mark.sequence)))
+        .min_by_key(|marked| marked.as_ref().map(|Marked { mark, .. }| (mark.rollout == context.uid, mark.sequence)))
         .flatten();
-    let not_done = |mark: Mark| Mark { sequence: mark.sequence.saturating_sub(1), ..mark };
+    let not_done =
+        |Marked { mark, by }| Marked { mark: Mark { sequence: mark.sequence.saturating_sub(1), ..mark }, by };
     Ok(if provider.is_placed(context, objects) { oldest } else { oldest.map(not_done) })
 }

@@ -11,7 +11,7 @@ use crate::object::Owner;
 use crate::object::{Context, Write, owner};
 
 /// Gives the route back. `Retain` leaves the weights; `Revert` puts adopted rules back and removes what the hub made.
-/// An object whose rules another hub or rollout wrote last is left alone.
+/// Rules that another rollout wrote last stay as they are, and what another hub writes under this uid is left alone.
 pub(crate) fn release(
     context: &Context<'_>,
     route: &Route,
@@ -22,13 +22,35 @@ pub(crate) fn release(
     let mut after = objects.to_vec();
     for (index, slot) in after.iter_mut().enumerate() {
         let Some(before) = slot.take() else { continue };
+        if !has_traces(context, &before) {
+            *slot = Some(before);
+            continue;
+        }
         let rules = provider.claims(context, objects, index).unwrap_or_default();
-        let entries = mark::entries(&before)?;
-        let ours = mark::claimant(&entries, context.uid, &rules)
-            .is_some_and(|entry| entry.mark.rollout == context.uid && entry.mark.hub == context.hub);
-        *slot = if ours { released(context, provider.as_ref(), before, policy)? } else { Some(before) };
+        let is_claimed = mark::claim_conflict(&mark::entries(&before)?, context.uid, &rules).is_some();
+        *slot = if is_claimed && Owner::of(&before, context) != Owner::This {
+            Some(without_traces(context, before)?)
+        } else {
+            released(context, provider.as_ref(), before, policy)?
+        };
     }
     Ok(writes(context, route, objects, after))
+}
+
+/// The object carries what only this rollout leaves, and no other hub writes it under the same uid. Whoever takes the
+/// mark off leaves the rest.
+#[must_use]
+pub(super) fn has_traces(context: &Context<'_>, object: &DynamicObject) -> bool {
+    let entries = mark::entries(object).unwrap_or_default();
+    match entries.iter().find(|entry| entry.mark.rollout == context.uid) {
+        Some(entry) => entry.mark.hub == context.hub,
+        None => {
+            Owner::of(object, context) == Owner::This
+                || original::stored(object, context.uid).is_ok_and(|original| original.is_some())
+                || Steering::stored(object, context.uid).is_some()
+                || Affinity::stored(object, context.uid).is_some()
+        }
+    }
 }
 
 fn released(
@@ -46,9 +68,13 @@ fn released(
         }
         DeletionPolicy::Retain => owner::release(&mut object),
     }
+    without_traces(context, object).map(Some)
+}
+
+fn without_traces(context: &Context<'_>, mut object: DynamicObject) -> Result<DynamicObject, RouteError> {
     original::remove(&mut object, context.uid)?;
     Steering::store(&mut object, context.uid, None);
     Affinity::store(&mut object, context.uid, None);
     mark::remove(&mut object, context.uid)?;
-    Ok(Some(object))
+    Ok(object)
 }

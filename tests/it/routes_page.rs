@@ -33,7 +33,7 @@ const FOOT: &str = "\
   ([example](../examples/session-affinity)).
 - **objects**: the objects that hold the weights.
 - **applied**: a write counts as applied once the data plane has accepted it or, if that cannot be observed, once it is read
-  back.
+  back; for a data plane that reads at intervals, once it must have read it.
 - **verified: traffic**: requests through the real data plane were counted at the members (`make lab-tests`).
   **objects**: the objects were written to a real API server; the behaviour of the data plane is taken from its
   documentation and source.
@@ -99,6 +99,7 @@ fn row(route: &Capability) -> [String; 14] {
     let applied = match route.applied {
         Applied::Accepted => "accepted",
         Applied::ReadBack => "read back",
+        Applied::Polled { within } => &format!("read back, after {} s", within.as_secs()),
     };
     let verified = match route.verified {
         Verified::Traffic => "traffic",

@@ -81,11 +81,6 @@ impl Load {
         Self { shared, workers }
     }
 
-    /// Where the requests go.
-    pub fn to(&self) -> SocketAddr {
-        self.shared.plan.to
-    }
-
     pub fn so_far(&self) -> Totals {
         self.shared.totals.lock().unwrap().clone()
     }

@@ -86,14 +86,8 @@ pub async fn clients(lab: &Lab, service: &str) -> Result<Load> {
     steady_load(lab.contour.address, service).await
 }
 
-/// No object tells when Skipper has read its routes; here it polls them twice a second.
-const SKIPPER_POLLS: Duration = Duration::from_secs(1);
-
 /// From now on this member gets every request.
 pub async fn all_at(scene: &Scene, load: &Load, member: &str) -> Result<()> {
-    if load.to() == scene.skipper.address {
-        load.goes_on_for(SKIPPER_POLLS).await?;
-    }
     let before = scene.observed(&scene.namespace);
     load.sends(2_100).await?;
     assert_shares(&before, &scene.observed(&scene.namespace), &[(member, 100)])

@@ -60,6 +60,9 @@ pub struct FleetRolloutStatus {
     /// The weights that each route was last observed to show.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<RouteStatus>,
+    /// The marks of other hubs and rollouts that `cutover adopt` took over: their writers are gone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub adopted: Vec<AdoptedMark>,
     /// The live run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Run>,
@@ -173,6 +176,18 @@ pub struct RouteStatus {
     /// Time of the confirmation.
     #[schemars(with = "String")]
     pub at: Timestamp,
+}
+
+/// The last write of another hub or rollout to a route.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct AdoptedMark {
+    /// UID of the hub cluster's namespace kube-system.
+    pub hub: String,
+    /// UID of the rollout.
+    pub rollout: String,
+    /// Sequence number of the write. A later one means that its writer is alive.
+    pub sequence: u64,
 }
 
 /// The answer to one request, recorded here before it is written to the request.

@@ -68,11 +68,15 @@ fn member_steps(spec: &FleetRolloutSpec, ends: Ends<'_>) -> Result<Vec<PlannedSt
     Ok(steps)
 }
 
-/// A canary that carries weight already, for an earlier target, is proven where it stands before it gets more.
+/// A canary that carries weight already, for an earlier target, is proven where it stands before it gets more, be it weight
+/// or requests that are steered to it.
 fn prove_first(steps: &mut Vec<PlannedStep>, ends: Ends<'_>, bake: Duration) {
     let Some(first) = steps.first() else { return };
-    let raised = |name: &String| first.split.weights.weight(name) > ends.start.weight(name);
-    if ends.start.above(ends.rollback_to).iter().any(raised) {
+    let gains = |name: &String| {
+        let is_steered_to = first.split.steered().any(|member| member == name);
+        is_steered_to || first.split.weights.weight(name) > ends.start.weight(name)
+    };
+    if ends.start.above(ends.rollback_to).iter().any(gains) {
         let step = Step { progress: first.progress, ..Step::default() };
         let proof = planned(&first.stage, &step, bake, ends.start.clone().into());
         steps.insert(0, proof);

@@ -12,7 +12,7 @@ use crate::{
         edits, initialization,
         input::Problem,
         plan::{Ends, plan_run},
-        promotion, schedule,
+        promotion, routes, schedule,
         standing::Standing,
         target::{Target, is_reached, target},
     },
@@ -46,7 +46,7 @@ fn at_target(draft: &mut Draft<'_>, target: &Target) -> Standing {
     if let Some(drift) = edits::drift(draft) {
         return Standing::new(Phase::Held, Reason::RouteDrifted, drift);
     }
-    if let Some(problem) = draft.input.seen.refused.clone() {
+    if let Some(problem) = draft.input.seen.refused.clone().or_else(|| routes::declared_later(draft)) {
         return Standing::held(problem);
     }
     let (weights, next) = match draft.input.spec.mode() {
@@ -81,7 +81,12 @@ fn failed(draft: &Draft<'_>) -> Standing {
         Some(Outcome::Failed | Outcome::Succeeded | Outcome::Superseded) | None => Phase::Failed,
     };
     let message = format!("{message}; not tried again until something else is declared, or cutover retry");
-    Standing::new(phase, reason, message)
+    match edits::drift(draft) {
+        Some(drift) => {
+            Standing::new(Phase::Held, Reason::RouteDrifted, format!("{drift}; before that {phase:?}: {message}"))
+        }
+        None => Standing::new(phase, reason, message),
+    }
 }
 
 /// Begins a run, unless something that is declared or seen forbids it.

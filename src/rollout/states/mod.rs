@@ -10,6 +10,7 @@ mod soaking;
 mod stepping;
 
 use super::{
+    decision::{Action, Backends},
     draft::{Draft, keep_newest},
     standing::Standing,
 };
@@ -31,6 +32,15 @@ pub(super) fn advance(draft: &mut Draft<'_>) -> Standing {
         Some(RunState::Promoting(_)) => promoting::advance(draft),
         Some(RunState::Soaking(_)) => soaking::advance(draft),
         Some(RunState::RollingBack(_)) => rolling_back::advance(draft),
+    }
+}
+
+/// Outside a run the backend of a member that is not declared any more serves nobody.
+pub(super) fn give_back_left(draft: &mut Draft<'_>) {
+    let is_at_rest = draft.run().is_none() && draft.confirmed_everywhere();
+    if is_at_rest && !draft.input.seen.left.is_empty() {
+        let policy = draft.input.spec.deletion_policy;
+        draft.actions.push(Action::ReleaseBackends { policy, which: Backends::Left });
     }
 }
 

@@ -180,3 +180,104 @@ fn the_editor_is_the_last_one_who_changed_more_than_the_status() {
     );
     assert_eq!(world.live().editor.as_deref(), Some("kubectl-edit"));
 }
+
+/// Somebody set the annotation with the marks on every object of a route.
+fn forge(world: &mut World, text: &str) {
+    let annotation = format!("f:{WRITE_ANNOTATION}");
+    let entries = json!([
+        {"manager": "cutover", "operation": "Update", "fieldsV1": {"f:spec": {}}},
+        {"manager": "kubectl-annotate", "operation": "Update", "fieldsV1": {"f:metadata": {"f:annotations": {annotation: {}}}}}
+    ]);
+    for object in world.objects.iter_mut().flatten() {
+        object.annotations_mut().insert(WRITE_ANNOTATION.to_owned(), text.to_owned());
+        object.metadata.managed_fields = serde_json::from_value(entries.clone()).unwrap();
+    }
+}
+
+#[test]
+fn who_wrote_a_mark_is_seen_where_that_was_not_cutover() {
+    for form in Form::all() {
+        let mut world = World::new(form, 100);
+        let weights = distribution(world.form.able([50, 0, 50]), 1);
+        world.write(&weights, 7);
+        assert_eq!((world.live().mark, world.live().marked_by), (Some(world.mark(7)), None), "{}", world.form.name);
+        let rules = mark::entries(world.objects.iter().flatten().next().unwrap()).unwrap().remove(0).rules.join(",");
+        forge(&mut world, &format!("hub-1/uid-1/1/999999999/{rules}"));
+        let live = world.live();
+        assert_eq!(live.mark.map(|mark| mark.sequence), Some(999_999_999), "{}", world.form.name);
+        assert_eq!(live.marked_by.as_deref(), Some("kubectl-annotate"), "{}", world.form.name);
+        world.write(&weights, 8);
+        assert_eq!(world.live().mark, Some(world.mark(8)), "{}", world.form.name);
+    }
+}
+
+#[test]
+fn what_somebody_else_wrote_in_the_place_of_a_mark_keeps_nobody_from_writing() {
+    for form in Form::all() {
+        for garbage in ["x", "hub/uid/1/99999999999999999999/main", &"a ".repeat(10_000)] {
+            let mut world = World::new(form.clone(), 100);
+            world.write(&distribution(world.form.able([50, 0, 50]), 1), 7);
+            forge(&mut world, garbage);
+            assert_eq!(world.live().mark, None, "{}", world.form.name);
+            let weights = distribution(world.form.able([0, 0, 100]), 1);
+            world.write(&weights, 8);
+            assert_eq!((world.weights(), world.live().mark), (weights, Some(world.mark(8))), "{}", world.form.name);
+        }
+    }
+}
+
+#[test]
+fn a_claim_that_can_still_be_read_stays_beside_what_somebody_else_wrote() {
+    let (mut shop, mut admin) = two_rollouts();
+    shop.write(&distribution([50, 0, 50], 1), 7);
+    forge(&mut shop, "hub-1/uid-1/1/7/main garbage");
+    admin.objects.clone_from(&shop.objects);
+    admin.write(&distribution([20, 80, 0], 1), 3);
+    shop.objects.clone_from(&admin.objects);
+    assert_eq!(
+        shop.find("public").unwrap().annotations()[WRITE_ANNOTATION],
+        "hub-1/uid-1/1/7/main hub-1/uid-2/1/3/admin"
+    );
+}
+
+#[test]
+fn a_route_whose_mark_somebody_took_off_is_given_back_all_the_same() {
+    for form in Form::all() {
+        let mut world = World::new(form.clone(), 100);
+        let before = world.contents();
+        let weights = distribution(world.form.able([50, 0, 50]), 1);
+        world.write(&weights, 7);
+        assert!(world.live().to_release, "{}", form.name);
+        for object in world.objects.iter_mut().flatten() {
+            object.annotations_mut().remove(WRITE_ANNOTATION);
+        }
+        let live = world.live();
+        assert_eq!((live.mark, live.to_release), (None, true), "{}", form.name);
+
+        let unmarked = world.objects.clone();
+        world.release(DeletionPolicy::Retain);
+        assert_eq!((world.weights(), world.live().to_release), (weights, false), "{}", form.name);
+        let text = serde_json::to_string(&world.contents()).unwrap();
+        assert!(!text.contains(world::UID), "{}: {text}", form.name);
+
+        world.objects = unmarked;
+        world.release(DeletionPolicy::Revert);
+        assert_eq!(world.contents(), before, "{}", form.name);
+    }
+}
+
+#[test]
+fn of_rules_that_another_rollout_took_only_what_is_ones_own_is_taken_off() {
+    let mut first = World::new(Form::named("HTTPRoute adopted"), 100);
+    first.write(&distribution([50, 0, 50], 1), 7);
+    let mut second = World::new(Form::named("HTTPRoute adopted"), 100);
+    second.uid = "uid-2".to_owned();
+    second.objects.clone_from(&first.objects);
+    second.write(&distribution([0, 0, 100], 1), 8);
+    first.objects.clone_from(&second.objects);
+    first.release(DeletionPolicy::Revert);
+    let text = serde_json::to_string(&first.contents()).unwrap();
+    assert!(!text.contains("uid-1"), "{text}");
+    second.objects.clone_from(&first.objects);
+    assert_eq!((second.weights(), second.live().mark), (distribution([0, 0, 100], 1), Some(second.mark(8))));
+}

@@ -6,6 +6,7 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
+use super::APPLIED;
 use super::chain::{order, place, places, segment, without_overlaps, writes};
 use super::conditions::{MATCHING, alternatives};
 use super::matched::{self, PREDICATE, are_equivalent, copy_of, matched_name, predicates, put_predicates, updated};
@@ -18,7 +19,7 @@ use crate::object::Reach;
 use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
 use crate::route::capability::{
-    AffinitySupport, Applied, BackendSupport, Capability, Extent, Matching, Mirroring, Shape, Verified, Weighting,
+    AffinitySupport, BackendSupport, Capability, Extent, Matching, Mirroring, Shape, Verified, Weighting,
 };
 use crate::route::ingress::{self, draft, has_own_service, paths, paths_mut, point_to, service_of, with_primary};
 use crate::route::provider::{Objects, Provider};
@@ -39,7 +40,7 @@ pub(in crate::route) const CAPABILITY: Capability = Capability {
     mirrors: Mirroring::No,
     affinity: AffinitySupport::No,
     shape: Shape::ObjectPerMember,
-    applied: Applied::ReadBack,
+    applied: APPLIED,
     verified: Verified::Traffic,
     note: "For installations of Skipper without RouteGroups. The Ingresses are written in an order that always covers \
            all traffic. During a step with `matches`, each member that gets matched requests has a second Ingress, \

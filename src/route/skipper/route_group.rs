@@ -7,6 +7,7 @@
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
+use super::APPLIED;
 use super::affinity;
 use super::conditions::{MATCHING, alternatives};
 use super::groups::{Group, groups, template, text};
@@ -15,9 +16,7 @@ use crate::api::{Affinity, Backend, Distribution, Matched, Split, Steering};
 use crate::backend;
 use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
-use crate::route::capability::{
-    AffinitySupport, Applied, BackendSupport, Capability, Mirroring, Shape, Verified, Weighting,
-};
+use crate::route::capability::{AffinitySupport, BackendSupport, Capability, Mirroring, Shape, Verified, Weighting};
 use crate::route::desired::Stored;
 use crate::route::json::{contains, items, put};
 use crate::route::provider::{Objects, Provider, only, resource};
@@ -38,7 +37,7 @@ pub(in crate::route) const CAPABILITY: Capability = Capability {
     mirrors: Mirroring::No,
     affinity: AffinitySupport::Yes { bins: 64 },
     shape: Shape::OneObject,
-    applied: Applied::ReadBack,
+    applied: APPLIED,
     verified: Verified::Traffic,
     note: "A member behind an ExternalName Service is a `network` backend of the RouteGroup, with its own address and Host.",
 };

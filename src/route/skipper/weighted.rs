@@ -8,6 +8,7 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Map, Value, json};
 
+use super::APPLIED;
 use super::conditions::{MATCHING, alternatives};
 use super::matched::{self, WEIGHTS, are_equivalent, copy_of, matched_name, predicates, put_predicates, updated};
 use crate::api::service::SkipperRoute;
@@ -18,7 +19,7 @@ use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
 use crate::route::RouteError;
 use crate::route::capability::{
-    AffinitySupport, Applied, BackendSupport, Capability, Extent, Matching, Mirroring, Shape, Verified, Weighting,
+    AffinitySupport, BackendSupport, Capability, Extent, Matching, Mirroring, Shape, Verified, Weighting,
 };
 use crate::route::ingress::{self, draft, is_of_service, pointing_to, service_of};
 use crate::route::json::items;
@@ -43,7 +44,7 @@ pub(in crate::route) const CAPABILITY: Capability = Capability {
     mirrors: Mirroring::No,
     affinity: AffinitySupport::No,
     shape: Shape::OneObject,
-    applied: Applied::ReadBack,
+    applied: APPLIED,
     verified: Verified::Traffic,
     note: "For Services with addresses in the hub cluster. During a step with `matches` there is a second Ingress, \
            `<ingress>.matched`, which the hub creates and removes.",

@@ -15,6 +15,11 @@ pub fn declare(world: &World, what: Declared) {
         Declared::Members => json!({"members": members(&[("eu-2", 30), ("eu-3", 70)])}),
         Declared::Analysis => json!({"analysis": {"interval": "4s"}}),
         Declared::Pause => json!({"paused": true}),
+        Declared::Route => {
+            let mut services = world.scenario.spec()["services"].clone();
+            services[0]["routes"][0]["gatewayAPI"]["rules"] = json!(["#0"]);
+            json!({"services": services})
+        }
         Declared::OldTarget | Declared::Aba => json!({"members": members(&[("eu-1", 50), ("eu-2", 50), ("eu-3", 0)])}),
     };
     world.patch(ROLLOUT, &json!({"spec": spec}), "user");

@@ -5,15 +5,7 @@ use std::collections::BTreeSet;
 use cutover::{api::DeletionPolicy, sandbox::api::Verb};
 use serde_json::Value;
 
-use super::super::{
-    data_plane::weights,
-    plan::{
-        Fault,
-        sorts::{Edit, MemberChange},
-    },
-    scenario::ROUTES,
-    world::World,
-};
+use super::super::{data_plane::weights, scenario::ROUTES, world::World};
 
 /// I16: what a deletion leaves: routes without a trace of the hub and Services that are nobody's; with `Revert` no Service
 /// that the hub made, unless a route names it.
@@ -30,18 +22,12 @@ pub fn left_behind(world: &World) -> Vec<String> {
     let named: BTreeSet<String> = routes.iter().flat_map(|(_, route)| weights(route).into_keys()).collect();
     // What names another rollout was left by one that was deleted past its finalizer.
     let uid = world.judge().uid().to_owned();
-    // Whoever takes the mark off takes the route, with what else is on it.
-    let taken = world.plan.fault == Fault::Edit(Edit::Mark);
-    let marked = routes.iter().filter(|_| !taken).filter_map(|(name, route)| {
+    let marked = routes.iter().filter_map(|(name, route)| {
         let mut annotations = route["metadata"]["annotations"].as_object()?.iter();
         let is_ours =
             |(key, value): &(&String, &Value)| key.starts_with("cutover.dev/") && value.to_string().contains(&uid);
         annotations.find(is_ours).map(|(key, _)| format!("I16: {name} still carries {key}"))
     });
-    // The backend of a member that is no longer declared is not given back: docs/reliability.md.
-    if world.plan.fault == Fault::Members(MemberChange::Renamed) {
-        return marked.collect();
-    }
     let owned = backends.iter().filter_map(|name| {
         let service = world.object(&format!("/api/v1/namespaces/shop/services/{name}"))?;
         let owner = service.pointer("/metadata/labels/cutover.dev~1rollout-uid")?;

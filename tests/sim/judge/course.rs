@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{
     super::{
         data_plane::{Weights, plain},
-        plan::Fault,
+        plan::{Fault, sorts::Declared},
         world::{World, seconds},
     },
     Judge, Shown,
@@ -61,10 +61,15 @@ impl Judge {
             || matches!(world.plan.fault, Fault::Webhook(_) | Fault::Member(_));
         let was_shown = self.has_just_shown(&weights);
         let mut taken = false;
+        let mut under_way = false;
         for course in &mut self.courses {
-            taken |= course.takes(&weights);
+            let is_taken = course.takes(&weights);
+            taken |= is_taken;
+            under_way |= is_taken && course.generation < self.generation;
         }
-        self.set_course_from(&weights);
+        // The same target by another route is another run, of which the steps under way may look like the first ones.
+        let begins_anew = under_way && world.plan.fault == Fault::Declare(Declared::Route);
+        self.set_course_from(&weights, begins_anew);
         if gains && !taken && !was_shown && !excused {
             let line =
                 format!("I2: the routes show {weights:?}, which is not the next of the steps: {:?}", self.courses);
@@ -95,8 +100,8 @@ impl Judge {
     }
 
     /// Until the hub has made a step to the newest target, what was under way before may still be shown: it begins there.
-    fn set_course_from(&mut self, start: &Weights) {
-        if let Some(declared) = self.declared.get(&self.generation).filter(|_| !self.has_begun()) {
+    fn set_course_from(&mut self, start: &Weights, anew: bool) {
+        if let Some(declared) = self.declared.get(&self.generation).filter(|_| anew || !self.has_begun()) {
             self.courses.push(Course::of(self.generation, &declared["spec"], start));
         }
     }

@@ -168,6 +168,8 @@ sorts! {
         OldTarget = "old-target",
         /// The old target, and then the new one again.
         Aba = "aba",
+        /// The same route, now with the name of its rule.
+        Route = "route",
     }
 }
 

@@ -1,5 +1,6 @@
 //! The end of a rollout that is deleted.
 
+use cutover::api::DeletionPolicy;
 use jiff::SignedDuration;
 
 use super::{super::world::of, at_first_step, plain};
@@ -58,4 +59,22 @@ fn deleted_while_suspended_writes_no_route() {
     world.run_for(5);
     assert!(world.gone);
     assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]));
+}
+
+#[test]
+fn a_route_whose_mark_somebody_took_off_is_given_back_as_it_was_unless_it_was_edited() {
+    for (edited, policy) in [(false, DeletionPolicy::Revert), (true, DeletionPolicy::Retain)] {
+        let mut world = plain();
+        world.spec.deletion_policy = DeletionPolicy::Revert;
+        world.run_for(150);
+        if edited {
+            world.edit(&[("eu-1", 40), ("eu-3", 60)]);
+        }
+        world.routes.values_mut().flatten().for_each(|route| route.mark = None);
+        world.deleting = true;
+        world.run_for(5);
+        assert!(world.gone);
+        assert_eq!(world.released.iter().map(|(_, policy)| *policy).collect::<Vec<_>>(), [policy]);
+        assert!(world.routes.values().flatten().all(|route| !route.traces));
+    }
 }

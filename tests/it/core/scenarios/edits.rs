@@ -3,7 +3,7 @@
 use cutover::api::{Phase, Reason, Verb};
 
 use super::{
-    super::world::{World, Writes, of},
+    super::world::{Metrics, World, Writes, of},
     at_first_step, plain, shows,
 };
 
@@ -94,6 +94,26 @@ fn outside_a_run_an_edit_is_announced_and_left() {
     assert_eq!(world.live(), of(&[("eu-1", 20), ("eu-3", 80)]));
     world.ask(Verb::Adopt).run_for(2);
     assert_eq!(world.status.primary, Some(of(&[("eu-1", 20), ("eu-3", 80)])));
+}
+
+#[test]
+fn after_a_run_that_failed_an_edit_is_announced_as_well() {
+    let mut world = at_first_step();
+    world.metrics = Metrics::CanaryBreaksGuard;
+    world.run_for(20);
+    world.metrics = Metrics::Good;
+    assert_eq!(world.status.phase, Phase::Failed, "{}", world.status.message);
+    world.edit(&[("eu-1", 20), ("eu-3", 80)]).run_for(20);
+    shows(&world, Phase::Held, Reason::RouteDrifted);
+    let message = &world.status.message;
+    assert!(
+        message.starts_with("HTTPRoute/shop-0 (shop) shows eu-1:20 eu-3:80 (changed by kubectl-edit)"),
+        "{message}"
+    );
+    assert!(message.contains("before that Failed: "), "{message}");
+    assert_eq!(world.live(), of(&[("eu-1", 20), ("eu-3", 80)]));
+    world.edit(&[("eu-1", 100)]).run_for(3);
+    assert_eq!(world.status.phase, Phase::Failed, "{}", world.status.message);
 }
 
 #[test]

@@ -48,3 +48,24 @@ fn routes_that_differ_are_refused_with_what_they_show() {
     shows(&world, Phase::Initializing, Reason::PrimaryDiffers);
     assert!(world.written.is_empty());
 }
+
+#[test]
+fn a_route_that_is_declared_later_is_not_moved_to_the_primary() {
+    let mut world = plain();
+    world.run_for(150);
+    shows(&world, Phase::Succeeded, Reason::RunSucceeded);
+    let mut added = world.routes.keys().next().unwrap().clone();
+    added.route = "HTTPRoute/added".to_owned();
+    let writes = world.written.len();
+    world.apply_anew(&added, &[("eu-1", 100)]).run_for(20);
+    shows(&world, Phase::Held, Reason::PrimaryDiffers);
+    assert_eq!(
+        world.status.message,
+        "HTTPRoute/added (shop) was not written yet and shows eu-1:100, but the primary is eu-3:100; bring it to that \
+         first"
+    );
+    assert_eq!(world.written.len(), writes);
+    world.apply_anew(&added, &[("eu-3", 100)]).run_for(5);
+    shows(&world, Phase::Succeeded, Reason::RunSucceeded);
+    assert!(world.routes[&added].as_ref().unwrap().mark.is_some());
+}

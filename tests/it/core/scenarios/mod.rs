@@ -7,6 +7,7 @@ mod edges;
 mod edits;
 mod endpoints;
 mod initialization;
+mod marks;
 mod requests;
 mod rest;
 mod soak;

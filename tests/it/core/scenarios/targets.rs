@@ -1,9 +1,9 @@
 //! Another target in mid-run.
 
-use cutover::api::{Phase, Reason, status::Outcome};
+use cutover::api::{Phase, Reason, Steering, status::Outcome};
 
 use super::{
-    super::world::{Metrics, Writes, of},
+    super::world::{Metrics, World, Writes, of},
     at_first_step, plain, shows,
 };
 
@@ -39,6 +39,37 @@ fn a_new_target_gives_a_canary_no_more_before_it_is_proven_where_it_stands() {
     world.metrics = Metrics::Good;
     world.run_for(60);
     assert!(world.live().weight("eu-3") > 25, "{:?}", world.live());
+}
+
+#[test]
+fn a_new_target_steers_nothing_to_a_canary_before_it_is_proven_where_it_stands() {
+    let steered_to = |world: &World| {
+        let steering = |(_, split): &(_, cutover::api::Split)| split.steering.clone();
+        let members = |steering: Steering| steering.members().map(str::to_owned).collect::<Vec<_>>();
+        world.written.iter().filter_map(steering).flat_map(members).collect::<Vec<_>>()
+    };
+    for first in [r#"{"matches": [{"headers": [{"name": "x-test", "exact": "a"}]}]}"#, r#"{"mirror": {}}"#] {
+        let mut world = at_first_step();
+        world.metrics = Metrics::CanarySilent;
+        world.spec.strategy.steps = serde_json::from_str(&format!("[{first}, {{\"progress\": \"100%\"}}]")).unwrap();
+        world.declare(&[("eu-2", 10), ("eu-3", 90)]).run_for(60);
+        assert_eq!(steered_to(&world), [""; 0], "{first}: {}", world.status.message);
+        world.metrics = Metrics::Good;
+        world.run_for(60);
+        assert!(steered_to(&world).contains(&"eu-3".to_owned()), "{first}: {}", world.status.message);
+    }
+}
+
+/// Whoever has no weight yet gains on its own evidence, as in any run; the other one is judged with it.
+#[test]
+fn a_canary_that_keeps_its_weight_keeps_nobody_else_from_gaining() {
+    let mut world = at_first_step();
+    world.spec.strategy.steps = serde_json::from_str(r#"[{"mirror": {}}, {"progress": "100%"}]"#).unwrap();
+    world.declare(&[("eu-2", 75), ("eu-3", 25)]).run_for(8);
+    assert_eq!(world.written_lines().last().unwrap(), "eu-1 75 eu-2 0 eu-3 25, copies of all requests");
+    world.metrics = Metrics::CanaryBreaksGuard;
+    world.run_for(20);
+    assert_eq!(world.live(), of(&[("eu-1", 100)]));
 }
 
 #[test]

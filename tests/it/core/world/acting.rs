@@ -82,7 +82,7 @@ impl World {
             Action::ReleaseRoute { route, policy } => {
                 self.released.push((route.clone(), *policy));
                 if let Some(route) = self.routes.get_mut(route).and_then(Option::as_mut) {
-                    route.mark = None;
+                    (route.mark, route.traces) = (None, false);
                 }
             }
             Action::AnswerRequest { name, answer } => {
@@ -115,6 +115,8 @@ impl World {
             split: split.clone(),
             uneven: false,
             mark: Some(mark),
+            marked_by: None,
+            traces: true,
             accepted,
             idle,
             failed,

@@ -59,6 +59,10 @@ pub struct RouteInWorld {
     pub split: Split,
     pub uneven: bool,
     pub mark: Option<Mark>,
+    /// Who wrote the mark, if no hub did.
+    pub marked_by: Option<String>,
+    /// It carries annotations of this rollout, with its mark or without.
+    pub traces: bool,
     pub accepted: Accepted,
     /// It names a backend without weight.
     pub idle: bool,
@@ -153,7 +157,17 @@ impl RouteInWorld {
     /// It shows these weights, the data plane took it, and no hub has written it.
     fn of(weights: &[(&str, u32)]) -> Self {
         let split = of(weights).into();
-        Self { split, uneven: false, mark: None, accepted: Accepted::Yes, idle: false, failed: None, editor: None }
+        Self {
+            split,
+            uneven: false,
+            mark: None,
+            marked_by: None,
+            traces: false,
+            accepted: Accepted::Yes,
+            idle: false,
+            failed: None,
+            editor: None,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the core is given of the world.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cutover::{
     api::{CANARY, Mode, PRIMARY, Reason, ServiceCopy},
@@ -62,6 +62,8 @@ impl World {
                     ((service, member), seen)
                 })
                 .collect(),
+            left: BTreeSet::new(),
+            serving: self.serving(),
             sources: self.sources.iter().map(|(name, copy)| (name.clone(), SourceSeen::Found(copy.clone()))).collect(),
             unprobed: BTreeSet::new(),
             measured,
@@ -94,6 +96,12 @@ impl World {
         if self.unready_backends || other { BackendSeen::Outdated(None) } else { BackendSeen::Ready }
     }
 
+    /// Service mode: the primaries, as they are; a route that exists names each.
+    fn serving(&self) -> BTreeMap<String, ServiceCopy> {
+        let primaries = self.copies.iter().filter(|((_, slot), _)| slot == PRIMARY);
+        primaries.map(|((service, _), copy)| (service.clone(), copy.clone())).collect()
+    }
+
     /// Service mode: what the Service of primary or canary must be, by what is recorded.
     pub(super) fn copy(&self, (service, slot): &(String, String)) -> Option<&ServiceCopy> {
         let promoted = self.status.promoted.as_ref().and_then(|promoted| promoted.services.get(service));
@@ -107,6 +115,8 @@ fn seen(route: &RouteInWorld) -> RouteSeen {
         split: route.split.clone(),
         uneven: route.uneven,
         mark: route.mark.clone(),
+        marked_by: route.marked_by.clone(),
+        to_release: route.traces,
         accepted: route.accepted.clone(),
         idle: route.idle,
         editor: route.editor.clone(),

@@ -1,0 +1,138 @@
+//! Data planes that do not say what they have read: a write counts as applied once they must have read it.
+
+use std::collections::BTreeMap;
+
+use tokio::time::Instant;
+
+use super::subject::Subject;
+use crate::{
+    api::Route,
+    rollout::{
+        RouteKey,
+        input::{Accepted, LiveRoute, RouteSeen},
+    },
+    route::{self, capability::Applied},
+};
+
+/// The writes of one rollout that are still to be read: their sequence, and until when. The time counts from the first look
+/// at the written objects, which is never before the write.
+#[derive(Default)]
+pub(super) struct Propagation(BTreeMap<RouteKey, (u64, Instant)>);
+
+impl Propagation {
+    /// A route as it was seen, not accepted yet while its data plane may still use what was there before.
+    pub(super) fn awaited(
+        &mut self,
+        subject: &Subject,
+        key: &RouteKey,
+        route: &Route,
+        mut seen: RouteSeen,
+        now: Instant,
+    ) -> RouteSeen {
+        let Applied::Polled { within } = route::capability(route).applied else { return seen };
+        let RouteSeen::Live(live) = &mut seen else { return seen };
+        let Some(sequence) = unconfirmed(subject, key, live) else {
+            self.0.remove(key);
+            return seen;
+        };
+        let awaited = self.0.entry(key.clone()).or_insert((sequence, now + within));
+        if awaited.0 != sequence {
+            *awaited = (sequence, now + within);
+        }
+        if now < awaited.1 {
+            live.accepted = Accepted::Pending;
+        }
+        seen
+    }
+
+    /// When the next of them has been read.
+    pub(super) fn due(&self, now: Instant) -> Option<Instant> {
+        self.0.values().map(|(_, until)| *until).filter(|until| *until > now).min()
+    }
+}
+
+/// The sequence of the rollout's own write that the route carries, if the status does not record it as confirmed.
+fn unconfirmed(subject: &Subject, key: &RouteKey, live: &LiveRoute) -> Option<u64> {
+    let mark = live.mark.as_ref().filter(|mark| mark.hub == subject.hub && mark.rollout == subject.uid)?;
+    let is_known = subject
+        .status
+        .routes
+        .iter()
+        .any(|route| (&route.service, &route.route, route.sequence) == (&key.service, &key.route, mark.sequence));
+    (!is_known).then_some(mark.sequence)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::{api::Distribution, member::Registry, rollout::input::Mark};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn key() -> RouteKey {
+        RouteKey { service: "shop".to_owned(), route: "RouteGroup/public".to_owned() }
+    }
+
+    /// The rollout, whose status records that write 4 was confirmed.
+    fn subject() -> Subject {
+        let object = json!({
+            "apiVersion": "cutover.dev/v1alpha1", "kind": "FleetRollout",
+            "metadata": {"name": "fleet", "namespace": "shop", "uid": "uid-1"},
+            "spec": {"services": [], "members": [], "analysis": {"metrics": []}},
+            "status": {"routes": [{"service": "shop", "route": "RouteGroup/public", "applied": {"eu-1": 100}, "sequence": 4,
+                                   "at": "2026-01-01T00:00:00Z"}]}});
+        Subject::new("hub-1", &serde_json::from_value(object).unwrap(), &Registry::default())
+    }
+
+    /// What is said of a route with this mark.
+    fn accepted(awaited: &mut Propagation, route: &serde_json::Value, sequence: Option<u64>, now: Instant) -> Accepted {
+        let of = |sequence| Mark { hub: "hub-1".to_owned(), rollout: "uid-1".to_owned(), run: 1, sequence };
+        let seen = RouteSeen::Live(Box::new(LiveRoute {
+            split: Distribution::from([("eu-1", 100)]).into(),
+            uneven: false,
+            mark: sequence.map(of),
+            marked_by: None,
+            to_release: false,
+            accepted: Accepted::Unsaid,
+            idle: false,
+            failed: None,
+            editor: None,
+        }));
+        let route = serde_json::from_value(route.clone()).unwrap();
+        match awaited.awaited(&subject(), &key(), &route, seen, now) {
+            RouteSeen::Live(live) => live.accepted,
+            seen @ (RouteSeen::Unseen | RouteSeen::ToCreate | RouteSeen::Unusable(_)) => panic!("{seen:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_write_counts_once_skipper_must_have_read_it() {
+        for form in ["RouteGroup", "Ingress", "IngressPerMember"] {
+            let route = json!({"skipper": {"form": form, "name": "public"}});
+            let (mut awaited, begin) = (Propagation::default(), Instant::now());
+            let mut at = |sequence, seconds: u32| {
+                let now = begin + seconds * SECOND;
+                (accepted(&mut awaited, &route, sequence, now), awaited.due(now).map(|due| due - begin))
+            };
+            assert_eq!(at(Some(4), 0), (Accepted::Unsaid, None), "{form}: what was confirmed stays so");
+            assert_eq!(at(Some(5), 1), (Accepted::Pending, Some(5 * SECOND)), "{form}");
+            assert_eq!(at(Some(5), 4), (Accepted::Pending, Some(5 * SECOND)), "{form}");
+            assert_eq!(at(Some(5), 5), (Accepted::Unsaid, None), "{form}");
+            assert_eq!(at(Some(6), 6), (Accepted::Pending, Some(10 * SECOND)), "{form}: another write");
+            assert_eq!(at(None, 7), (Accepted::Unsaid, None), "{form}: somebody took the mark off");
+            assert_eq!(at(Some(6), 8), (Accepted::Pending, Some(12 * SECOND)), "{form}: and it was written again");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_says_itself_what_it_has_read_is_not_waited_for() {
+        let route = json!({"gatewayAPI": {"name": "public"}});
+        let mut awaited = Propagation::default();
+        assert_eq!(accepted(&mut awaited, &route, Some(5), Instant::now()), Accepted::Unsaid);
+        assert_eq!(awaited.due(Instant::now()), None);
+    }
+}
