@@ -82,8 +82,8 @@ fn failed(draft: &Draft<'_>) -> Standing {
     };
     let message = format!("{message}; not tried again until something else is declared, or cutover retry");
     match edits::drift(draft) {
-        Some(drift) => {
-            Standing::new(Phase::Held, Reason::RouteDrifted, format!("{drift}; before that {phase:?}: {message}"))
+        Some(edit) => {
+            Standing::new(Phase::Held, Reason::RouteDrifted, format!("{edit}; before that {phase:?}: {message}"))
         }
         None => Standing::new(phase, reason, message),
     }

@@ -20,8 +20,11 @@ fn mark(world: &mut World, (hub, rollout, sequence): (&str, &str, u64), by: Opti
     }
 }
 
-/// Marks that no hub can have left, and by whom.
-fn forged() -> [((&'static str, &'static str, u64), Option<&'static str>); 5] {
+/// A mark, and who wrote it.
+type Forged = ((&'static str, &'static str, u64), Option<&'static str>);
+
+/// Marks that no hub can have left.
+fn forged() -> [Forged; 5] {
     let kubectl = Some("kubectl-annotate");
     [
         ((HUB, UID, 60), kubectl),
