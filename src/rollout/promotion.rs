@@ -12,7 +12,7 @@ use super::{
 use jiff::Timestamp;
 
 use crate::api::{
-    CANARY, Duration, PRIMARY, Phase, Reason,
+    CANARY, Distribution, Duration, PRIMARY, Phase, Reason,
     status::{Promoted, Promoting, Run, RunState},
 };
 
@@ -40,20 +40,28 @@ pub(super) fn initialize(draft: &mut Draft<'_>) -> Option<Problem> {
     }
     match initialization::live_distribution(draft) {
         Err(problem) => return Some(problem),
-        Ok(Some(live)) if !live.same_as(&primary) => {
-            let message = format!(
-                "the routes show {}; bring them to Service {} or to its primary before the first run",
-                live,
-                draft.input.spec.services.first().map_or("", |service| service.name.as_str())
-            );
-            return Some(Problem::new(Reason::PrimaryDiffers, message));
+        Ok(Some(live)) => {
+            if let Some(Problem { reason, message }) = not_the_primary(draft, &live) {
+                return Some(Problem::new(reason, format!("{message} before the first run")));
+            }
         }
-        Ok(_) => {}
+        Ok(None) => {}
     }
     draft.status.primary = Some(primary);
     // A route that names the user's own Service would send everybody after it when that changes.
     draft.renew_desired();
     None
+}
+
+/// In service mode the last known good distribution is known: all traffic goes to the primary. Live routes that show
+/// another one are no beginning, for a canary that has traffic may lead anywhere.
+pub(super) fn not_the_primary(draft: &Draft<'_>, live: &Distribution) -> Option<Problem> {
+    let primary = primary_and_canary(0, draft.input.spec.weight_total);
+    (!live.same_as(&primary)).then(|| {
+        let service = draft.input.spec.services.first().map_or("", |service| service.name.as_str());
+        let message = format!("the routes show {live}; bring them to Service {service} or to its primary");
+        Problem::new(Reason::PrimaryDiffers, message)
+    })
 }
 
 /// A Service that was just made has no addresses yet where its selector finds them, and the data plane must learn of it.

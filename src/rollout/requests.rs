@@ -5,14 +5,14 @@ use super::{
     draft::{Draft, KEPT, keep_newest},
     initialization,
     input::Request,
-    routes,
+    promotion, routes,
     standing::Standing,
     states,
     target::target,
     time::between,
 };
 use crate::api::{
-    Duration, Reason, Verb,
+    Duration, Mode, Reason, Verb,
     request::RequestState,
     status::{self, Answer, Stop},
 };
@@ -35,6 +35,11 @@ fn adopt_live(draft: &mut Draft<'_>, request: &Request) -> Outcome {
     let Some(live) = live else { return Err("there is no live route to adopt".to_owned()) };
     if draft.run().is_some_and(|run| run.step() > 0) && routes::ownership(draft).is_none() {
         return Err("a run is going on; abort it first".to_owned());
+    }
+    if draft.input.spec.mode() == Mode::Service
+        && let Some(problem) = promotion::not_the_primary(draft, &live)
+    {
+        return Err(format!("{}, and ask again", problem.message));
     }
     let newest = draft.live_routes().filter_map(|(_, route)| route.mark.as_ref().map(|mark| mark.sequence)).max();
     draft.status.sequence = draft.status.sequence.max(newest.unwrap_or(0));
