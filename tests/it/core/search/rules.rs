@@ -84,14 +84,17 @@ impl Checked<'_> {
         desired.chain(&self.after.status.primary).all(|weights| weights.total() == 100)
     }
 
-    /// It held its whole bake on every route; or it is what every route shows, when a person or initialization took that.
+    /// It held its whole bake on every route, and the run that proved it has ended; or it is what every route shows, when a
+    /// person or initialization took that.
     fn primary_is_earned(&self) -> bool {
         let Some(new) = &self.after.status.primary else { return self.before.status.primary.is_none() };
         let old = &self.evidence.primary;
         let proven = self.evidence.proven.as_ref().is_some_and(|split| split.same_as(&new.clone().into()));
         let shown = self.before.routes.values().flatten().all(|route| route.split.weights.same_as(new));
         let never_written = self.before.status.desired.is_none() && self.before.live_run().is_none();
-        old.same_as(new) || proven || shown && (never_written || self.applied_any(Verb::Adopt))
+        let number = |world: &World| world.live_run().map(|run| run.number);
+        let goes_on = number(self.after).is_some() && number(self.after) == number(self.before);
+        old.same_as(new) || proven && !goes_on || shown && (never_written || self.applied_any(Verb::Adopt))
     }
 
     fn does_not_try_again(&self) -> bool {
