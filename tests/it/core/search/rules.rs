@@ -147,7 +147,11 @@ impl Checked<'_> {
             });
             world.status.desired.clone().filter(|desired| forward && desired.confirmed_at.is_none())
         };
-        match (under_way(self.before), under_way(self.after)) {
+        // Who is down may make both steps look alike.
+        let after = self.after.status.desired.clone().filter(|desired| {
+            desired.confirmed_at.is_none() && !self.after.is_rolling_back() && self.evidence.unavailable.is_empty()
+        });
+        match (under_way(self.before), after) {
             // What is put back is a new decision, with a minute of its own.
             (Some(before), Some(after)) if before.sequence == after.sequence => {
                 self.hands_off() || self.after.now.duration_since(before.at).as_secs() < 60
