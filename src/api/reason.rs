@@ -128,8 +128,6 @@ reasons! {
     RouteNotAccepted,
     /// A member that the rollback target needs is unavailable.
     RollbackTargetUnavailable,
-    /// No member is left that can take the weight.
-    NoFitMember,
     /// A gaining member has not answered its probes yet.
     MemberNotReady,
     /// A backend does not exist or does not resolve yet.

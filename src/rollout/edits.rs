@@ -8,7 +8,7 @@ use super::{
 };
 use crate::api::{
     Distribution, Duration, Reason,
-    status::{RouteStatus, Stop},
+    status::{Desired, RouteStatus, Stop},
 };
 
 /// A rollback is written again at most this often.
@@ -46,7 +46,7 @@ pub(super) fn judge(draft: &mut Draft<'_>) -> Edited {
     let raised = risen.find(|name| canaries.contains(name)).map(|member| format!("raised {member}"));
     match raised.or_else(|| users_moved(draft, &edit)) {
         // The write that puts it back is on its way, and the edit was counted when that was decided.
-        Some(_) if is_being_written(draft, edit.key) => Edited::Settled,
+        Some(_) if is_being_written(draft, &edit) => Edited::Settled,
         Some(change) => put_back(draft, &edit, &change),
         None => obey(draft, &edit),
     }
@@ -68,7 +68,7 @@ pub(super) fn intent(draft: &Draft<'_>, edited: Edited) -> Intent {
 
 /// The weights are as they were, but users are not kept as desired: that may raise any member.
 fn users_moved(draft: &Draft<'_>, edit: &Edit<'_>) -> Option<String> {
-    let desired = draft.status.desired.as_ref().filter(|desired| draft.written(edit.live, desired))?;
+    let desired = arrived(draft, edit.live)?;
     let live = &edit.live.split;
     let moved = live.weights.same_as(&edit.expected) && live.affinity != desired.split.affinity;
     moved.then(|| "changed the rules that keep users where they are".to_owned())
@@ -76,15 +76,27 @@ fn users_moved(draft: &Draft<'_>, edit: &Edit<'_>) -> Option<String> {
 
 /// The members to which a route steers requests, where what is desired does not say so.
 fn steered_unasked(draft: &Draft<'_>, live: &LiveRoute) -> Vec<String> {
-    let desired = draft.status.desired.as_ref().filter(|desired| draft.written(live, desired));
-    let differs = desired.is_some_and(|desired| live.split.steering != desired.split.steering);
+    let differs = arrived(draft, live).is_some_and(|desired| live.split.steering != desired.split.steering);
     live.split.steered().filter(|_| differs).map(str::to_owned).collect()
 }
 
+/// What is desired, if its write to this route has arrived. Who applies a manifest anew takes the mark away, and not what
+/// every route was seen to show.
+fn arrived<'d>(draft: &'d Draft<'_>, live: &LiveRoute) -> Option<&'d Desired> {
+    let desired = draft.status.desired.as_ref()?;
+    let released = draft.status.releasing_since.is_some();
+    let unmarked = live.mark.is_none() && desired.confirmed_at.is_some() && !released;
+    (unmarked || draft.written(live, desired)).then_some(desired)
+}
+
 /// A later decision than the one that the route was confirmed to show is still to be written.
-fn is_being_written(draft: &Draft<'_>, key: &RouteKey) -> bool {
-    let confirmed = known(draft, key).map_or(0, |route| route.sequence);
-    draft.status.desired.as_ref().is_some_and(|desired| desired.sequence > confirmed)
+fn is_being_written(draft: &Draft<'_>, edit: &Edit<'_>) -> bool {
+    let confirmed = known(draft, edit.key).map_or(0, |route| route.sequence);
+    draft
+        .status
+        .desired
+        .as_ref()
+        .is_some_and(|desired| desired.sequence > confirmed && !draft.written(edit.live, desired))
 }
 
 fn known<'a>(draft: &'a Draft<'_>, key: &RouteKey) -> Option<&'a RouteStatus> {
@@ -95,11 +107,7 @@ fn known<'a>(draft: &'a Draft<'_>, key: &RouteKey) -> Option<&'a RouteStatus> {
 fn first_edit<'a>(draft: &Draft<'a>) -> Option<Edit<'a>> {
     draft.live_routes().find_map(|(key, live)| {
         let expected = expected(draft, key, live)?;
-        let desired = draft
-            .status
-            .desired
-            .as_ref()
-            .filter(|desired| desired.confirmed_at.is_some() && draft.written(live, desired));
+        let desired = arrived(draft, live).filter(|desired| desired.confirmed_at.is_some());
         let edited = !live.split.weights.same_as(&expected)
             || desired.is_some_and(|desired| !live.split.same_as(&desired.split));
         edited.then_some(Edit { key, live, expected })
@@ -108,7 +116,7 @@ fn first_edit<'a>(draft: &Draft<'a>) -> Option<Edit<'a>> {
 
 /// What the last write to a route that is known to have arrived had set.
 fn expected(draft: &Draft<'_>, key: &RouteKey, live: &LiveRoute) -> Option<Distribution> {
-    let desired = draft.status.desired.as_ref().filter(|desired| draft.written(live, desired));
+    let desired = arrived(draft, live);
     let confirmed =
         known(draft, key).filter(|route| draft.mark(key, live).is_none_or(|mark| mark.sequence == route.sequence));
     desired.map(|desired| &desired.split.weights).or(confirmed.map(|route| &route.applied)).cloned()

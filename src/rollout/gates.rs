@@ -3,7 +3,7 @@
 use super::{
     draft::Draft,
     health,
-    input::{Accepted, LiveRoute, Problem, RouteSeen},
+    input::{Accepted, LiveRoute, RouteSeen},
     plan::bake,
     standing::Standing,
     time::{between, later},
@@ -146,15 +146,8 @@ pub(super) fn unsafe_to_go_on(draft: &mut Draft<'_>) -> Option<Standing> {
         return None;
     }
     let next = gaining(run);
-    let problem = match health::rollback_target_unavailable(run) {
-        Some(problem) => Some(problem),
-        None if draft.projected().is_none() => {
-            let message = "no member that can serve is left to take the weight";
-            Some(Problem::new(Reason::NoFitMember, message))
-        }
-        None => health::not_ready(draft, &next),
-    };
-    problem.map(Standing::not_ready)
+    let problem = health::rollback_target_unavailable(run);
+    problem.or_else(|| health::not_ready(draft, &next)).map(Standing::not_ready)
 }
 
 pub(super) fn paused(draft: &Draft<'_>) -> Option<Standing> {

@@ -44,15 +44,12 @@ pub(super) fn initialize(draft: &mut Draft<'_>) -> Option<Problem> {
     }
     match initialization::live_distribution(draft) {
         Err(problem) => return Some(problem),
-        Ok(Some(live)) if !live.same_as(&primary) => {
-            let message = format!(
-                "the routes show {}; bring them to Service {} or to its primary before the first run",
-                live,
-                draft.input.spec.services.first().map_or("", |service| service.name.as_str())
-            );
-            return Some(Problem::new(Reason::PrimaryDiffers, message));
+        Ok(Some(live)) => {
+            if let Some(Problem { reason, message }) = not_the_primary(draft, &live) {
+                return Some(Problem::new(reason, format!("{message} before the first run")));
+            }
         }
-        Ok(_) => {}
+        Ok(None) => {}
     }
     draft.status.primary = Some(primary);
     // A route that names the user's own Service would send everybody after it when that changes.
@@ -73,8 +70,8 @@ fn with_serving(draft: &Draft<'_>, mut services: BTreeMap<String, ServiceCopy>) 
 /// The Services of the primaries as they are now count as what passed last. Nothing is known of a canary that has traffic,
 /// and none of the Services may change under it.
 pub(super) fn adopt(draft: &mut Draft<'_>, live: &Distribution) -> Result<(), String> {
-    if !live.same_as(&primary_and_canary(0, draft.input.spec.weight_total)) {
-        return Err(format!("the routes show {live}: bring them to the primary by hand, then cutover adopt"));
+    if let Some(Problem { message, .. }) = not_the_primary(draft, live) {
+        return Err(format!("{message} by hand, then cutover adopt"));
     }
     let known = draft.status.promoted.take();
     let made_at = known.as_ref().and_then(|known| known.made_at);
@@ -85,6 +82,17 @@ pub(super) fn adopt(draft: &mut Draft<'_>, live: &Distribution) -> Result<(), St
     draft.status.promoted = Some(Promoted { revision, services, made_at });
     draft.status.canary.clear();
     Ok(())
+}
+
+/// In service mode the last known good distribution is known: all traffic goes to the primary. Live routes that show
+/// another one are no beginning, for a canary that has traffic may lead anywhere.
+pub(super) fn not_the_primary(draft: &Draft<'_>, live: &Distribution) -> Option<Problem> {
+    let primary = primary_and_canary(0, draft.input.spec.weight_total);
+    (!live.same_as(&primary)).then(|| {
+        let service = draft.input.spec.services.first().map_or("", |service| service.name.as_str());
+        let message = format!("the routes show {live}; bring them to Service {service} or to its primary");
+        Problem::new(Reason::PrimaryDiffers, message)
+    })
 }
 
 /// A Service that was just made has no addresses yet where its selector finds them, and the data plane must learn of it.

@@ -24,14 +24,15 @@ use crate::api::{
 /// Judges one round of measurements.
 pub(super) fn judge(run: &Run, desired: &Desired, analysis: &Analysis, measured: &Measured) -> Check {
     let canaries = judged_members(run, desired);
+    let idle = run.canaries().is_empty();
     let mut metrics = Vec::new();
     for service in &run.pinned.services {
         for metric in &analysis.metrics {
             let of = |sampled: &&Sampled| sampled.service == service.name && sampled.metric == metric.name;
             let samples: Vec<&Sampled> = measured.samples.iter().filter(of).collect();
             let before = previous(run, &service.name, &metric.name);
-            metrics
-                .push(Round { analysis, metric, canaries: &canaries, samples: &samples }.check(&service.name, before));
+            let round = Round { analysis, metric, canaries: &canaries, idle, samples: &samples };
+            metrics.push(round.check(&service.name, before));
         }
     }
     let observed = observed(desired, analysis, measured);

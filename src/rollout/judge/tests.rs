@@ -41,7 +41,8 @@ fn check(analysis: &Analysis, samples: &[Sampled], before: &str) -> MetricCheck 
     let canaries: Vec<String> =
         samples.iter().map(|sampled| sampled.member.clone()).filter(|member| member != "eu-1").collect();
     let samples: Vec<&Sampled> = samples.iter().collect();
-    Round { analysis, metric: &analysis.metrics[0], canaries: &canaries, samples: &samples }.check("shop", before)
+    Round { analysis, metric: &analysis.metrics[0], canaries: &canaries, idle: false, samples: &samples }
+        .check("shop", before)
 }
 
 fn verdict(kind: &Value, limits: &Value, samples: &[(&str, Sample)]) -> (Verdict, Reason) {
@@ -170,7 +171,13 @@ fn a_canary_without_a_number_leaves_the_check_unknown_and_hides_no_failure() {
     assert_eq!(verdict(&shares(), &limits, &samples), PASS, "a primary is no canary");
     let canaries = ["eu-2".to_owned(), "eu-3".to_owned()];
     let (analysis, sample) = (analysis(&shares(), &limits), sampled("eu-3", ratio(0.0, 1000.0)));
-    let round = Round { analysis: &analysis, metric: &analysis.metrics[0], canaries: &canaries, samples: &[&sample] };
+    let round = Round {
+        analysis: &analysis,
+        metric: &analysis.metrics[0],
+        canaries: &canaries,
+        idle: false,
+        samples: &[&sample],
+    };
     assert_eq!(round.check("shop", "").message, "errors of shop: eu-2: not measured");
 }
 

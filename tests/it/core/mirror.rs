@@ -163,6 +163,26 @@ fn copies_that_somebody_ended_are_not_sent_again_until_resume() {
     assert!(world.routes.values().flatten().all(|route| route.split.steering.is_some()));
 }
 
+/// The weights of the manifest are those of the step, so that the copies alone tell that somebody was there.
+#[test]
+fn a_manifest_that_is_applied_anew_ends_the_copies_and_what_was_proven_by_them() {
+    for restarts in [false, true] {
+        let mut world = world(COPIES_FIRST);
+        world.run_for(20);
+        assert!(world.baked().as_millis() > 0);
+        let key = world.routes.keys().next().unwrap().clone();
+        world.apply_anew(&key, &[("eu-1", 100)]);
+        if restarts {
+            world.restart();
+        }
+        world.run_for(3);
+        assert_eq!(world.status.reason, Reason::PausedByForeignEdit, "{}", world.status.message);
+        world.ask(Verb::Resume).run_for(3);
+        assert!(world.routes.values().flatten().all(|route| route.split.steering.is_some()));
+        assert_eq!(world.baked().as_millis(), 0);
+    }
+}
+
 #[test]
 fn copies_are_no_wrong_share() {
     let mut world = world(COPIES_FIRST);

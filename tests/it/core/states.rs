@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fmt};
 
 use cutover::api::{
-    FleetRolloutStatus,
+    FleetRolloutStatus, Verb,
     status::{Outcome, RunState},
 };
 
@@ -58,6 +58,7 @@ impl State {
             ],
             Self::Promoting => &[
                 (Self::Promoting, "the primary is what passed"),
+                (Self::Stepping, "the primary keeps its traffic, for a route does not show the step"),
                 (Self::AtRest, "the primary has its traffic back"),
                 (Self::RollingBack, "deletion"),
             ],
@@ -136,6 +137,19 @@ pub fn arrows_without_analysis() -> BTreeSet<Arrow> {
     }
     assert_eq!(world.outcome(), Some(Outcome::Succeeded), "{}", world.status.message);
     taken
+}
+
+/// What is adopted while the declaration breaks a rule, so that no other run begins.
+pub fn arrows_of_an_adoption() -> BTreeSet<Arrow> {
+    let yaml = "members: [{name: eu-1, weight: 0}, {name: eu-3, weight: 100}]\nstrategy: {steps: [{progress: 100%}]}";
+    let mut world = World::new(spec(yaml), &[("eu-1", 100)]);
+    world.pass();
+    world.invalid = true;
+    let before = world.status.clone();
+    world.ask(Verb::Adopt).pass();
+    let taken = arrows(&before, &world.status);
+    assert_eq!(taken, [(State::Preparing, State::AtRest)]);
+    taken.into_iter().collect()
 }
 
 fn diagram() -> String {

@@ -71,6 +71,20 @@ fn an_edit_is_counted_once_however_often_the_write_that_puts_it_back_conflicts()
     assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]));
 }
 
+/// Its write has arrived, so that nothing is on its way which would overwrite the edit.
+#[test]
+fn an_edit_that_raises_a_canary_is_put_back_before_the_data_plane_took_the_step_as_well() {
+    let mut world = at_first_step();
+    let key = world.routes.keys().next().unwrap().clone();
+    world.writes.insert(key, Writes::NotAccepted);
+    while world.live() == of(&[("eu-1", 75), ("eu-3", 25)]) {
+        world.run_for(1);
+    }
+    world.edit(&[("eu-1", 10), ("eu-3", 90)]).pass();
+    assert_eq!(world.live(), of(&[("eu-1", 50), ("eu-3", 50)]));
+    assert_eq!(world.run().put_back.len(), 1);
+}
+
 #[test]
 fn in_a_rollback_every_edit_is_put_back() {
     let mut world = at_first_step();

@@ -3,7 +3,7 @@
 use cutover::api::{Phase, Reason, Verb, request::RequestState, status::Outcome};
 
 use super::{
-    super::world::{Metrics, World, of},
+    super::world::{Metrics, World, of, spec},
     answer, at_first_step, plain, shows, with_strategy,
 };
 
@@ -90,4 +90,20 @@ fn the_deadline_counts_only_time_in_which_nothing_but_checks_stood_in_the_way() 
     shows(&world, Phase::WaitingPromotion, Reason::WaitingForPromotion);
     world.ask(Verb::Promote).run_for(300);
     shows(&world, Phase::Failed, Reason::ProgressDeadlineExceeded);
+}
+
+/// Of one unit, half is none: the first step gives nobody more, and nobody can be judged at it.
+#[test]
+fn a_step_that_is_too_small_to_move_anything_proves_nothing_and_goes_on() {
+    let yaml = "
+members: [{name: eu-1, weight: 100}, {name: eu-3, weight: 0}]
+strategy: {bake: 20s, steps: [{progress: 50%, wait: Promotion}, {progress: 100%}]}
+analysis: {unknown: {limit: 3, action: Rollback}}
+";
+    let mut world = World::new(spec(yaml), &[("eu-1", 99), ("eu-3", 1)]);
+    world.run_for(90);
+    shows(&world, Phase::WaitingPromotion, Reason::WaitingForPromotion);
+    world.ask(Verb::Promote).run_for(60);
+    shows(&world, Phase::Succeeded, Reason::RunSucceeded);
+    assert_eq!(world.live().weight("eu-1"), 100);
 }

@@ -32,6 +32,27 @@ fn an_increase_that_is_not_confirmed_everywhere_is_taken_back_everywhere() {
     assert_eq!(world.live(), of(&[("eu-1", 50), ("eu-3", 50)]));
 }
 
+/// A step between two targets lowers one canary and raises another. To write it once more is no increase, and to take it back
+/// would raise the one that was lowered.
+#[test]
+fn a_step_that_every_route_has_shown_is_not_taken_back_when_that_would_raise_a_canary() {
+    let mut world = plain();
+    world.declare(&[("eu-2", 50), ("eu-3", 50)]).run_for(8);
+    world.declare(&[("eu-3", 100)]);
+    while world.live().weight("eu-3") < 34 {
+        world.run_for(1);
+    }
+    let step = world.live();
+    assert_eq!(step, of(&[("eu-1", 56), ("eu-2", 10), ("eu-3", 34)]));
+    let key = world.routes.keys().next().unwrap().clone();
+    world.run_for(10).writes.insert(key, Writes::Refused);
+    world.edit(&[("eu-1", 5), ("eu-3", 95)]).run_for(80);
+    shows(&world, Phase::Held, Reason::NotConfirmed);
+    world.writes.clear();
+    world.run_for(3);
+    assert_eq!(world.live(), step);
+}
+
 #[test]
 fn a_first_write_that_a_dry_run_refuses_is_not_made() {
     let mut world = plain();

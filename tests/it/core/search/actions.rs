@@ -26,7 +26,7 @@ impl Checked<'_> {
             }
             Action::Rehearse { split, .. } => {
                 let idle = !before.deleting && !before.spec.suspend;
-                (idle && split.weights.total() == 100, "I1: a dry run of what is never written")
+                (idle && self.is_first_step(split), "a dry run of what is not written first")
             }
             Action::WriteRoute { route: key, split, run, sequence } => {
                 let write = Write { key, split, run: *run, sequence: *sequence };
@@ -46,13 +46,13 @@ impl Checked<'_> {
         (!holds).then_some(rule)
     }
 
-    /// The decision is in the status that is written first, and sums to the total.
+    /// The decision is in the status that is written first.
     fn is_recorded(&self, write: Write<'_>) -> bool {
         let status = &self.after.status;
         let desired = status.desired.as_ref();
         let recorded =
             desired.is_some_and(|desired| (&desired.split, desired.sequence) == (write.split, write.sequence));
-        recorded && write.run == status.last_run() && write.split.weights.total() == 100 && !self.before.spec.suspend
+        recorded && write.run == status.last_run()
     }
 
     /// Sequences only rise on a route that this hub wrote; another hub's route is left alone unless it was adopted.

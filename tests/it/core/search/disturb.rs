@@ -70,6 +70,8 @@ impl State {
     fn restore_old_status(&mut self) {
         self.world.status = self.backup.clone();
         self.evidence.closed.clear();
+        self.evidence.paused.clear();
+        self.evidence.course = None;
         (self.evidence.failed, self.evidence.restored, self.evidence.rises) = (None, true, (0, 0));
         if let Some(primary) = &self.backup.primary {
             self.evidence.primary = primary.clone();

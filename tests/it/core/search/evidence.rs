@@ -1,17 +1,22 @@
 //! What the search itself saw of the world, by the world's own time: what the hub's decisions are judged by.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cutover::{
     api::{CANARY, Distribution, ServiceCopy, Split, Verb, request::RequestState, status::Outcome},
     rollout::{Action, Decision, RouteKey, input::Accepted},
 };
 
-use super::super::world::{Metrics, RouteInWorld, World};
+use super::{
+    super::world::{Metrics, RouteInWorld, World},
+    course::Course,
+};
 
 /// Settle and bake of every step of every world, in seconds.
 const SETTLE: i64 = 5;
 const BAKE: i64 = 25;
+/// Probes in a row that make an endpoint one that answers, or one that is down.
+pub const PROBES: u32 = 3;
 /// The window of every metric.
 const WINDOW: i64 = 10;
 
@@ -22,6 +27,10 @@ pub struct Evidence {
     pub primary: Distribution,
     /// What the hub decided last to write.
     pub decided: Split,
+    /// It was decided while somebody was down.
+    pub stands_in: bool,
+    /// What each route showed before somebody edited it.
+    pub unedited: BTreeMap<RouteKey, Split>,
     /// What every route shows now, and what the data plane took.
     pub shown: Option<Shown>,
     /// What every route showed last.
@@ -34,6 +43,8 @@ pub struct Evidence {
     pub closed: BTreeSet<u64>,
     /// Runs whose wait for promotion a person opened.
     pub promoted: BTreeSet<u64>,
+    /// Runs that a person paused, until they are resumed.
+    pub paused: BTreeSet<u64>,
     /// A person resumed the run since the last edit of a route.
     pub resumed: bool,
     /// An old status was restored, which knows older Services.
@@ -42,6 +53,10 @@ pub struct Evidence {
     pub failed: Option<String>,
     /// How often a canary rose on evidence in a run.
     pub rises: (u64, u32),
+    /// The steps of the last run.
+    pub course: Option<Course>,
+    /// Members that were seen to be down, until they are seen to be back.
+    pub unavailable: BTreeSet<String>,
 }
 
 /// What every route shows, and how it fared there.
@@ -81,22 +96,33 @@ impl Evidence {
         Self {
             primary: world.live(),
             decided: split.clone(),
+            stands_in: false,
+            unedited: BTreeMap::new(),
             shown: None,
             last_shown: split,
             proven: None,
             proven_copy: None,
             closed: BTreeSet::new(),
             promoted: BTreeSet::new(),
+            paused: BTreeSet::new(),
             resumed: false,
             restored: false,
             failed: None,
             rises: (0, 0),
+            course: None,
+            unavailable: BTreeSet::new(),
         }
     }
 
     /// Looks at the routes: what people wrote into them is no evidence. While one is missing, or the data plane does not
     /// take it, what was seen before is kept.
     pub fn see(&mut self, world: &World) {
+        self.note_unavailable(world);
+        for (key, route) in &world.routes {
+            if let Some(route) = route.as_ref().filter(|route| route.editor.is_none()) {
+                self.unedited.insert(key.clone(), route.split.clone());
+            }
+        }
         let lives: Vec<&RouteInWorld> = world.routes.values().flatten().collect();
         let Some(first) = lives.first() else { return };
         let alike = lives.iter().all(|route| route.editor.is_none() && route.split.same_as(&first.split));
@@ -135,10 +161,14 @@ impl Evidence {
 
     /// Keeps what a pass did, after it was judged.
     pub fn remember(&mut self, before: &World, after: &World, decision: &Decision, risen: bool) {
+        let everybody_answers = everybody_answers(before);
         self.primary = after.status.primary.clone().unwrap_or_else(|| self.primary.clone());
         if let Some(write) = writes(decision).next() {
             let lowered = !self.decided.weights.above(&write.split.weights).is_empty()
                 || self.decided.steering != write.split.steering;
+            if !self.decided.same_as(write.split) {
+                self.stands_in = !everybody_answers;
+            }
             let count = if self.rises.0 == write.run { self.rises.1 } else { 0 };
             let count = if risen { count + 1 } else { count.saturating_sub(u32::from(lowered)) };
             (self.rises, self.decided) = ((write.run, count), write.split.clone());
@@ -150,6 +180,7 @@ impl Evidence {
         let ended = |number| before.status.history.iter().any(|record| record.number == number);
         for record in after.status.history.iter().filter(|record| !ended(record.number)) {
             let back = matches!(record.outcome, Outcome::Failed | Outcome::RolledBack);
+            self.closed.extend(back.then_some(record.number));
             self.failed = back.then(|| record.revision.clone());
         }
         for (verb, run) in applied(before, decision) {
@@ -162,10 +193,19 @@ impl Evidence {
             Verb::Promote => drop(self.promoted.insert(run)),
             Verb::Retry => self.failed = None,
             Verb::Adopt => (self.failed, self.resumed) = (None, true),
-            Verb::Resume => self.resumed = true,
-            Verb::Abort | Verb::Rollback | Verb::Pause => {}
+            Verb::Pause => drop(self.paused.insert(run)),
+            Verb::Resume => {
+                self.paused.remove(&run);
+                self.resumed = true;
+            }
+            Verb::Abort | Verb::Rollback => {}
         }
     }
+}
+
+/// As many good probes in a row as it takes, of everybody.
+pub fn everybody_answers(world: &World) -> bool {
+    !world.endpoints.is_empty() && world.endpoints.values().all(|seen| seen.successes >= PROBES)
 }
 
 pub fn writes(decision: &Decision) -> impl Iterator<Item = Write<'_>> {

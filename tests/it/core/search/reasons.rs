@@ -4,12 +4,6 @@ use std::{fs, path::Path};
 
 use cutover::api::Reason;
 
-/// What the core names and cannot give, with the cause.
-pub const NEVER_GIVEN: &[(Reason, &str)] = &[(
-    Reason::NoFitMember,
-    "a projection fails only while every member of the rollback target is down, and RollbackTargetUnavailable says so first",
-)];
-
 /// The sources below a folder, without their tests.
 fn sources(folder: &Path) -> String {
     let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -1,14 +1,11 @@
 //! What may be written to a route, and what it takes to give a canary more.
 
-use cutover::api::{CANARY, PRIMARY, Split};
+use cutover::api::{CANARY, PRIMARY, Split, Verb};
 
 use super::{
-    evidence::{Shown, Write, writes},
+    evidence::{self, PROBES, Shown, Write, applied, writes},
     rules::Checked,
 };
-
-/// Probes in a row that make an endpoint one that answers, or one that is down.
-const PROBES: u32 = 3;
 
 impl Checked<'_> {
     /// The canaries that a split gives more than the decision before it, by weight or beside it.
@@ -33,17 +30,18 @@ impl Checked<'_> {
         (!risen.is_empty()).then_some((write, risen))
     }
 
-    /// What the last known good distribution does not give that much. While somebody is down its weight goes to others.
+    /// What the last known good distribution does not give that much. While somebody is down its weight goes to others, and
+    /// stays there until something else is decided.
     /// In service mode a canary that leads where the primary does is none.
     fn is_canary(&self, member: &str, split: &Split) -> bool {
         let good = self.primary().weight(member);
         let proven = member == CANARY && self.leads(CANARY) == self.leads(PRIMARY);
-        !proven && (good == 0 || self.everybody_answers() && split.weights.weight(member) > good)
+        let stands_in = self.evidence.stands_in && split.same_as(&self.evidence.decided);
+        !proven && (good == 0 || !stands_in && self.everybody_answers() && split.weights.weight(member) > good)
     }
 
     pub fn everybody_answers(&self) -> bool {
-        let seen = &self.before.endpoints;
-        !seen.is_empty() && seen.values().all(|seen| seen.successes >= PROBES)
+        evidence::everybody_answers(self.before)
     }
 
     /// What carries weight rises after it passed there, and what has none after its endpoint answered.
@@ -74,13 +72,18 @@ impl Checked<'_> {
         shown.is_some_and(|shown| shown.present && shown.split.same_as(&self.evidence.decided) && proven(shown))
     }
 
-    /// What is down gets nothing more while a primary member answers.
+    /// What is down gets no more than it has while a primary member answers that is no canary.
     pub fn feeds_nobody_unavailable(&self) -> bool {
         let seen = |name: &str| self.before.endpoints.get(name).copied().unwrap_or_default();
-        let answers = self.primary().carrying().any(|(name, _)| seen(name).successes >= PROBES);
+        let decided = &self.evidence.decided.weights;
+        let mut primaries = self.primary().carrying().filter(|(name, weight)| decided.weight(name) <= *weight);
+        let answers = primaries.any(|(name, _)| seen(name).successes >= PROBES);
         let live = self.after.live_run().is_some() && !self.before.deleting;
         let fed = |write: Write<'_>| {
-            write.split.weights.above(&self.evidence.decided.weights).iter().any(|name| seen(name).failures >= PROBES)
+            let route = self.before.routes.get(write.key).and_then(Option::as_ref);
+            let has = route.map_or_else(|| self.before.live(), |route| route.split.weights.clone());
+            let mut more = write.split.weights.above(decided).into_iter();
+            more.any(|name| seen(&name).failures >= PROBES && write.split.weights.weight(&name) > has.weight(&name))
         };
         !live || !answers || !writes(self.decision).any(fed)
     }
@@ -88,20 +91,18 @@ impl Checked<'_> {
     pub fn waits(&self) -> bool {
         let Some((write, _)) = self.raising() else { return true };
         let first_passed = self.evidence.rises.0 == write.run && self.evidence.rises.1 > 0;
-        let now = self.applied(cutover::api::Verb::Promote, write.run);
+        let now = self.applied(Verb::Promote, write.run);
         !self.small.waits_first || !first_passed || now || self.evidence.promoted.contains(&write.run)
     }
 
-    /// A later stage gains only when every earlier one carries what it shall.
-    pub fn stages_in_order(&self) -> bool {
-        let (Some((_, risen)), Some(run)) = (self.raising(), self.after.live_run()) else { return true };
-        let stages = &run.pinned.strategy.stages;
-        let stage = |name: &str| stages.iter().position(|stage| stage.members.iter().any(|member| member == name));
-        let (decided, last) = (&self.evidence.decided.weights, risen.iter().filter_map(|name| stage(name)).max());
-        let mut earlier = run.target.members().filter(|name| stage(name) < last);
-        last.is_none()
-            || !self.everybody_answers()
-            || earlier.all(|name| decided.weight(name) >= run.target.weight(name))
+    /// While somebody is down its weight goes to others.
+    pub fn rests_while_paused(&self) -> bool {
+        let Some((write, _)) = self.raising() else { return true };
+        let asked = applied(self.before, self.decision);
+        let mut verbs = asked.iter().rev().filter(|(verb, _)| matches!(verb, Verb::Pause | Verb::Resume));
+        let now = verbs.find(|(_, run)| *run == write.run).map(|(verb, _)| *verb == Verb::Pause);
+        let paused = now.unwrap_or_else(|| self.evidence.paused.contains(&write.run));
+        !(paused || self.before.spec.paused) || !self.everybody_answers()
     }
 
     /// Requests are steered to members that were declared, in no rollback, and no weight rises with them.
@@ -139,12 +140,15 @@ impl Checked<'_> {
                 return true;
             };
             let canary = |name: &String| self.is_canary(name, write.split);
-            let by_hand = edited.split.weights.above(&self.evidence.decided.weights);
+            let Some(unedited) = self.evidence.unedited.get(write.key) else { return true };
+            let by_hand = edited.split.weights.above(&unedited.weights);
+            let lowered = unedited.weights.above(&edited.split.weights);
             let raised = write.split.weights.above(&edited.split.weights);
             by_hand.iter().any(canary)
+                || lowered.is_empty()
                 || !raised.iter().any(canary)
                 || self.evidence.resumed
-                || self.applied(cutover::api::Verb::Resume, write.run)
+                || self.applied(Verb::Resume, write.run)
         })
     }
 }

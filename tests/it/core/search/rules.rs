@@ -1,13 +1,16 @@
 //! What must hold after every pass. The world and its own record are the judge; the status is judged.
 
 use cutover::{
-    api::{Distribution, Reason, Verb, status::Run},
+    api::{
+        Distribution, Reason, Verb,
+        status::{Desired, Run},
+    },
     rollout::{Decision, input::Accepted},
 };
 
 use super::{
     super::world::{Metrics, World},
-    evidence::{Evidence, applied},
+    evidence::{Evidence, PROBES, applied},
     moves::Move,
     worlds::SmallWorld,
 };
@@ -28,7 +31,8 @@ impl Checked<'_> {
             (self.primary_is_earned(), "I3: the primary changed without a pass"),
             (self.rises_on_evidence(), "I2: a canary rose without evidence"),
             (self.feeds_nobody_unavailable(), "I2: an unavailable member gained weight"),
-            (self.stages_in_order(), "I2: a stage gained before the one before it"),
+            (self.course().1, "I2: a step was left out"),
+            (self.rests_while_paused(), "a canary rose while the run was paused"),
             (self.goes_back(), "I4: a canary rose in a rollback"),
             (self.does_not_try_again(), "I4: a failed revision was tried again by itself"),
             (self.obeys_edits(), "I6: an edit that lowers a canary was written over"),
@@ -66,7 +70,7 @@ impl Checked<'_> {
         applied(self.before, self.decision).contains(&(verb, run))
     }
 
-    fn applied_any(&self, verb: Verb) -> bool {
+    pub fn applied_any(&self, verb: Verb) -> bool {
         applied(self.before, self.decision).iter().any(|(applied, _)| *applied == verb)
     }
 
@@ -80,14 +84,17 @@ impl Checked<'_> {
         desired.chain(&self.after.status.primary).all(|weights| weights.total() == 100)
     }
 
-    /// It held its whole bake on every route; or it is what every route shows, when a person or initialization took that.
+    /// It held its whole bake on every route, and the run that proved it has ended; or it is what every route shows, when a
+    /// person or initialization took that.
     fn primary_is_earned(&self) -> bool {
         let Some(new) = &self.after.status.primary else { return self.before.status.primary.is_none() };
         let old = &self.evidence.primary;
         let proven = self.evidence.proven.as_ref().is_some_and(|split| split.same_as(&new.clone().into()));
         let shown = self.before.routes.values().flatten().all(|route| route.split.weights.same_as(new));
         let never_written = self.before.status.desired.is_none() && self.before.live_run().is_none();
-        old.same_as(new) || proven || shown && (never_written || self.applied_any(Verb::Adopt))
+        let number = |world: &World| world.live_run().map(|run| run.number);
+        let goes_on = number(self.after).is_some() && number(self.after) == number(self.before);
+        old.same_as(new) || proven && !goes_on || shown && (never_written || self.applied_any(Verb::Adopt))
     }
 
     fn does_not_try_again(&self) -> bool {
@@ -101,9 +108,9 @@ impl Checked<'_> {
         let Some(new) = self.after.rollback().filter(|_| self.before.rollback().is_none()) else { return true };
         let good = self.primary();
         let mut primaries = self.before.endpoints.iter().filter(|(name, _)| good.weight(name) > 0);
-        let answers = primaries.any(|(_, seen)| seen.successes >= 3);
+        let answers = primaries.any(|(_, seen)| seen.successes >= PROBES);
         let down =
-            self.before.endpoints.iter().any(|(name, seen)| self.before.down.contains(name) && seen.failures >= 3);
+            self.before.endpoints.iter().any(|(name, seen)| self.before.down.contains(name) && seen.failures >= PROBES);
         match new.reason {
             Reason::EndpointDown => answers && down,
             Reason::ChecksFailed => self.before.metrics == Metrics::CanaryFails,
@@ -133,12 +140,20 @@ impl Checked<'_> {
 
     fn takes_back(&self) -> bool {
         let under_way = |world: &World| {
-            let forward =
-                world.live_run().is_some_and(|run| run.hold.is_none() && !run.is_rolling_back() && raises(run));
+            let again = |desired: &Desired| self.evidence.last_shown.same_as(&desired.split);
+            let shown = world.status.desired.as_ref().is_some_and(again);
+            let forward = world.live_run().is_some_and(|run| {
+                run.hold.is_none() && !run.is_rolling_back() && raises(run) && !(shown && lowers(run))
+            });
             world.status.desired.clone().filter(|desired| forward && desired.confirmed_at.is_none())
         };
-        match (under_way(self.before), under_way(self.after)) {
-            (Some(before), Some(after)) if before.split.weights == after.split.weights => {
+        // Who is down may make both steps look alike.
+        let after = self.after.status.desired.clone().filter(|desired| {
+            desired.confirmed_at.is_none() && !self.after.is_rolling_back() && self.evidence.unavailable.is_empty()
+        });
+        match (under_way(self.before), after) {
+            // What is put back is a new decision, with a minute of its own.
+            (Some(before), Some(after)) if before.sequence == after.sequence => {
                 self.hands_off() || self.after.now.duration_since(before.at).as_secs() < 60
             }
             _ => true,
@@ -170,4 +185,10 @@ fn raises(run: &Run) -> bool {
     let Some(before) = run.step().checked_sub(1) else { return false };
     let raised = run.weights().above(run.weights_of_step(before));
     raised.iter().any(|name| run.canaries().contains(name))
+}
+
+/// The step before the present one gives a canary more: to take back what every route has shown would raise that one.
+fn lowers(run: &Run) -> bool {
+    let Some(before) = run.step().checked_sub(1).map(|step| run.weights_of_step(step)) else { return false };
+    before.above(run.weights()).iter().any(|name| before.weight(name) > run.rollback_to.weight(name))
 }

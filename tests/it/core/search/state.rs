@@ -67,7 +67,8 @@ impl State {
             evidence: &self.evidence,
         };
         checked.every_rule(what);
-        let risen = checked.raising().is_some();
+        let (risen, (course, _)) = (checked.raising().is_some(), checked.course());
+        self.evidence.course = course;
         self.evidence.remember(&before, &self.world, &decision, risen);
         self.evidence.see(&self.world);
         count_reasons(&self.world, reached);

@@ -57,8 +57,9 @@ fn ends_well(mut state: State, seed: u64) {
     let (small, world) = (state.small, &mut state.world);
     for _ in 0..8 {
         if !matches!(world.status.phase, Phase::Progressing | Phase::Promoting | Phase::Soaking) {
-            // Nothing can be adopted from routes that differ; a person brings them to one distribution first.
-            let first = world.live();
+            // Nothing can be adopted from routes that differ, nor in service mode while the canary has traffic; a person
+            // brings them to one distribution first.
+            let first = small.meant(world.live());
             world.routes.values_mut().flatten().for_each(|route| route.split.weights = first.clone());
         }
         for verb in [Verb::Adopt, Verb::Resume, Verb::Retry, Verb::Promote] {

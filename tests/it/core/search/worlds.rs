@@ -1,9 +1,14 @@
 //! The worlds that are searched: small ones, each for a few features.
 
+use cutover::api::Distribution;
+
 use super::{
     super::world::{World, spec},
     moves::{Move, Target},
 };
+
+/// Walks in each world.
+pub const WALKS: u64 = 65;
 
 /// What is declared, where it begins, and who plays which part in it.
 #[derive(Debug)]
@@ -21,7 +26,6 @@ pub struct SmallWorld {
     /// Its first step waits for a person.
     pub waits_first: bool,
     pub depth: usize,
-    pub walks: u64,
 }
 
 #[derive(Debug)]
@@ -44,6 +48,14 @@ impl SmallWorld {
             Declared::Weights(weights) => world.declare(weights),
             Declared::Cluster(host) => world.point(host),
         };
+    }
+
+    /// Where a person brings the routes of which the first one shows this: in service mode to the primary.
+    pub fn meant(&self, shown: Distribution) -> Distribution {
+        match self.targets[0] {
+            Declared::Weights(_) => shown,
+            Declared::Cluster(_) => self.live.iter().copied().collect(),
+        }
     }
 
     /// The weights of an applied manifest: those with which the world began.
@@ -76,7 +88,6 @@ analysis: {unknown: {limit: 3, action: Rollback}}
     ],
     waits_first: true,
     depth: 2,
-    walks: 250,
 };
 
 /// A Service is pointed to another cluster; the promoted primary gets its traffic back in two steps.
@@ -94,7 +105,6 @@ pub static SERVICES: SmallWorld = SmallWorld {
     ],
     waits_first: false,
     depth: 1,
-    walks: 0,
 };
 
 /// Two members gain, one after the other.
@@ -120,7 +130,6 @@ strategy:
     ],
     waits_first: false,
     depth: 1,
-    walks: 0,
 };
 
 /// Copies of requests first, then requests that match, then weights.
@@ -147,5 +156,4 @@ strategy:
     ],
     waits_first: true,
     depth: 1,
-    walks: 0,
 };

@@ -58,6 +58,10 @@ fn with_traffic_on_the_canary_nothing_is_adopted() {
     world.ask(Verb::Adopt).run_for(5);
     let (_, state, reason) = world.answered.last().unwrap();
     assert_eq!(*state, RequestState::Refused);
-    assert!(reason.starts_with("the routes show canary:40 primary:60: bring them to the primary by hand"), "{reason}");
+    assert!(
+        reason
+            .starts_with("the routes show canary:40 primary:60; bring them to Service shop or to its primary by hand"),
+        "{reason}"
+    );
     assert_eq!((world.leads(PRIMARY), world.live()), (OLD, split(60, 40)));
 }

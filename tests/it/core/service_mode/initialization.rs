@@ -1,13 +1,13 @@
 //! How the copies begin, and how the routes are led to the primary.
 
 use cutover::{
-    api::{CANARY, PRIMARY, Phase, Reason},
+    api::{CANARY, PRIMARY, Phase, Reason, Verb},
     rollout::input::Accepted,
 };
 
 use super::{
     super::world::{World, Writes, keys, spec},
-    OLD, ramp, shows, split,
+    OLD, ramp, shows, split, until,
 };
 
 #[test]
@@ -58,4 +58,19 @@ fn a_route_is_led_to_the_primary_when_the_data_plane_had_time_to_learn_of_it() {
     let waited = world.now.duration_since(made).as_secs();
     assert!((4..=8).contains(&waited), "{waited}");
     shows(&world, Phase::Initialized, Reason::AtTarget);
+}
+
+/// To adopt is to initialize again: a canary that has traffic was proven by nobody.
+#[test]
+fn routes_that_send_traffic_to_the_canary_are_not_adopted() {
+    let mut world = ramp();
+    world.edit(&[(PRIMARY, 80), (CANARY, 20)]).run_for(3);
+    world.ask(Verb::Adopt).run_for(3);
+    assert_eq!(world.status.primary, Some(split(100, 0)));
+    let said = "the routes show canary:20 primary:80; bring them to Service shop or to its primary by hand, then cutover adopt";
+    assert_eq!(world.answered.last().unwrap().2, said);
+    world.edit(&[(PRIMARY, 100)]).ask(Verb::Adopt).run_for(3);
+    shows(&world, Phase::Initialized, Reason::AtTarget);
+    world.point(super::NEW);
+    until(&mut world, |world| world.status.phase == Phase::Succeeded);
 }

@@ -52,10 +52,11 @@ impl World {
     }
 
     pub fn ask(&mut self, verb: Verb) -> &mut Self {
-        let number = self.requests.len() + self.answered.len() + 1;
+        self.asked += 1;
+        let number = self.asked;
         self.requests.push(Request {
             name: format!("r{number}"),
-            uid: format!("uid-{number}-{}", self.now),
+            uid: format!("uid-{number}"),
             at: self.now,
             spec: RolloutRequestSpec {
                 rollout: RolloutRef { name: "shop".to_owned(), uid: UID.to_owned() },
@@ -69,9 +70,9 @@ impl World {
         self
     }
 
-    /// Somebody edits every route.
+    /// Somebody edits every route; what changes nothing is no edit.
     pub fn edit(&mut self, weights: &[(&str, u32)]) -> &mut Self {
-        for route in self.routes.values_mut().flatten() {
+        for route in self.routes.values_mut().flatten().filter(|route| !route.split.weights.same_as(&of(weights))) {
             route.split.weights = of(weights);
             route.editor = Some("kubectl-edit".to_owned());
         }
