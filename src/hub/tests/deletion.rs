@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::json;
 use tokio::time::{Instant, advance};
 
@@ -9,6 +10,7 @@ use super::{at_target, settled};
 use crate::hub::{
     cache::Key,
     fixtures::{api_server::Answer::Code, objects::BEGIN, world::World},
+    objects::Lookup,
     reconcile::Ended,
 };
 
@@ -49,6 +51,12 @@ async fn routes_are_given_back_before_backends_and_the_finalizer_goes_last() {
         ]
     );
     assert!(is_gone(&world));
+    let backend = |name: &str| {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Service"));
+        world.hub.objects.lookup(&resource, &Key::new("shop", name))
+    };
+    assert!(matches!(backend("shop-eu-1"), Lookup::Absent), "what was deleted is not read again");
+    assert!(matches!(backend("shop-eu-3"), Lookup::Found(_)));
 }
 
 #[tokio::test(start_paused = true)]
