@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// A mutant that allocates for ever ends here: in KiB of address space.
@@ -37,7 +37,10 @@ pub fn run(program: &Path, root: &Path, arguments: &[&str], variables: &[(&str, 
     command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?);
     let start = Instant::now();
     let mut child = command.spawn().with_context(|| format!("starting {}", program.display()))?;
-    let status = wait(&mut child, start + Duration::from_secs_f64(10.0 + 4.0 * seconds))?;
+    let status = wait(&mut child, start + Duration::from_secs_f64(20.0 + 5.0 * seconds))?;
+    // What bash answers for a program that it cannot start.
+    let started = !matches!(status.and_then(|status| status.code()), Some(126 | 127));
+    ensure!(started, "{} does not start", program.display());
     Ok(Ended { status, output: text(&mut output)?, seconds: start.elapsed().as_secs_f64() })
 }
 

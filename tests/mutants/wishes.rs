@@ -17,7 +17,7 @@ pub struct Wishes {
     pub minutes: Option<u64>,
     program: PathBuf,
     sample: Option<usize>,
-    name: Option<String>,
+    names: Vec<String>,
     choosing: Vec<String>,
 }
 
@@ -27,8 +27,15 @@ impl Wishes {
         let Some(program) = env::var_os("CARGO_MUTANTS") else { return Ok(None) };
         let target = env::var_os("CARGO_TARGET_DIR").context("CARGO_TARGET_DIR is not set")?;
         let (target, program) = (target.into(), program.into());
-        let mut wishes =
-            Self { target, search: false, minutes: None, program, sample: None, name: None, choosing: Vec::new() };
+        let mut wishes = Self {
+            target,
+            search: false,
+            minutes: None,
+            program,
+            sample: None,
+            names: Vec::new(),
+            choosing: Vec::new(),
+        };
         let mut arguments = env::args().skip(1);
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().with_context(|| format!("{argument} needs a value"));
@@ -36,7 +43,7 @@ impl Wishes {
                 "--search" => wishes.search = true,
                 "--sample" => wishes.sample = Some(value()?.parse().context("--sample takes a number")?),
                 "--minutes" => wishes.minutes = Some(value()?.parse().context("--minutes takes a number")?),
-                "--name" => wishes.name = Some(value()?),
+                "--name" => wishes.names.push(value()?),
                 _ => wishes.choosing.push(argument),
             }
         }
@@ -46,9 +53,8 @@ impl Wishes {
     /// The mutants of the sources in `root` that were requested.
     pub fn choose(&self, root: &Path) -> Result<Vec<Mutant>> {
         let mut mutants = listed::list(&self.program, root, &self.choosing)?;
-        if let Some(name) = &self.name {
-            mutants.retain(|mutant| mutant.name.contains(name) || mutant.lasting_name().contains(name));
-        }
+        let has = |mutant: &Mutant, name: &String| mutant.name.contains(name) || mutant.lasting_name().contains(name);
+        mutants.retain(|mutant| self.names.is_empty() || self.names.iter().any(|name| has(mutant, name)));
         Ok(match self.sample {
             Some(count) => listed::sample(mutants, count),
             None => mutants,
