@@ -18,6 +18,7 @@ test: lint
 patient:
 	nice -n 19 $(SIM)
 	nice -n 19 tests/mistakes/run
+	nice -n 19 tests/mutants/run --sample 40
 
 lint:
 	cargo fmt --check
@@ -37,7 +38,8 @@ lab-tests:
 mistakes:
 	tests/mistakes/run
 
-# How many small changes of the sources the fast tests notice; ARGS are those of cargo-mutants, as tests/mutants/run says.
+# How many small changes of the sources the fast tests notice; tests/mutants/run says what ARGS may be, such as
+# ARGS='--in-diff CHANGES.diff' and ARGS='--sample 40'.
 mutants:
 	tests/mutants/run $(ARGS)
 

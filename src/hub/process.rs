@@ -139,3 +139,16 @@ fn instance_name(clock: &Clock) -> String {
     let host = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "hub".to_owned());
     format!("{host}-{}-{}", std::process::id(), clock.now().as_millisecond())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn members_may_not_lead_to_the_addresses_of_the_hubs_own_api_server() {
+        for (url, address) in [("https://192.0.2.1:6443", "192.0.2.1"), ("https://[2001:db8::1]:6443", "2001:db8::1")] {
+            let config = Config::new(url.parse().unwrap());
+            assert_eq!(own_addresses(&config).await, [address.parse::<IpAddr>().unwrap()], "{url}");
+        }
+    }
+}

@@ -151,6 +151,7 @@ mod tests {
         let given = released(&lease(Some("me"), "7"), Timestamp::UNIX_EPOCH);
         let spec = given.spec.unwrap();
         assert_eq!((spec.holder_identity, spec.lease_transitions), (None, Some(3)));
+        assert_eq!(spec.renew_time, Some(MicroTime(Timestamp::UNIX_EPOCH)), "when it was given back");
         assert_eq!(given.metadata.resource_version.as_deref(), Some("7"));
     }
 

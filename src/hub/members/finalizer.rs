@@ -125,6 +125,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::hub::fixtures::{objects, world::World};
 
     fn member(finalizers: &[&str], deleted: bool) -> Guarded<MemberCluster> {
         let mut object = json!({
@@ -190,6 +191,28 @@ mod tests {
             waits(&[rollout(0, &json!({})), rollout(0, &carries), rollout(1, &carries)]),
             "eu-1 carries traffic of FleetRollout shop/fleet; move it to other members first (and 1 more)"
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn why_a_deletion_waits_is_written_once_and_dated_from_the_first_time() {
+        let mut used = objects::member("eu-1");
+        used["metadata"]["deletionTimestamp"] = json!(objects::BEGIN);
+        let world = World::of([used, objects::rollout(&objects::at_rest())]).await;
+        let member = || world.hub.members.get(&Key::new("", "eu-1")).unwrap();
+        let in_use = || {
+            let status = member().0.as_ref().unwrap().status.clone().unwrap();
+            status.conditions.into_iter().find(|condition| condition.type_ == IN_USE).unwrap()
+        };
+        assert_eq!(write(&world.hub, &member(), &world.hub.rollouts.all()).await, Ok(true));
+        assert_eq!(world.api.calls(), ["PATCH memberclusters/eu-1/status rv=3"]);
+        let first = in_use();
+        assert_eq!(first.message, "eu-1 carries traffic of FleetRollout shop/shop; move it to other members first");
+        tokio::time::advance(std::time::Duration::from_mins(5)).await;
+        assert_eq!(write(&world.hub, &member(), &world.hub.rollouts.all()).await, Ok(false));
+        assert_eq!(world.api.calls(), [""; 0], "said once");
+        assert_eq!(write(&world.hub, &member(), &[rollout(30, &json!({}))]).await, Ok(true));
+        assert_ne!(in_use().message, first.message);
+        assert_eq!(in_use().last_transition_time, first.last_transition_time, "it waits since then");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 use tokio::time::{Instant, advance};
 
@@ -14,6 +15,7 @@ use crate::hub::{
         objects::{BEGIN, backend, route},
         world::World,
     },
+    objects::Lookup,
     reconcile::Ended,
 };
 
@@ -64,6 +66,12 @@ async fn routes_are_given_back_before_backends_and_the_finalizer_goes_last() {
         ]
     );
     assert!(is_gone(&world));
+    let backend = |name: &str| {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Service"));
+        world.hub.objects.lookup(&resource, &Key::new("shop", name))
+    };
+    assert!(matches!(backend("shop-eu-1"), Lookup::Absent), "what was deleted is not read again");
+    assert!(matches!(backend("shop-eu-3"), Lookup::Found(_)));
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{
     metric::Round,
     observed::{ObservedShares, observed, share_off},
+    reading::read_ratio,
 };
 use crate::{
     api::{
@@ -80,6 +81,12 @@ fn a_ratio_at_its_limit_is_within_it() {
         let samples = [("eu-1", ratio(good, 1000.0)), ("eu-3", ratio(failures, 1000.0))];
         assert_eq!(verdict(&shares(), &limits, &samples), expected, "{limits}: {failures} of 1000");
     }
+}
+
+#[test]
+fn no_samples_are_zero_and_not_minus_zero() {
+    let samples = read_ratio(&[]).samples.unwrap();
+    assert_eq!(samples.to_string(), "0");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Several objects for one route: no traffic is ever uncovered, wherever the writes stop.
 
+use serde_json::json;
+
 use super::super::skipper::segments::Segment;
 use super::*;
 use crate::api::{Matched, Steering};
@@ -138,4 +140,21 @@ fn a_gap_is_reported_with_its_place() {
         problem.message.starts_with("public-*: no TrafficSegment of a declared member covers 30 to 40 of 100"),
         "{problem:?}"
     );
+}
+
+/// Where no backend has a weight all get the same: the one that is there gets a weight before another enters at 0.
+#[test]
+fn a_backend_without_weight_gets_one_before_another_enters_at_zero() {
+    let mut world = World::new(Form::named("HTTPProxy adopted"), 100);
+    let services = json!([{"name": "shop-eu-1", "port": 8080}, {"name": "foreign-mirror", "port": 80, "mirror": true}]);
+    let place = "/spec/routes/0/services";
+    *world.objects[0].as_mut().unwrap().data.pointer_mut(place).unwrap() = services;
+    let Entry::Missing(writes) = world.entry(&distribution([50, 0, 50], 1), 1) else { panic!("eu-3 is not named yet") };
+    for write in writes {
+        world.apply(write);
+    }
+    let services = world.find("public").unwrap().data.pointer(place).unwrap().as_array().unwrap();
+    let named: Vec<_> = services.iter().map(|service| (service["name"].as_str(), service["weight"].as_u64())).collect();
+    assert_eq!(named, [(Some("shop-eu-1"), Some(1)), (Some("foreign-mirror"), None), (Some("shop-eu-3"), Some(0))]);
+    assert_eq!(world.weights(), distribution([100, 0, 0], 1));
 }

@@ -75,6 +75,9 @@ fn a_mark_that_cutover_did_not_write_is_refused() {
         "hub/uid/-1/1/main",
         "hub/uid/1/99999999999999999999/main",
         "//1/1/main",
+        "/uid/1/1/main",
+        "hub//1/1/main",
+        "hub/uid/1/1/",
         &long,
         &"a".repeat(20_000),
     ] {
@@ -92,6 +95,21 @@ fn sixty_four_marks_are_read() {
     let mut world = World::new(Form::named("HTTPRoute adopted"), 100);
     world.objects[0].as_mut().unwrap().annotations_mut().insert(WRITE_ANNOTATION.to_owned(), "h/u/1/1/r ".repeat(64));
     assert_eq!(world.weights(), distribution([60, 40, 0], 1));
+}
+
+#[test]
+fn a_write_claims_the_rules_that_it_changes() {
+    let claims = |form: &str, split: [u32; 3]| {
+        let mut world = World::new(Form::named(form), 100);
+        world.write(&distribution(split, 1), 1);
+        let marked = world.objects.iter().flatten().filter_map(|object| object.annotations().get(WRITE_ANNOTATION));
+        let claimed = marked.map(|mark| mark.rsplit('/').next().unwrap().to_owned()).collect::<Vec<_>>();
+        claimed.join(" ")
+    };
+    assert_eq!(claims("HTTPRoute adopted", [50, 50, 0]), "main");
+    assert_eq!(claims("HTTPProxy adopted", [50, 50, 0]), "#0");
+    assert_eq!(claims("RouteGroup adopted with weights", [50, 50, 0]), "shop");
+    assert_eq!(claims("Ingress adopted with weights", [50, 50, 0]), "shop");
 }
 
 #[test]
@@ -163,6 +181,29 @@ fn weights_that_a_gitops_tool_applies_are_refused_before_the_first_write_only() 
     managed(&mut world, applied);
     assert_eq!(world.weights(), distribution([50, 0, 50], 1));
     assert_eq!(world.live().editor.as_deref(), Some("kustomize-controller"));
+}
+
+#[test]
+fn every_field_that_holds_weights_is_refused_where_another_tool_applies_it() {
+    let annotation = |key: &str| json!({"f:metadata": {"f:annotations": {format!("f:{key}"): {}}}});
+    let spec = |field: &str| json!({"f:spec": {format!("f:{field}"): {}}});
+    let segments = ["routes", "backends", "defaultBackends"];
+    let table = [
+        ("HTTPRoute adopted", vec![spec("rules")]),
+        ("HTTPProxy adopted", vec![spec("routes")]),
+        ("RouteGroup adopted with segments", segments.map(spec).into()),
+        ("Ingress adopted with weights", vec![spec("rules"), annotation("zalando.org/backend-weights")]),
+        ("Ingress per member adopted", vec![annotation("zalando.org/skipper-predicate")]),
+        ("nginx", vec![spec("rules")]),
+        ("Service adopted", vec![spec("externalName")]),
+    ];
+    for (form, fields) in table {
+        for field in fields {
+            let mut world = World::new(Form::named(form), 100);
+            managed(&mut world, json!([{"manager": "argocd", "operation": "Apply", "fieldsV1": field}]));
+            assert_eq!(problem(&world).reason, Reason::ManagedByOther, "{form} {field}");
+        }
+    }
 }
 
 #[test]

@@ -82,6 +82,20 @@ fn an_endpoint_that_the_kind_cannot_reach_is_refused() {
             HostHeader::Endpoint,
             Some("hostHeader: Endpoint: an Ingress has one Host for all its backends"),
         ),
+        (
+            "nginx",
+            80,
+            None,
+            HostHeader::Endpoint,
+            Some("hostHeader: Endpoint: ingress-nginx has one Host and one TLS setting for both members"),
+        ),
+        (
+            "ALB",
+            80,
+            None,
+            HostHeader::Endpoint,
+            Some("hostHeader: Endpoint: an ALB has one Host and one TLS setting for both members"),
+        ),
         ("Ingress per member created", 443, Some(host), HostHeader::Endpoint, None),
         (
             "Ingress per member created",
@@ -316,6 +330,14 @@ fn a_route_is_accepted_when_every_parent_took_this_generation() {
             Accepted::Yes,
         ),
         (json!([parent(json!([condition("Accepted", "True", 1)]))]), Accepted::Pending),
+        (
+            json!([parent(json!([
+                condition("PartiallyInvalid", "False", 1),
+                condition("Accepted", "True", 1),
+                condition("ResolvedRefs", "True", 1)
+            ]))]),
+            Accepted::Yes,
+        ),
         (
             json!([parent(json!([condition("Accepted", "True", 0), condition("ResolvedRefs", "True", 1)]))]),
             Accepted::Pending,

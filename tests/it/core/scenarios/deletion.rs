@@ -1,9 +1,12 @@
 //! The end of a rollout that is deleted.
 
-use cutover::api::DeletionPolicy;
+use cutover::{api::DeletionPolicy, rollout::input::Accepted};
 use jiff::SignedDuration;
 
-use super::{super::world::of, at_first_step, plain};
+use super::{
+    super::world::{Writes, of},
+    at_first_step, plain,
+};
 
 #[test]
 fn a_deletion_waits_until_the_routes_were_read() {
@@ -28,6 +31,21 @@ fn deleting_in_mid_run_ends_on_the_primary_and_gives_the_routes_back() {
     assert_eq!(world.live(), of(&[("eu-1", 100)]));
     assert_eq!(world.released.len(), 1);
     assert!(world.routes.values().flatten().all(|route| route.mark.is_none()));
+}
+
+#[test]
+fn no_route_is_given_back_before_the_data_plane_accepted_the_primary() {
+    let mut world = at_first_step();
+    let key = world.routes.keys().next().unwrap().clone();
+    world.writes.insert(key.clone(), Writes::NotAccepted);
+    world.deleting = true;
+    world.run_for(10);
+    assert_eq!(world.live(), of(&[("eu-1", 100)]));
+    assert!(!world.gone && world.released.is_empty(), "{:?}", world.status);
+    world.writes.clear();
+    world.routes.get_mut(&key).unwrap().as_mut().unwrap().accepted = Accepted::Yes;
+    world.run_for(5);
+    assert!(world.gone);
 }
 
 /// The write that gives a route back conflicts with an edit that came a moment before it.

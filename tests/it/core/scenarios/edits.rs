@@ -55,6 +55,8 @@ fn an_edit_that_raises_a_canary_is_put_back_twice_and_then_held() {
     world.edit(&[("eu-1", 10), ("eu-3", 90)]).run_for(5);
     shows(&world, Phase::Held, Reason::ForeignEditsRepeat);
     assert_eq!(world.live(), of(&[("eu-1", 10), ("eu-3", 90)]));
+    world.run_for(3700);
+    assert_eq!(world.live(), of(&[("eu-1", 10), ("eu-3", 90)]), "only a person ends that, not the end of the hour");
     world.ask(Verb::Abort).run_for(3);
     assert_eq!(world.live(), of(&[("eu-1", 100)]));
 }
@@ -128,6 +130,20 @@ fn after_a_run_that_failed_an_edit_is_announced_as_well() {
     assert_eq!(world.live(), of(&[("eu-1", 20), ("eu-3", 80)]));
     world.edit(&[("eu-1", 100)]).run_for(3);
     assert_eq!(world.status.phase, Phase::Failed, "{}", world.status.message);
+}
+
+#[test]
+fn an_edit_that_comes_again_after_it_was_corrected_is_announced_again() {
+    let mut world = plain();
+    world.run_for(150);
+    for _ in 0..2 {
+        world.edit(&[("eu-1", 20), ("eu-3", 80)]).run_for(20);
+        shows(&world, Phase::Held, Reason::RouteDrifted);
+        world.edit(&[("eu-1", 0), ("eu-3", 100)]).run_for(20);
+        shows(&world, Phase::Succeeded, Reason::RunSucceeded);
+    }
+    let drifts = world.status.transitions.iter().filter(|one| one.reason == Reason::RouteDrifted);
+    assert_eq!(drifts.count(), 2);
 }
 
 #[test]

@@ -62,6 +62,7 @@ fn a_run_can_be_aborted_until_the_primary_is_changed() {
     let mut world = ramp();
     world.point(NEW);
     until(&mut world, |world| world.live() == split(0, 100));
+    assert_eq!(world.status.phase, Phase::Promoting, "the primary has nothing, so that it can be changed");
     world.ask(Verb::Abort);
     until(&mut world, |world| world.status.phase == Phase::RolledBack);
     assert_eq!((world.live(), world.leads(PRIMARY)), (split(100, 0), OLD));
