@@ -135,7 +135,7 @@ impl<'a> Draft<'a> {
         let begins = self.run().is_some_and(|run| run.step() > 0 && !run.is_rolling_back());
         let Some(split) = self.projected() else { return };
         let changes = self.status.desired.as_ref().map_or(begins, |desired| !desired.split.same_as(&split));
-        if changes {
+        if changes || self.is_blocked_by_nothing() {
             self.set_desired(split);
         }
     }
@@ -217,7 +217,7 @@ impl<'a> Draft<'a> {
                 RouteSeen::Live(live) if routes::is_new_and_differs(self, key, live) => false,
                 RouteSeen::Live(live) => {
                     let uneven = live.uneven && live.split.weights.same_as(&desired.split.weights);
-                    !self.written(live, &desired) || uneven || self.is_stepped_around(live)
+                    !self.written(live, &desired) || uneven
                 }
                 RouteSeen::ToCreate => true,
                 RouteSeen::Unseen | RouteSeen::Unusable(_) => false,
@@ -229,13 +229,15 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The data plane refuses a route that names a backend without weight: it is written once more without that. In a rollback
-    /// at once, for nothing that gets no traffic may keep traffic from going back; else when the refusal stays.
-    fn is_stepped_around(&self, live: &LiveRoute) -> bool {
+    /// The data plane refuses a route that names a backend without weight: what is desired is written once more, without that.
+    /// In a rollback at once, for nothing that gets no traffic may keep traffic from going back; else when the refusal stays.
+    fn is_blocked_by_nothing(&self) -> bool {
+        let Some(desired) = &self.status.desired else { return false };
         let back = self.input.deleting || self.run().is_some_and(Run::is_rolling_back);
-        let stays = |desired: &Desired| later(desired.confirmed_at.unwrap_or(desired.at), CONFIRM_WITHIN) <= self.now();
-        let blocks = matches!(live.accepted, Accepted::No(_)) && live.idle;
-        blocks && (back || self.status.desired.as_ref().is_some_and(stays))
+        let stays = later(desired.confirmed_at.unwrap_or(desired.at), CONFIRM_WITHIN) <= self.now();
+        let refused = |live: &LiveRoute| matches!(live.accepted, Accepted::No(_)) && live.idle;
+        let blocked = self.live_routes().any(|(_, live)| refused(live) && self.written(live, desired));
+        blocked && (back || stays) && self.status.releasing_since.is_none()
     }
 
     fn wake_for_confirmation(&mut self) {

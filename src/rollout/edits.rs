@@ -41,7 +41,7 @@ pub(super) fn judge(draft: &mut Draft<'_>) -> Edited {
         return Edited::Settled;
     }
     let canaries = run.canaries();
-    let steered = steered_unasked(draft, edit.live);
+    let steered = steered_unasked(draft, edit.key, edit.live);
     let mut risen = edit.live.split.weights.above(&edit.expected).into_iter().chain(steered);
     let raised = risen.find(|name| canaries.contains(name)).map(|member| format!("raised {member}"));
     match raised.or_else(|| users_moved(draft, &edit)) {
@@ -68,24 +68,25 @@ pub(super) fn intent(draft: &Draft<'_>, edited: Edited) -> Intent {
 
 /// The weights are as they were, but users are not kept as desired: that may raise any member.
 fn users_moved(draft: &Draft<'_>, edit: &Edit<'_>) -> Option<String> {
-    let desired = arrived(draft, edit.live)?;
+    let desired = arrived(draft, edit.key, edit.live)?;
     let live = &edit.live.split;
     let moved = live.weights.same_as(&edit.expected) && live.affinity != desired.split.affinity;
     moved.then(|| "changed the rules that keep users where they are".to_owned())
 }
 
 /// The members to which a route steers requests, where what is desired does not say so.
-fn steered_unasked(draft: &Draft<'_>, live: &LiveRoute) -> Vec<String> {
-    let differs = arrived(draft, live).is_some_and(|desired| live.split.steering != desired.split.steering);
+fn steered_unasked(draft: &Draft<'_>, key: &RouteKey, live: &LiveRoute) -> Vec<String> {
+    let differs = arrived(draft, key, live).is_some_and(|desired| live.split.steering != desired.split.steering);
     live.split.steered().filter(|_| differs).map(str::to_owned).collect()
 }
 
 /// What is desired, if its write to this route has arrived. Who applies a manifest anew takes the mark away, and not what
-/// every route was seen to show.
-fn arrived<'d>(draft: &'d Draft<'_>, live: &LiveRoute) -> Option<&'d Desired> {
+/// the route was seen to show.
+fn arrived<'d>(draft: &'d Draft<'_>, key: &RouteKey, live: &LiveRoute) -> Option<&'d Desired> {
     let desired = draft.status.desired.as_ref()?;
     let released = draft.status.releasing_since.is_some();
-    let unmarked = live.mark.is_none() && desired.confirmed_at.is_some() && !released;
+    let shown = known(draft, key).is_some_and(|route| route.sequence == desired.sequence);
+    let unmarked = live.mark.is_none() && desired.confirmed_at.is_some() && shown && !released;
     (unmarked || draft.written(live, desired)).then_some(desired)
 }
 
@@ -107,7 +108,7 @@ fn known<'a>(draft: &'a Draft<'_>, key: &RouteKey) -> Option<&'a RouteStatus> {
 fn first_edit<'a>(draft: &Draft<'a>) -> Option<Edit<'a>> {
     draft.live_routes().find_map(|(key, live)| {
         let expected = expected(draft, key, live)?;
-        let desired = arrived(draft, live).filter(|desired| desired.confirmed_at.is_some());
+        let desired = arrived(draft, key, live).filter(|desired| desired.confirmed_at.is_some());
         let edited = !live.split.weights.same_as(&expected)
             || desired.is_some_and(|desired| !live.split.same_as(&desired.split));
         edited.then_some(Edit { key, live, expected })
@@ -116,7 +117,7 @@ fn first_edit<'a>(draft: &Draft<'a>) -> Option<Edit<'a>> {
 
 /// What the last write to a route that is known to have arrived had set.
 fn expected(draft: &Draft<'_>, key: &RouteKey, live: &LiveRoute) -> Option<Distribution> {
-    let desired = arrived(draft, live);
+    let desired = arrived(draft, key, live);
     let confirmed =
         known(draft, key).filter(|route| draft.mark(key, live).is_none_or(|mark| mark.sequence == route.sequence));
     desired.map(|desired| &desired.split.weights).or(confirmed.map(|route| &route.applied)).cloned()

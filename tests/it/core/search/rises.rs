@@ -98,8 +98,8 @@ impl Checked<'_> {
     /// While somebody is down its weight goes to others.
     pub fn rests_while_paused(&self) -> bool {
         let Some((write, _)) = self.raising() else { return true };
-        let asked = applied(self.before, self.decision);
-        let mut verbs = asked.iter().rev().filter(|(verb, _)| matches!(verb, Verb::Pause | Verb::Resume));
+        let applied_requests = applied(self.before, self.decision);
+        let mut verbs = applied_requests.iter().rev().filter(|(verb, _)| matches!(verb, Verb::Pause | Verb::Resume));
         let now = verbs.find(|(_, run)| *run == write.run).map(|(verb, _)| *verb == Verb::Pause);
         let paused = now.unwrap_or_else(|| self.evidence.paused.contains(&write.run));
         !(paused || self.before.spec.paused) || !self.everybody_answers()

@@ -52,8 +52,8 @@ impl World {
     }
 
     pub fn ask(&mut self, verb: Verb) -> &mut Self {
-        self.asked += 1;
-        let number = self.asked;
+        self.requested += 1;
+        let number = self.requested;
         self.requests.push(Request {
             name: format!("r{number}"),
             uid: format!("uid-{number}"),

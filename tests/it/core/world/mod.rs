@@ -92,7 +92,7 @@ pub struct World {
     pub writes: BTreeMap<RouteKey, Writes>,
     pub requests: Vec<Request>,
     /// How many requests were ever made: each has a name and a uid of its own.
-    pub asked: u32,
+    pub requested: u32,
     pub answered: Vec<(String, RequestState, String)>,
     pub rehearsed: BTreeMap<RouteKey, Result<(), String>>,
     pub refuse_rehearsals: bool,
@@ -192,7 +192,7 @@ impl World {
             metrics: Metrics::Good,
             writes: BTreeMap::new(),
             requests: Vec::new(),
-            asked: 0,
+            requested: 0,
             answered: Vec::new(),
             rehearsed: BTreeMap::new(),
             refuse_rehearsals: false,
