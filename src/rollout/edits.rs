@@ -85,7 +85,7 @@ fn steered_unasked(draft: &Draft<'_>, key: &RouteKey, live: &LiveRoute) -> Vec<S
 fn arrived<'d>(draft: &'d Draft<'_>, key: &RouteKey, live: &LiveRoute) -> Option<&'d Desired> {
     let desired = draft.status.desired.as_ref()?;
     let released = draft.status.releasing_since.is_some();
-    let shown = known(draft, key).is_some_and(|route| route.sequence == desired.sequence);
+    let shown = known(draft, key).is_some_and(|route| route.applied.same_as(&desired.split.weights));
     let unmarked = live.mark.is_none() && desired.confirmed_at.is_some() && shown && !released;
     (unmarked || draft.written(live, desired)).then_some(desired)
 }

@@ -63,6 +63,7 @@ impl State {
                 (Self::RollingBack, "deletion"),
             ],
             Self::Soaking => &[
+                (Self::Stepping, "the last step is taken back"),
                 (Self::AtRest, "keepPrevious is over, or adopt"),
                 (Self::Preparing, "another target"),
                 (Self::RollingBack, "a verdict, a person, deletion"),
