@@ -231,6 +231,9 @@ fn shared_for(histories: &[History]) -> Result<()> {
 }
 
 /// Skipper sends to the Service by its name, wherever it leads.
+/// Who reads a Service of the hub's is not known, so nothing tells when: here it is Skipper, which polls twice a second.
+const READERS_POLL: Duration = Duration::from_secs(1);
+
 async fn switched(scene: Scene) -> Result<()> {
     let name = &scene.namespace;
     let service = json!({
@@ -253,10 +256,12 @@ async fn switched(scene: Scene) -> Result<()> {
     all_at(&scene, &load, "eu-1").await?;
     rollout.edit(json!({"members": to_eu_3()})).await?;
     rollout.applied(1).await?;
+    load.goes_on_for(READERS_POLL).await?;
     all_at(&scene, &load, "eu-3").await?;
     rollout.phase(Phase::WaitingPromotion).await?;
     rollout.ask(Verb::Abort).await?;
     rollout.stands(Phase::RolledBack, Reason::Aborted).await?;
+    load.goes_on_for(READERS_POLL).await?;
     all_at(&scene, &load, "eu-1").await?;
     load.stop().await.assert_all_ok()
 }
