@@ -3,10 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
+use tokio::time::{Instant, timeout_at};
 
 use super::{Answer, Missing, parse, refusals::Refusals, turns::Turns};
 use crate::http::{self, Client, Limits, METRIC_BODY};
 
+/// A query of a round that is not sent within this time of its begin is missing in it: the verdict on one member does not
+/// wait until another one has let every query run into its deadline.
+pub(crate) const SENT_WITHIN: Duration = Duration::from_secs(5);
 /// The time that a query may take once it is sent.
 const LIMITS: Limits = Limits { deadline: Duration::from_secs(5), body: METRIC_BODY };
 
@@ -30,13 +34,23 @@ impl Prometheus {
         Self { client, path: format!("{prefix}/api/v1/query"), shared: Arc::default() }
     }
 
-    /// The answer to a query of a rollout in this namespace, evaluated at an instant: sent when it is the namespace's turn, and
-    /// not sent at all while it is known to be refused.
+    /// The answer to a query of a rollout in this namespace, evaluated at an instant: sent when it is the namespace's turn, if
+    /// that comes before `until`, and not sent at all while it is known to be refused.
     ///
     /// # Errors
     /// Whatever keeps a whole answer from being there.
-    pub(crate) async fn query_for(&self, namespace: &str, query: &str, at: Timestamp) -> Result<Answer, Missing> {
-        let _turn = self.shared.turns.wait(namespace).await?;
+    pub(crate) async fn query_for(
+        &self,
+        namespace: &str,
+        query: &str,
+        at: Timestamp,
+        until: Instant,
+    ) -> Result<Answer, Missing> {
+        let turn = timeout_at(until, self.shared.turns.wait(namespace)).await;
+        // A turn that is free at once is given after the deadline as well.
+        let Some(_turn) = turn.ok().filter(|_| Instant::now() < until) else {
+            return Err(Missing::NotSent(SENT_WITHIN));
+        };
         match self.shared.refusals.of(query) {
             Some(missing) => Err(missing),
             None => self.query(query, at).await,
@@ -109,7 +123,11 @@ mod tests {
         let client = Client::new(&Peer::at(&server.url()).unwrap(), &loopback()).unwrap();
         let prometheus = Prometheus::new(client, "");
         for _ in 0..3 {
-            let said = prometheus.query_for("shop", "sum(", Timestamp::UNIX_EPOCH).await.unwrap_err().to_string();
+            let said = prometheus
+                .query_for("shop", "sum(", Timestamp::UNIX_EPOCH, Instant::now() + SENT_WITHIN)
+                .await
+                .unwrap_err()
+                .to_string();
             assert_eq!(said, "Prometheus refused the query (bad_data: 1:4: parse error); correct the query");
         }
         assert_eq!(server.heads.lock().await.len(), 1);

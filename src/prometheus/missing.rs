@@ -50,9 +50,9 @@ pub(crate) enum Missing {
     /// A number that cannot be what it is said to be, such as a negative count.
     #[error("{0}")]
     Impossible(String),
-    /// It was not sent: too many queries of this namespace were before it.
-    #[error("the query was not sent: others of this namespace were before it for {} s", .0.as_secs())]
-    Queued(std::time::Duration),
+    /// It was not sent in time, for others had their turn at this member.
+    #[error("the query was not sent within {} s: others to this member were before it", .0.as_secs())]
+    NotSent(std::time::Duration),
     /// 0/0 and the like.
     #[error("the value is {0}, not a number to judge")]
     NotANumber(f64),

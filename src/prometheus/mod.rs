@@ -12,5 +12,5 @@ mod turns;
 
 pub(crate) use answer::Answer;
 pub(crate) use body::parse;
-pub(crate) use client::Prometheus;
+pub(crate) use client::{Prometheus, SENT_WITHIN};
 pub(crate) use missing::Missing;

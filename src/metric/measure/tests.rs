@@ -182,6 +182,18 @@ async fn slow_queries_of_one_namespace_delay_no_other() {
 }
 
 #[tokio::test]
+async fn a_member_that_hangs_does_not_hold_a_round_up_by_its_number_of_queries() {
+    let server = Server::start(Manner::Hangs).await;
+    let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
+    let ((analysis, request), began) = (many(40, "load"), std::time::Instant::now());
+    let samples = measure(&request, &analysis, "shop", &themselves(), &sources).await;
+    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+    let count = |why: &str| samples.iter().filter(|one| one.sample == Sample::Missing(why.to_owned())).count();
+    let unsent = "the query was not sent within 5 s: others to this member were before it";
+    assert_eq!((count("source down: no answer within 5 s"), count(unsent)), (4, 36));
+}
+
+#[tokio::test]
 async fn a_rollout_sends_a_member_a_bounded_number_of_queries() {
     let server = counting().await;
     let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
