@@ -86,7 +86,7 @@ fn arrived<'d>(draft: &'d Draft<'_>, key: &RouteKey, live: &LiveRoute) -> Option
     let desired = draft.status.desired.as_ref()?;
     let released = draft.status.releasing_since.is_some();
     let shown = known(draft, key).is_some_and(|route| route.applied.same_as(&desired.split.weights));
-    let unmarked = live.mark.is_none() && desired.confirmed_at.is_some() && shown && !released;
+    let unmarked = draft.mark(key, live).is_none() && desired.confirmed_at.is_some() && shown && !released;
     (unmarked || draft.written(live, desired)).then_some(desired)
 }
 
@@ -101,7 +101,7 @@ fn is_being_written(draft: &Draft<'_>, edit: &Edit<'_>) -> bool {
 }
 
 fn known<'a>(draft: &'a Draft<'_>, key: &RouteKey) -> Option<&'a RouteStatus> {
-    draft.status.routes.iter().find(|route| route.service == key.service && route.route == key.route)
+    draft.status.route(&key.service, &key.route)
 }
 
 /// The first route that does not show what the write that it carries the mark of had set.

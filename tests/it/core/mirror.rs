@@ -1,8 +1,11 @@
 //! Steps that send copies of requests to canaries, and leave the weights as they are.
 
-use cutover::api::{CANARY, Mirrored, PRIMARY, Phase, Reason, Verb};
+use cutover::{
+    api::{CANARY, Mirrored, PRIMARY, Phase, Reason, Verb},
+    rollout::input::Mark,
+};
 
-use super::world::{Crash, Metrics, World, Writes, spec};
+use super::world::{Crash, HUB, Metrics, UID, World, Writes, spec};
 
 const COPIES_FIRST: &str = "
 members: [{name: eu-1, weight: 0}, {name: eu-3, weight: 100}]
@@ -166,12 +169,17 @@ fn copies_that_somebody_ended_are_not_sent_again_until_resume() {
 /// The weights of the manifest are those of the step, so that the copies alone tell that somebody was there.
 #[test]
 fn a_manifest_that_is_applied_anew_ends_the_copies_and_what_was_proven_by_them() {
-    for restarts in [false, true] {
+    for (restarts, forges) in [(false, false), (true, false), (false, true)] {
         let mut world = world(COPIES_FIRST);
         world.run_for(20);
         assert!(world.baked().as_millis() > 0);
         let key = world.routes.keys().next().unwrap().clone();
         world.apply_anew(&key, &[("eu-1", 100)]);
+        if forges {
+            let route = world.routes.get_mut(&key).unwrap().as_mut().unwrap();
+            route.mark = Some(Mark { hub: HUB.to_owned(), rollout: UID.to_owned(), run: 1, sequence: u64::MAX });
+            route.marked_by = Some("kubectl".to_owned());
+        }
         if restarts {
             world.restart();
         }
