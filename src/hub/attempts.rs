@@ -116,10 +116,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{
-        api::Split,
-        rollout::input::{Accepted, LiveRoute},
-    };
+    use crate::{api::Split, hub::fixtures::objects::live_route};
 
     fn write(route: &str) -> Action {
         let route = RouteKey { service: "shop".to_owned(), route: route.to_owned() };
@@ -200,17 +197,7 @@ mod tests {
     #[test]
     fn a_route_that_could_not_be_written_says_why() {
         let mut attempts = Attempts::default();
-        let live = LiveRoute {
-            split: Split::default(),
-            uneven: false,
-            mark: None,
-            marked_by: None,
-            to_release: false,
-            accepted: Accepted::Unsaid,
-            idle: false,
-            failed: None,
-            editor: None,
-        };
+        let live = live_route(None);
         attempts.record(&write("a"), &Err(CallError::Late), Instant::now());
         let failed = |route: &str| {
             let key = RouteKey { service: "shop".to_owned(), route: route.to_owned() };

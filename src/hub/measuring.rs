@@ -78,7 +78,7 @@ fn sources(registry: &Registry, namespace: &str, places: &Clusters) -> Sources {
         Some(found) => found.consents(namespace).and_then(|()| found.prometheus()).map_err(|why| why.message),
         None => Err(format!("there is no MemberCluster {cluster}")),
     };
-    places.values().map(|behind| (behind.cluster.clone(), source(&behind.cluster))).collect()
+    places.values().map(|destination| (destination.cluster.clone(), source(&destination.cluster))).collect()
 }
 
 fn is_missing(sampled: &Sampled) -> bool {

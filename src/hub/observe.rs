@@ -271,11 +271,7 @@ fn forbidden(kind: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        api::Distribution,
-        member::Registry,
-        rollout::input::{Accepted, LiveRoute, Mark},
-    };
+    use crate::{hub::fixtures::objects::live_route, member::Registry, rollout::input::Mark};
 
     #[test]
     fn a_route_that_carries_the_mark_of_a_living_rollout_is_that_ones() {
@@ -287,17 +283,7 @@ mod tests {
         let key = RouteKey { service: "shop".to_owned(), route: "HTTPRoute/public".to_owned() };
         let seen = |hub: &str, rollout: &str| {
             let mark = Mark { hub: hub.to_owned(), rollout: rollout.to_owned(), run: 1, sequence: 1 };
-            RouteSeen::Live(Box::new(LiveRoute {
-                split: Distribution::from([("eu-1", 100)]).into(),
-                uneven: false,
-                mark: Some(mark),
-                marked_by: None,
-                to_release: false,
-                accepted: Accepted::Unsaid,
-                idle: false,
-                failed: None,
-                editor: None,
-            }))
+            RouteSeen::Live(Box::new(live_route(Some(mark))))
         };
         let shown = |seen| claimed(&subject, &key, seen, |uid| (uid == "uid-1").then(|| Key::new("shop", "first")));
         let message = "HTTPRoute/public (shop) belongs to FleetRollout shop/first; leave it to that one, or delete \

@@ -54,11 +54,8 @@ impl Propagation {
 /// The sequence of the rollout's own write that the route carries, if the status does not record it as confirmed.
 fn unconfirmed(subject: &Subject, key: &RouteKey, live: &LiveRoute) -> Option<u64> {
     let mark = live.mark.as_ref().filter(|mark| mark.hub == subject.hub && mark.rollout == subject.uid)?;
-    let is_known = subject
-        .status
-        .routes
-        .iter()
-        .any(|route| (&route.service, &route.route, route.sequence) == (&key.service, &key.route, mark.sequence));
+    let known = subject.status.route(&key.service, &key.route);
+    let is_known = known.is_some_and(|route| route.sequence == mark.sequence);
     (!is_known).then_some(mark.sequence)
 }
 
@@ -69,7 +66,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{api::Distribution, member::Registry, rollout::input::Mark};
+    use crate::{hub::fixtures::objects::live_route, member::Registry, rollout::input::Mark};
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -91,17 +88,7 @@ mod tests {
     /// What is said of a route with this mark.
     fn accepted(awaited: &mut Propagation, route: &serde_json::Value, sequence: Option<u64>, now: Instant) -> Accepted {
         let of = |sequence| Mark { hub: "hub-1".to_owned(), rollout: "uid-1".to_owned(), run: 1, sequence };
-        let seen = RouteSeen::Live(Box::new(LiveRoute {
-            split: Distribution::from([("eu-1", 100)]).into(),
-            uneven: false,
-            mark: sequence.map(of),
-            marked_by: None,
-            to_release: false,
-            accepted: Accepted::Unsaid,
-            idle: false,
-            failed: None,
-            editor: None,
-        }));
+        let seen = RouteSeen::Live(Box::new(live_route(sequence.map(of))));
         let route = serde_json::from_value(route.clone()).unwrap();
         match awaited.awaited(&subject(), &key(), &route, seen, now) {
             RouteSeen::Live(live) => live.accepted,

@@ -135,7 +135,7 @@ impl<'a> Draft<'a> {
         let begins = self.run().is_some_and(|run| run.step() > 0 && !run.is_rolling_back());
         let Some(split) = self.projected() else { return };
         let changes = self.status.desired.as_ref().map_or(begins, |desired| !desired.split.same_as(&split));
-        if changes || self.is_blocked_by_nothing() {
+        if changes || self.is_refused_for_an_idle_backend() {
             self.set_desired(split);
         }
     }
@@ -231,7 +231,7 @@ impl<'a> Draft<'a> {
 
     /// The data plane refuses a route that names a backend without weight: what is desired is written once more, without that.
     /// In a rollback at once, for nothing that gets no traffic may keep traffic from going back; else when the refusal stays.
-    fn is_blocked_by_nothing(&self) -> bool {
+    fn is_refused_for_an_idle_backend(&self) -> bool {
         let Some(desired) = &self.status.desired else { return false };
         let back = self.input.deleting || self.run().is_some_and(Run::is_rolling_back);
         let stays = later(desired.confirmed_at.unwrap_or(desired.at), CONFIRM_WITHIN) <= self.now();

@@ -35,7 +35,7 @@ fn is_within_reach(status: &FleetRolloutStatus, mark: &Mark) -> bool {
 
 /// The route confirmed a write of this rollout.
 pub(super) fn is_written(status: &FleetRolloutStatus, key: &RouteKey) -> bool {
-    status.routes.iter().any(|route| route.service == key.service && route.route == key.route)
+    status.route(&key.service, &key.route).is_some()
 }
 
 /// Records that the writers of these marks are gone, and goes on with a sequence above theirs.

@@ -117,9 +117,7 @@ pub(super) fn copy_metadata(draft: &mut Draft<'_>) {
         let promoted = status.promoted.as_mut().map(|promoted| &mut promoted.services);
         let proving = status.run.as_mut().map(|run| &mut run.services);
         let copies = [promoted, proving, Some(&mut status.canary)].into_iter().flatten();
-        for copy in
-            copies.filter_map(|copies| copies.get_mut(service)).filter(|copy| copy.leading() == declared.leading())
-        {
+        for copy in copies.filter_map(|copies| copies.get_mut(service)).filter(|copy| copy.leads_as(declared)) {
             copy.clone_from(declared);
         }
     }
@@ -191,7 +189,7 @@ pub(super) fn begin(draft: &mut Draft<'_>) -> Option<Standing> {
         return Some(Standing::not_ready(problem));
     }
     let now = draft.now();
-    let run = draft.run_mut().filter(|run| !run.is_promoted())?;
+    let run = draft.run_mut()?;
     run.state = RunState::Promoting(Promoting { step: run.step(), copied_at: Some(now) });
     // The primary becomes another cluster now, and means to.
     run.identities.clear();

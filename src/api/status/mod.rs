@@ -95,6 +95,11 @@ pub struct FleetRolloutStatus {
 }
 
 impl FleetRolloutStatus {
+    /// What is recorded of a route of a service.
+    pub fn route(&self, service: &str, route: &str) -> Option<&RouteStatus> {
+        self.routes.iter().find(|known| known.service == service && known.route == route)
+    }
+
     /// The number of the live run, or of the last one; 0 before any.
     pub fn last_run(&self) -> u64 {
         let ended = self.history.last().map_or(0, |record| record.number);

@@ -13,8 +13,8 @@ pub(super) async fn write(hub: &Hub, object: &MemberCluster) -> Result<bool, Cal
         return Ok(false);
     };
     let Some(health) = member.health() else { return Ok(false) };
-    let (before, twin) = (object.status.clone().unwrap_or_default(), hub.registry.duplicate_of(&member));
-    let after = status::next(&before, &health, twin.as_deref(), member.declared.generation, hub.clock.now());
+    let (before, duplicate) = (object.status.clone().unwrap_or_default(), hub.registry.duplicate_of(&member));
+    let after = status::next(&before, &health, duplicate.as_deref(), member.declared.generation, hub.clock.now());
     match after {
         None => Ok(false),
         Some(after) => hub.calls.set_member_status(&object.metadata, &after).await.map(|()| true),

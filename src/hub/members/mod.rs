@@ -28,13 +28,13 @@ use crate::{
 
 /// Keeps the registry at what is declared. Members are checked only while `leading`. Never ends.
 pub(super) async fn keep_registry(hub: &Hub, leading: watch::Receiver<bool>) {
-    let mut keeper =
+    let mut manager =
         Manager::new(hub.registry.clone(), hub.network.clone(), hub.clock.clone(), leading, hub.metrics.clone());
     let (mut members, mut secrets) = (hub.members.changes(), hub.secrets.changes());
     loop {
         // Both lists, or a member would seem to have lost its Secret.
         if [hub.members.availability(), hub.secrets.availability()].iter().all(Availability::is_synced) {
-            keeper.declare(declared(hub));
+            manager.declare(declared(hub));
         }
         tokio::select! {
             biased;

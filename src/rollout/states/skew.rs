@@ -48,9 +48,8 @@ fn lowers_a_canary(run: &Run) -> bool {
 fn was_shown(draft: &Draft<'_>) -> bool {
     let weights = draft.status.desired.as_ref().map(|desired| &desired.split.weights);
     let shown = |key: &RouteKey| {
-        let routes = draft.status.routes.iter();
-        let mut known = routes.filter(|route| route.service == key.service && route.route == key.route);
-        known.any(|route| weights.is_some_and(|weights| route.applied.same_as(weights)))
+        let known = draft.status.route(&key.service, &key.route);
+        known.is_some_and(|route| weights.is_some_and(|weights| route.applied.same_as(weights)))
     };
     draft.input.seen.routes.keys().all(shown)
 }
