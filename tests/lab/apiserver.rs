@@ -19,8 +19,14 @@ pub const PORT: u16 = 6443;
 const ETCD: &str = "http://127.0.0.1:2379";
 
 /// Who may ask an API server, and as which group; each has a token.
-pub const USERS: [(&str, &str); 4] =
-    [(ADMIN, "system:masters"), (HUB_USER, HUB_GROUP), (READER, "cutover:readers"), (OPERATOR, "cutover:operators")];
+pub const USERS: [(&str, &str); 6] = [
+    (ADMIN, "system:masters"),
+    (HUB_USER, HUB_GROUP),
+    (READER, "cutover:readers"),
+    (OPERATOR, "cutover:operators"),
+    (TENANTS[0], "cutover:tenants"),
+    (TENANTS[1], "cutover:tenants"),
+];
 pub const ADMIN: &str = "lab-admin";
 /// The hub process: no rights but those that roles give.
 pub const HUB_USER: &str = "cutover-hub";
@@ -29,6 +35,9 @@ pub const HUB_GROUP: &str = "cutover:hub";
 pub const READER: &str = "cutover-reader";
 /// A person who uses the verbs.
 pub const OPERATOR: &str = "lab-operator";
+
+/// People who declare rollouts, each in a namespace of his own; without any right until a test gives it.
+pub const TENANTS: [&str; 2] = ["lab-tenant-1", "lab-tenant-2"];
 
 pub fn token(cluster: &str, user: &str) -> String {
     format!("{cluster}-{user}-token")

@@ -38,7 +38,10 @@ pub async fn install_kinds(hub: &Cluster) -> Result<()> {
     hub.create_namespace(SYSTEM).await?;
     hub.install_crds(&source("config/crd")).await?;
     hub.apply(SYSTEM, &bound("config/rbac/hub.yaml", HUB_USER)?).await?;
-    hub.apply(SYSTEM, &fs::read_to_string(source("config/admission/requested-by.yaml"))?).await
+    for policy in ["authors", "requested-by"] {
+        hub.apply(SYSTEM, &fs::read_to_string(source(&format!("config/admission/{policy}.yaml")))?).await?;
+    }
+    Ok(())
 }
 
 /// A file of the repository.

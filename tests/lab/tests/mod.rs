@@ -28,6 +28,7 @@ mod skipper;
 mod skipper_matches;
 mod taken_over;
 mod targets;
+mod tenants;
 mod verdicts;
 
 pub fn all() -> Vec<Test> {
@@ -42,6 +43,7 @@ pub fn all() -> Vec<Test> {
         edits::TESTS,
         verdicts::TESTS,
         targets::TESTS,
+        tenants::TESTS,
         routes::TESTS,
         service_mode::TESTS,
         taken_over::TESTS,

@@ -144,7 +144,7 @@ async fn expect_all(client: &Client, path: &str, right: &Value, cases: Vec<Case>
 }
 
 /// What the API server says against creating this object, as strict clients ask; an error if it takes it.
-async fn refusal(client: &Client, path: &str, object: &Value) -> Result<String> {
+pub(super) async fn refusal(client: &Client, path: &str, object: &Value) -> Result<String> {
     let request = http::Request::post(format!("{path}?dryRun=All&fieldValidation=Strict"))
         .header(http::header::CONTENT_TYPE, "application/json")
         .body(object.to_string().into_bytes())?;
