@@ -100,7 +100,7 @@ reasons! {
     ChecksFailed,
     /// One check was beyond a `guard`.
     GuardBreached,
-    /// A canary's endpoint failed three probes in a row while a primary member's answered.
+    /// A canary's endpoint failed three probes in a row while a primary member's answered, or its Service is gone.
     EndpointDown,
     /// The primary members fail as well, so the canary is not the cause.
     PrimaryFailsToo,

@@ -47,7 +47,8 @@ pub struct Strategy {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16))]
     pub windows: Vec<Window>,
-    /// Maximum duration of a run; counts only time in which the run waits for nothing but checks.
+    /// Maximum duration of a run; counts only time in which the run waits for nothing but checks, or for a member to become
+    /// ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress_deadline: Option<Duration>,
     /// After the last step, checks continue and a rollback stays possible for this time.

@@ -63,6 +63,6 @@ pub(super) fn check_port(backend: &str, service: &Value, expected: u16) -> Resul
     ))
 }
 
-fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
+pub(super) fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }

@@ -23,6 +23,7 @@ pub(crate) fn source(service: &ServiceSpec, object: Option<&DynamicObject>) -> S
         return SourceSeen::Unusable(Problem::new(Reason::ServiceNotFound, message));
     };
     let fits = check_type(&title, service, object)
+        .and_then(|()| check_selector(&title, object))
         .and_then(|()| cluster_ip::check_target(&title, &object.data))
         .and_then(|()| cluster_ip::check_port(&title, &object.data, service.port));
     match fits {
@@ -37,6 +38,19 @@ fn check_type(title: &str, service: &ServiceSpec, object: &DynamicObject) -> Res
         return Ok(());
     }
     let message = format!("{title} is of type ExternalName: say backend: {{externalName: {{}}}}");
+    Err(Problem::new(Reason::CannotCarryWeights, message))
+}
+
+/// Endpoints that somebody made by hand belong to one Service: a copy would have none.
+fn check_selector(title: &str, object: &DynamicObject) -> Result<(), Problem> {
+    let copy = service_copy(object);
+    let selects = copy.spec.get("selector").and_then(Value::as_object).is_some_and(|selector| !selector.is_empty());
+    if selects || copy.external_name().is_some() {
+        return Ok(());
+    }
+    let message = format!(
+        "{title} has no selector, and copies of it would have no endpoints: give it a selector, or make it of type ExternalName"
+    );
     Err(Problem::new(Reason::CannotCarryWeights, message))
 }
 
@@ -246,5 +260,26 @@ mod tests {
         let live = json!({"type": "LoadBalancer", "selector": {"app": "a"}, "loadBalancerIP": "203.0.113.7"});
         let declared = json!({"type": "LoadBalancer", "selector": {"app": "a"}});
         assert_eq!(written(&own, &live, &declared), Ok(None));
+    }
+
+    #[test]
+    fn a_service_whose_endpoints_were_made_by_hand_is_refused() {
+        let service = serde_json::from_value(json!({"name": "shop", "port": 80, "routes": []})).unwrap();
+        let seen = |mut spec: Value| {
+            spec["ports"] = json!([{"port": 80}]);
+            let object = json!({"metadata": {"name": "shop"}, "spec": spec});
+            match source(&service, Some(&serde_json::from_value(object).unwrap())) {
+                SourceSeen::Found(_) => None,
+                SourceSeen::Unusable(problem) => Some(problem.reason),
+            }
+        };
+        assert_eq!(seen(json!({"type": "ClusterIP", "selector": {"app": "shop"}})), None);
+        assert_eq!(seen(json!({"type": "ClusterIP", "clusterIP": "None", "selector": {"app": "shop"}})), None);
+        assert_eq!(seen(json!({"type": "ClusterIP"})), Some(Reason::CannotCarryWeights));
+        assert_eq!(
+            seen(json!({"type": "ClusterIP", "clusterIP": "None", "selector": {}})),
+            Some(Reason::CannotCarryWeights)
+        );
+        assert_eq!(seen(json!({"type": "ExternalName", "externalName": "eu-3.example.com"})), None);
     }
 }

@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use k8s_openapi::api::discovery::v1::EndpointSlice;
-use kube::core::{ApiResource, DynamicObject};
+use kube::core::DynamicObject;
 use serde_json::json;
 
-use super::{DesiredObject, name};
+use super::{DesiredObject, name, ready::SERVICE_NAME};
 use crate::api::{Reason, ServiceSpec};
 use crate::object::Reach;
 use crate::rollout::input::Problem;
@@ -16,10 +15,6 @@ use crate::rollout::input::Problem;
 const MAX_ADDRESSES: usize = 100;
 /// A slice holds one family of addresses.
 const FAMILIES: [&str; 2] = ["IPv4", "IPv6"];
-
-pub(super) fn resource() -> ApiResource {
-    ApiResource::erase::<EndpointSlice>(&())
-}
 
 /// Names of a backend's slices, one a family.
 pub(super) fn names(backend: &str) -> impl Iterator<Item = String> {
@@ -41,7 +36,7 @@ pub(super) fn objects(
             addresses.iter().copied().filter(|address| address.is_ipv4() == (index == 0)).collect();
         let there = current.get(index + 1).is_some_and(Option::is_some);
         let labels = BTreeMap::from([
-            ("kubernetes.io/service-name".to_owned(), name(service, member)),
+            (SERVICE_NAME.to_owned(), name(service, member)),
             ("endpointslice.kubernetes.io/managed-by".to_owned(), "cutover".to_owned()),
         ]);
         let ports = json!([{"name": "", "port": reach.port, "protocol": "TCP"}]);

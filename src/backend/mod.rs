@@ -10,6 +10,7 @@ mod endpoint_slice;
 mod external_name;
 mod host_name;
 mod reach;
+mod ready;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,7 @@ pub(crate) use host_name::refusal;
 use k8s_openapi::api::core::v1::Service;
 use kube::core::{ApiResource, DynamicObject};
 pub(crate) use reach::{reach, reach_of};
+pub(crate) use ready::{slices, unready};
 use serde_json::Value;
 
 use crate::api::{Backend, DeletionPolicy, MEMBER_LABEL, Reason, ServiceSpec};
@@ -77,7 +79,7 @@ pub(crate) fn targets(context: &Context<'_>, member: &str) -> Vec<Target> {
         |resource: ApiResource, name: String| Target { resource, namespace: context.namespace.to_owned(), name };
     let mut targets = vec![target(ApiResource::erase::<Service>(&()), backend.clone())];
     if is_made_of_slices(context, member) {
-        targets.extend(endpoint_slice::names(&backend).map(|name| target(endpoint_slice::resource(), name)));
+        targets.extend(endpoint_slice::names(&backend).map(|name| target(slices(), name)));
     }
     targets
 }
@@ -128,8 +130,7 @@ pub(crate) fn render(
     if let Some(copy) = context.copies.get(member) {
         return copy::render(context, member, copy, current.first().and_then(Option::as_ref));
     }
-    if let (Some(_), _) | (None, Backend::ClusterIp(_)) = (existing(context.service, member), &context.service.backend)
-    {
+    if is_the_users(context, member) {
         return cluster_ip::check(context, member, current.first().and_then(Option::as_ref)).map(|()| Vec::new());
     }
     let mut writes = Vec::new();
@@ -154,6 +155,9 @@ pub(crate) fn assess(
     addresses: &[IpAddr],
 ) -> BackendSeen {
     match render(context, member, current, addresses) {
+        Err(problem) if is_the_users(context, member) && current.first().is_none_or(Option::is_none) => {
+            BackendSeen::Missing(problem)
+        }
         Err(problem) => BackendSeen::NotReady(problem),
         Ok(writes) if writes.is_empty() => BackendSeen::Ready,
         Ok(_) => BackendSeen::Outdated(None),
@@ -179,6 +183,12 @@ pub(crate) fn release(
         Write::between(target, Some(before), (!remove).then_some(after))
     };
     targets(context, member).into_iter().zip(current).filter_map(given_back).collect()
+}
+
+/// The Service is one that its user made, in member mode.
+fn is_the_users(context: &Context<'_>, member: &str) -> bool {
+    let is_clusters_own = matches!(context.service.backend, Backend::ClusterIp(_));
+    context.copies.is_empty() && (is_clusters_own || existing(context.service, member).is_some())
 }
 
 fn is_made_of_slices(context: &Context<'_>, member: &str) -> bool {
@@ -233,7 +243,12 @@ fn is_ours(
     before: Option<&DynamicObject>,
     after: &DynamicObject,
 ) -> Result<bool, Problem> {
+    let other = before.and_then(|before| before.metadata.labels.as_ref()?.get(MEMBER_LABEL)).filter(|of| *of != member);
     match before.map_or(Owner::This, |before| Owner::of(before, context)) {
+        // Another service, then: the same name is put together of both.
+        Owner::This | Owner::Released if let Some(other) = other => {
+            Err(conflict(target, &format!("was made for member {other}"), member))
+        }
         Owner::This | Owner::Released => Ok(true),
         Owner::Foreign if before.is_some_and(|before| before.data == after.data) => Ok(false),
         Owner::Foreign => Err(conflict(target, "was not made by cutover and leads elsewhere", member)),

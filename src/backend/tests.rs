@@ -161,7 +161,7 @@ impl World {
 
     fn refusal(&self, addresses: &[&str]) -> String {
         match self.assess(addresses) {
-            BackendSeen::NotReady(problem) => problem.message,
+            BackendSeen::NotReady(problem) | BackendSeen::Missing(problem) => problem.message,
             seen @ (BackendSeen::Ready | BackendSeen::Outdated(_)) => panic!("{seen:?}"),
         }
     }
@@ -317,4 +317,33 @@ fn a_backend_is_given_back_or_removed_but_never_under_a_route() {
         world.release(DeletionPolicy::Revert, false);
         assert!(world.current.iter().all(Option::is_none));
     }
+}
+
+#[test]
+fn a_service_that_its_user_named_and_that_is_gone_is_missing() {
+    for backend in [json!({"clusterIP": {}}), json!({"externalName": {"existing": {"eu-1": "legacy"}}})] {
+        let mut world = World::new(backend);
+        let missing = |world: &World| matches!(world.assess(&[]), BackendSeen::Missing(_));
+        assert!(missing(&world), "{:?}", world.assess(&[]));
+        world.put(json!({"type": "ClusterIP", "ports": [{"port": 9}]}));
+        assert!(!missing(&world) && world.refusal(&[]).contains("has no TCP port"), "{:?}", world.assess(&[]));
+    }
+    assert_eq!(World::new(json!({"externalName": {}})).assess(&[]), BackendSeen::Outdated(None), "the hub makes it");
+}
+
+#[test]
+fn a_backend_that_was_made_for_another_member_is_left_alone() {
+    let mut world = World::new(json!({"externalName": {}}));
+    world.write(&[]);
+    let labels = |world: &mut World, key: &str, value: Option<&str>| {
+        let labels = world.current[0].as_mut().unwrap().metadata.labels.as_mut().unwrap();
+        match value {
+            Some(value) => drop(labels.insert(key.to_owned(), value.to_owned())),
+            None => drop(labels.remove(key)),
+        }
+    };
+    labels(&mut world, MEMBER_LABEL, Some("x-eu-1"));
+    assert!(world.refusal(&[]).contains("was made for member x-eu-1"), "{:?}", world.assess(&[]));
+    labels(&mut world, crate::api::ROLLOUT_LABEL, None);
+    assert!(world.refusal(&[]).contains("was made for member x-eu-1"), "also when it was given back");
 }

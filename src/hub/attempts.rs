@@ -82,7 +82,7 @@ impl Attempts {
             BackendSeen::Outdated(_) => {
                 BackendSeen::Outdated(self.failure(&About::Backend(service.clone(), member.clone())))
             }
-            BackendSeen::Ready | BackendSeen::NotReady(_) => seen,
+            BackendSeen::Ready | BackendSeen::NotReady(_) | BackendSeen::Missing(_) => seen,
         }
     }
 

@@ -89,6 +89,11 @@ impl Objects {
         }
     }
 
+    /// Whether objects of this kind can be looked at. The first question starts to watch it.
+    pub(super) fn availability(&self, resource: &ApiResource) -> Availability {
+        self.kind(resource).cache.availability()
+    }
+
     /// The objects of a kind in a namespace that carry the uid of this rollout.
     pub(super) fn of_rollout(&self, resource: &ApiResource, namespace: &str, uid: &str) -> Vec<Arc<DynamicObject>> {
         let own = |object: &Arc<DynamicObject>| object.labels().get(ROLLOUT_LABEL).is_some_and(|label| label == uid);

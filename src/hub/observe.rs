@@ -16,7 +16,7 @@ use super::{
     memory::Memory,
     objects::Lookup,
     observed::{Found, Observed},
-    placed::Placed,
+    placed::{Placed, Readiness},
     subject::Subject,
     templates,
 };
@@ -50,7 +50,7 @@ pub(super) fn observe(
         }
         for member in placed.endpoints.keys() {
             see_backend(hub, subject, placed, member, memory, &mut observed);
-            if !placed.is_probed(member) {
+            if placed.readiness(member) == Readiness::NotKnown {
                 observed.seen.unprobed.insert((placed.spec.name.clone(), member.clone()));
             }
         }
@@ -78,6 +78,9 @@ pub(super) fn watch_kinds(hub: &Hub, subject: &Subject) {
         let backends = placed.endpoints.keys().flat_map(|member| backend::targets(&context, member));
         for target in routes.chain(backends).chain([source(subject, placed)]) {
             hub.objects.lookup(&target.resource, &Key::new(target.namespace, target.name));
+        }
+        if placed.endpoints.keys().any(|member| matches!(placed.readiness(member), Readiness::BySlices(_))) {
+            hub.objects.availability(&backend::slices());
         }
     }
 }
@@ -138,7 +141,7 @@ fn see_source(hub: &Hub, subject: &Subject, placed: &Placed, observed: &mut Obse
     let seen = match find(hub, vec![source(subject, placed)]) {
         Err(Missing::Pending(_)) => return,
         Err(missing) => SourceSeen::Unusable(match missing.into_backend() {
-            BackendSeen::NotReady(problem) => problem,
+            BackendSeen::NotReady(problem) | BackendSeen::Missing(problem) => problem,
             BackendSeen::Ready | BackendSeen::Outdated(_) => return,
         }),
         Ok(found) => backend::source(&placed.spec, found.first().and_then(Option::as_ref)),

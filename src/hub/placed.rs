@@ -19,6 +19,17 @@ pub(super) struct Placed {
     pub(super) copies: BTreeMap<String, ServiceCopy>,
 }
 
+/// How the hub learns whether somebody answers where a member's backend leads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Readiness<'p> {
+    /// Its endpoint is probed.
+    ByProbes,
+    /// The hub cluster keeps `EndpointSlice`s of this Service.
+    BySlices(&'p ServiceCopy),
+    /// Not at all: its host is outside of the cluster, and no member says how to reach it.
+    NotKnown,
+}
+
 impl Placed {
     /// In member mode: the members by name, with where each is reached.
     pub(super) fn new(spec: &ServiceSpec, total: u32, namespace: &str, members: &BTreeMap<&str, Arc<Member>>) -> Self {
@@ -42,9 +53,12 @@ impl Placed {
         if self.copies.is_empty() { Some(member) } else { self.copies.get(member)?.leads_to() }
     }
 
-    /// Nobody asks whether a Service with a selector answers: that is for the data plane to know.
-    pub(super) fn is_probed(&self, member: &str) -> bool {
-        self.copies.get(member).is_none_or(|copy| copy.external_name().is_some() && copy.leads_to().is_some())
+    pub(super) fn readiness(&self, member: &str) -> Readiness<'_> {
+        match self.copies.get(member) {
+            Some(copy) if copy.external_name().is_none() => Readiness::BySlices(copy),
+            Some(copy) if copy.leads_to().is_none() => Readiness::NotKnown,
+            Some(_) | None => Readiness::ByProbes,
+        }
     }
 }
 
@@ -65,15 +79,17 @@ mod tests {
 
     #[test]
     fn a_copy_leads_to_the_member_that_it_names_and_is_probed_only_outside_the_cluster() {
+        let inside = json!({"spec": {"type": "ClusterIP"}, "annotations": {"cutover.dev/member": "eu-3"}});
+        let with_addresses = placed(&inside);
+        assert_eq!(with_addresses.readiness("canary"), Readiness::BySlices(&with_addresses.copies["canary"]));
         let annotations = json!({"cutover.dev/member": "eu-3"});
         let outside = json!({"type": "ExternalName", "externalName": "eu-3.example.com"});
-        for (copy, leads_to, is_probed) in [
-            (json!({"spec": outside, "annotations": annotations}), Some("eu-3"), true),
-            (json!({"spec": outside}), None, false),
-            (json!({"spec": {"type": "ClusterIP"}, "annotations": annotations}), Some("eu-3"), false),
+        for (copy, leads_to, readiness) in [
+            (json!({"spec": outside, "annotations": annotations}), Some("eu-3"), Readiness::ByProbes),
+            (json!({"spec": outside}), None, Readiness::NotKnown),
         ] {
             let placed = placed(&copy);
-            assert_eq!((placed.leads_to("canary"), placed.is_probed("canary")), (leads_to, is_probed), "{copy}");
+            assert_eq!((placed.leads_to("canary"), placed.readiness("canary")), (leads_to, readiness), "{copy}");
             assert_eq!(placed.leads_to("primary"), None);
         }
     }
@@ -82,6 +98,6 @@ mod tests {
     fn in_member_mode_a_member_is_what_it_is_named_and_probed() {
         let service = json!({"name": "shop", "port": 80, "routes": []});
         let placed = Placed::new(&serde_json::from_value(service).unwrap(), 100, "shop", &BTreeMap::new());
-        assert_eq!((placed.leads_to("eu-1"), placed.is_probed("eu-1")), (Some("eu-1"), true));
+        assert_eq!((placed.leads_to("eu-1"), placed.readiness("eu-1")), (Some("eu-1"), Readiness::ByProbes));
     }
 }

@@ -2,37 +2,63 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use kube::ResourceExt;
+use serde_json::Value;
 use tokio::{sync::Notify, time::Instant};
 
-use super::{Hub, background_task::BackgroundTask, observed::Observed, placed::Placed, public_host, subject::Subject};
+use super::{
+    Hub,
+    background_task::BackgroundTask,
+    cache::Availability,
+    observed::{Found, Observed},
+    placed::{Placed, Readiness},
+    public_host,
+    subject::Subject,
+};
 use crate::{
-    api::{Analysis, member::HostHeader},
+    api::{Analysis, ServiceCopy, member::HostHeader},
+    backend,
     member::probe::{self, Probe},
-    rollout::input::EndpointSeen,
+    object::Reach,
+    rollout::input::{EndpointSeen, EndpointSource},
     route,
 };
 
 /// A canary that is down is noticed within three rounds, however seldom metrics are checked.
 const AT_LEAST_EVERY: Duration = Duration::from_secs(5);
 
-/// Whether each endpoint answered, and which address was probed: where it leads may change.
-type Round = BTreeMap<(String, String), (String, Result<(), String>)>;
+/// A service and a member.
+type Key = (String, String);
 
-type Unable = BTreeMap<(String, String), Result<(), String>>;
+/// Whether somebody serves at an endpoint; in words, why not.
+type Answer = Result<(), String>;
+
+/// A probe of a service at a member.
+type Unanswered = (String, String, Probe);
+
+/// The answer of each endpoint, and which place that was: where it leads may change.
+type Round = BTreeMap<Key, (Place, Answer)>;
+
+/// What an endpoint is, as far as an answer is about it.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Place {
+    source: EndpointSource,
+    text: String,
+}
 
 /// The probes of one rollout's endpoints.
 #[derive(Default)]
 pub(super) struct Probes {
     task: BackgroundTask<Round>,
     next: Option<Instant>,
-    streaks: BTreeMap<(String, String), (String, EndpointSeen)>,
+    streaks: BTreeMap<Key, (Place, EndpointSeen)>,
 }
 
 impl Probes {
     /// How each endpoint has answered lately, where it leads now.
-    pub(super) fn endpoints(&self, subject: &Subject) -> BTreeMap<(String, String), EndpointSeen> {
+    pub(super) fn endpoints(&self, subject: &Subject) -> BTreeMap<Key, EndpointSeen> {
         let places = places(subject);
-        let there = |(key, (place, seen)): (&(String, String), &(String, EndpointSeen))| {
+        let there = |(key, (place, seen)): (&Key, &(Place, EndpointSeen))| {
             (places.get(key) == Some(place)).then(|| (key.clone(), *seen))
         };
         self.streaks.iter().filter_map(there).collect()
@@ -65,14 +91,14 @@ impl Probes {
         if let Some(next) = self.next.filter(|next| *next > now) {
             return Some(next);
         }
-        let (probes, unable) = probes(hub, subject, observed);
+        let (probes, known) = round(hub, subject, observed);
         let places = places(subject);
         let network = hub.network.clone();
         self.next = Some(now + AT_LEAST_EVERY.min(Duration::from_millis(analysis.interval.as_millis())));
         self.task.start("probes", &hub.metrics, wake, async move {
             let mut round = probe::round(probes, &network).await;
-            round.extend(unable);
-            let place = |key: &(String, String)| places.get(key).cloned().unwrap_or_default();
+            round.extend(known);
+            let place = |key: &Key| places.get(key).cloned().unwrap_or_default();
             round.into_iter().map(|(key, answer)| (key.clone(), (place(&key), answer))).collect()
         });
         None
@@ -84,14 +110,14 @@ impl Probes {
         for (key, (place, answer)) in round {
             let streak = self.streaks.entry(key.clone()).or_default();
             if streak.0 != *place {
-                *streak = (place.clone(), EndpointSeen::default());
+                *streak = (place.clone(), EndpointSeen { source: place.source, ..EndpointSeen::default() });
             }
             let seen = &mut streak.1;
-            *seen = match answer {
-                Ok(()) => EndpointSeen { failures: 0, successes: seen.successes.saturating_add(1) },
+            (seen.failures, seen.successes) = match answer {
+                Ok(()) => (0, seen.successes.saturating_add(1)),
                 Err(why) => {
-                    tracing::debug!(service = key.0, member = key.1, why, "an endpoint does not answer");
-                    EndpointSeen { failures: seen.failures.saturating_add(1), successes: 0 }
+                    tracing::debug!(service = key.0, member = key.1, why, "nobody serves at an endpoint");
+                    (seen.failures.saturating_add(1), 0)
                 }
             };
         }
@@ -99,86 +125,106 @@ impl Probes {
 }
 
 /// The place of every endpoint.
-fn places(subject: &Subject) -> BTreeMap<(String, String), String> {
+fn places(subject: &Subject) -> BTreeMap<Key, Place> {
     let of = |placed: &Placed| {
-        let service = placed.spec.name.clone();
-        let places = placed.endpoints.iter().map(|(member, reach)| {
-            ((service.clone(), member.clone()), format!("{}:{} {:?}", reach.host, reach.port, reach.server_name))
-        });
-        places.collect::<Vec<_>>()
+        let place = |(member, reach): (&String, &Reach)| {
+            ((placed.spec.name.clone(), member.clone()), Place::of(placed.readiness(member), reach))
+        };
+        placed.endpoints.iter().map(place).collect::<Vec<_>>()
     };
     subject.services.iter().flat_map(of).collect()
 }
 
-/// Every endpoint of every service, and those that cannot even be probed.
-fn probes(hub: &Hub, subject: &Subject, observed: &Observed) -> (Vec<(String, String, Probe)>, Unable) {
-    let (mut probes, mut unable) = (Vec::new(), Unable::new());
-    for placed in &subject.services {
-        let service = &placed.spec;
-        let public = service.routes.iter().find_map(|route| {
-            let found = observed.routes.get(&route::key(service, route));
-            public_host::of(route, found.map_or(&[], Vec::as_slice))
-        });
-        for (name, reach) in &placed.endpoints {
-            let member = placed.leads_to(name).filter(|_| placed.is_probed(name));
-            let Some(member) = member.and_then(|member| hub.registry.member(member)) else { continue };
-            let host = match reach.host_header {
-                HostHeader::Preserve => public.as_deref().unwrap_or(&reach.host),
-                HostHeader::Endpoint => &reach.host,
-            };
-            match member.probe(&reach.host, reach.port, reach.server_name.as_deref(), host) {
-                Ok(probe) => probes.push((service.name.clone(), name.clone(), probe)),
-                Err(problem) => {
-                    unable.insert((service.name.clone(), name.clone()), Err(problem.message));
-                }
+impl Place {
+    fn of(readiness: Readiness<'_>, reach: &Reach) -> Self {
+        match readiness {
+            Readiness::BySlices(copy) => {
+                Self { source: EndpointSource::EndpointSlices, text: Value::Object(copy.spec.clone()).to_string() }
+            }
+            Readiness::ByProbes | Readiness::NotKnown => {
+                let text = format!("{}:{} {:?}", reach.host, reach.port, reach.server_name);
+                Self { source: EndpointSource::Probe, text }
             }
         }
     }
-    (probes, unable)
+}
+
+/// The endpoints to probe, and the answers that need no probe.
+fn round(hub: &Hub, subject: &Subject, observed: &Observed) -> (Vec<Unanswered>, BTreeMap<Key, Answer>) {
+    let (mut probes, mut known) = (Vec::new(), BTreeMap::new());
+    for placed in &subject.services {
+        let public = public_host(placed, observed);
+        for (member, reach) in &placed.endpoints {
+            let key = (placed.spec.name.clone(), member.clone());
+            match placed.readiness(member) {
+                Readiness::NotKnown => {}
+                Readiness::BySlices(copy) => {
+                    known.extend(
+                        by_slices(hub, subject, placed, copy, observed.backends.get(&key)).map(|seen| (key, seen)),
+                    );
+                }
+                Readiness::ByProbes => match probe_of(hub, placed, member, reach, public.as_deref()) {
+                    Some(Ok(probe)) => probes.push((key.0, key.1, probe)),
+                    Some(Err(why)) => drop(known.insert(key, Err(why))),
+                    None => {}
+                },
+            }
+        }
+    }
+    (probes, known)
+}
+
+/// The host by which clients know a service, as its routes say.
+fn public_host(placed: &Placed, observed: &Observed) -> Option<String> {
+    placed.spec.routes.iter().find_map(|route| {
+        let found = observed.routes.get(&route::key(&placed.spec, route));
+        public_host::of(route, found.map_or(&[], Vec::as_slice))
+    })
+}
+
+/// How an endpoint is probed, or why it cannot be; nothing while its cluster is not registered.
+fn probe_of(
+    hub: &Hub,
+    placed: &Placed,
+    member: &str,
+    reach: &Reach,
+    public: Option<&str>,
+) -> Option<Result<Probe, String>> {
+    let cluster = placed.leads_to(member).and_then(|name| hub.registry.member(name))?;
+    let host = match reach.host_header {
+        HostHeader::Preserve => public.unwrap_or(&reach.host),
+        HostHeader::Endpoint => &reach.host,
+    };
+    let probe = cluster.probe(&reach.host, reach.port, reach.server_name.as_deref(), host);
+    Some(probe.map_err(|problem| problem.message))
+}
+
+/// Whether the hub cluster has a ready address for a Service; nothing before its slices have been listed. The cluster puts the
+/// labels of a Service on its slices, so those of a copy are among the objects of the rollout.
+fn by_slices(
+    hub: &Hub,
+    subject: &Subject,
+    placed: &Placed,
+    copy: &ServiceCopy,
+    service: Option<&Found>,
+) -> Option<Answer> {
+    let kind = backend::slices();
+    match hub.objects.availability(&kind) {
+        Availability::Pending => return None,
+        Availability::Synced => {}
+        Availability::NotInstalled | Availability::Forbidden => {
+            return Some(Err("the hub may not list EndpointSlices; give it the role in deploy/".to_owned()));
+        }
+    }
+    let service = service.and_then(|found| found.first()).and_then(Option::as_ref);
+    if service.is_some_and(|service| !backend::service_copy(service).leads_as(copy)) {
+        return Some(Err("its Service does not lead there yet".to_owned()));
+    }
+    let name = service.map(ResourceExt::name_any).unwrap_or_default();
+    let slices = hub.objects.of_rollout(&kind, &subject.namespace, &subject.uid);
+    let unready = backend::unready(&name, service, placed.spec.port, slices.iter().map(AsRef::as_ref));
+    Some(unready.map_or(Ok(()), Err))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn round(answers: &[(&str, bool)]) -> Round {
-        let answer = |good| if good { Ok(()) } else { Err("refused".to_owned()) };
-        let at = |member: &str| format!("{member}.example.com:443");
-        let one =
-            |(member, good): &(&str, bool)| (("shop".to_owned(), (*member).to_owned()), (at(member), answer(*good)));
-        answers.iter().map(one).collect()
-    }
-
-    #[test]
-    fn streaks_are_counted_in_rounds_and_what_is_not_probed_is_forgotten() {
-        let mut probes = Probes::default();
-        for good in [true, false, false] {
-            probes.count(&round(&[("eu-1", true), ("eu-3", good)]));
-        }
-        let seen = |member: &str| probes.streaks.get(&("shop".to_owned(), member.to_owned())).map(|(_, seen)| *seen);
-        assert_eq!(seen("eu-1"), Some(EndpointSeen { failures: 0, successes: 3 }));
-        assert_eq!(seen("eu-3"), Some(EndpointSeen { failures: 2, successes: 0 }));
-        probes.count(&round(&[("eu-1", true)]));
-        assert_eq!(probes.streaks.len(), 1);
-    }
-
-    #[test]
-    fn one_answer_ends_a_row_of_failures() {
-        let mut probes = Probes::default();
-        for good in [false, false, true] {
-            probes.count(&round(&[("eu-3", good)]));
-        }
-        let seen: Vec<EndpointSeen> = probes.streaks.values().map(|(_, seen)| *seen).collect();
-        assert_eq!(seen, [EndpointSeen { failures: 0, successes: 1 }]);
-    }
-
-    #[test]
-    fn an_endpoint_that_leads_elsewhere_starts_anew() {
-        let mut probes = Probes::default();
-        let key = ("shop".to_owned(), "canary".to_owned());
-        for place in ["eu-2.example.com:443", "eu-2.example.com:443", "eu-3.example.com:443"] {
-            probes.count(&Round::from([(key.clone(), (place.to_owned(), Ok(())))]));
-        }
-        assert_eq!(probes.streaks.get(&key).map(|(_, seen)| seen.successes), Some(1));
-    }
-}
+mod tests;

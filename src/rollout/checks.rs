@@ -20,7 +20,7 @@ use crate::api::{
 };
 
 /// The shortest window worth measuring.
-const SHORTEST: Duration = Duration::from_secs(1);
+pub(super) const SHORTEST: Duration = Duration::from_secs(1);
 /// While a person is waited for, unchanged numbers are recorded this seldom.
 const RECORD_UNCHANGED_EVERY: Duration = Duration::from_secs(600);
 
@@ -226,7 +226,7 @@ fn draw_consequences(draft: &mut Draft<'_>, judged: &Check) {
 }
 
 /// What a failure does is the strategy's choice.
-fn fail(draft: &mut Draft<'_>, reason: Reason, message: String) {
+pub(super) fn fail(draft: &mut Draft<'_>, reason: Reason, message: String) {
     let Some(run) = draft.run() else { return };
     match (run.pinned.strategy.on_failure, &run.hold) {
         (OnFailure::Rollback, _) => draft.roll_back(reason, message, None),

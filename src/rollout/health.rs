@@ -2,7 +2,7 @@
 
 use super::{
     draft::Draft,
-    input::{BackendSeen, EndpointSeen, MemberSeen, Problem},
+    input::{BackendSeen, EndpointSeen, EndpointSource, MemberSeen, Problem},
 };
 use crate::{
     api::{Reason, ServiceSpec, status::Run},
@@ -44,24 +44,63 @@ fn is_unavailable(draft: &Draft<'_>, run: &Run, member: &str, canary: bool) -> b
     if !run.is_unavailable(member) {
         return down(draft, run, member).is_some();
     }
-    let back = || run.pinned.services.iter().all(|service| endpoint(draft, service, member).successes >= PROBES);
+    let answers = |service: &ServiceSpec| endpoint(draft, service, member).successes >= PROBES;
+    let back = || missing(draft, member).is_none() && run.pinned.services.iter().all(answers);
     canary || !back()
 }
 
-/// Why a member is unavailable: three failed probes in a row, while another primary member answered as many in a row. One answer
-/// would not do: when everybody comes back from the same incident, somebody is first.
+/// Why a member is unavailable: it failed three times in a row, while another primary member answered as many in a row. One
+/// answer would not do: when everybody comes back from the same incident, somebody is first.
 fn down(draft: &Draft<'_>, run: &Run, member: &str) -> Option<String> {
+    let missing = || missing_under_traffic(draft, member).map(|problem| problem.message);
+    failed_probes(draft, run, member).or_else(missing)
+}
+
+fn failed_probes(draft: &Draft<'_>, run: &Run, member: &str) -> Option<String> {
     run.pinned.services.iter().find_map(|service| {
-        let failed = endpoint(draft, service, member).failures;
-        let answers = reference_members(run)
-            .find(|other| other != member && endpoint(draft, service, other).successes >= PROBES)?;
-        (failed >= PROBES).then(|| {
-            format!(
-                "the endpoint of {member} for {} did not answer {PROBES} probes in a row while that of {answers} did",
-                service.name
-            )
-        })
+        let seen = endpoint(draft, service, member);
+        let others = others_do(draft, run, service, member).filter(|_| seen.failures >= PROBES)?;
+        let found = match seen.source {
+            EndpointSource::Probe => format!("did not answer {PROBES} probes in a row"),
+            EndpointSource::EndpointSlices => format!("had no ready address {PROBES} times in a row"),
+        };
+        Some(format!("the endpoint of {member} for {} {found}{others}", service.name))
     })
+}
+
+/// A Service of this member that its user named and that does not exist.
+fn missing(draft: &Draft<'_>, member: &str) -> Option<Problem> {
+    let of_member = draft.input.seen.backends.iter().filter(|((_, name), _)| name == member);
+    of_member.map(|(_, seen)| seen).find_map(|seen| match seen {
+        BackendSeen::Missing(problem) => Some(problem.clone()),
+        BackendSeen::Ready | BackendSeen::Outdated(_) | BackendSeen::NotReady(_) => None,
+    })
+}
+
+fn missing_under_traffic(draft: &Draft<'_>, member: &str) -> Option<Problem> {
+    let has_traffic = match &draft.status.desired {
+        Some(desired) => desired.split.reaches(member),
+        None => draft.status.primary.as_ref().is_some_and(|primary| primary.weight(member) > 0),
+    };
+    missing(draft, member).filter(|_| has_traffic)
+}
+
+/// Outside a run: a Service that has traffic and does not exist.
+pub(super) fn missing_at_rest(draft: &Draft<'_>) -> Option<Problem> {
+    draft.status.primary.as_ref()?.carrying().find_map(|(member, _)| missing_under_traffic(draft, member))
+}
+
+/// In words, what shows that a failure of this member is its own: that another member answers. The hub's network takes no part
+/// in what the hub cluster says of its own Services: there nothing needs to, if only no primary member fails too.
+fn others_do(draft: &Draft<'_>, run: &Run, service: &ServiceSpec, member: &str) -> Option<String> {
+    let seen = |name: &str| endpoint(draft, service, name);
+    let answers = reference_members(run).find(|other| other != member && seen(other).successes >= PROBES);
+    let is_certain = || {
+        seen(member).source == EndpointSource::EndpointSlices
+            && primaries(run).all(|primary| primary != member && seen(&primary).failures == 0)
+    };
+    let clause = answers.map(|name| format!(" while that of {name} did"));
+    clause.or_else(|| is_certain().then(String::new))
 }
 
 /// A canary's endpoint does not answer, but no primary's does either.
@@ -73,10 +112,11 @@ pub(super) fn nobody_answers(draft: &Draft<'_>, run: &Run) -> Option<Problem> {
         .iter()
         .flat_map(|service| canaries.iter().map(move |canary| (service, canary)))
         .find(|(service, canary)| endpoint(draft, service, canary).failures >= PROBES)?;
-    let message = format!(
-        "neither {canary} nor any primary member answers probes of {}; look at the network of the hub",
-        service.name
-    );
+    let look = match endpoint(draft, service, canary).source {
+        EndpointSource::Probe => "the network of the hub",
+        EndpointSource::EndpointSlices => "the workloads behind them",
+    };
+    let message = format!("neither {canary} nor any primary member serves {}; look at {look}", service.name);
     Some(Problem::new(Reason::PrimaryFailsToo, message))
 }
 
@@ -122,12 +162,22 @@ fn unanswered(draft: &Draft<'_>, service: &ServiceSpec, member: &str) -> Option<
         return None;
     }
     let of = format!("the endpoint of {member} for {}", service.name);
+    let fails = match seen.source {
+        EndpointSource::Probe => "does not answer",
+        EndpointSource::EndpointSlices => "has no ready address",
+    };
     match (seen.successes, seen.failures) {
         (0, 0) => Some(Problem::new(Reason::Rehearsing, format!("{of} has not been probed yet"))),
-        (0, _) => Some(Problem::new(Reason::MemberNotReady, format!("{of} does not answer"))),
+        (0, _) => Some(Problem::new(Reason::MemberNotReady, format!("{of} {fails}"))),
         // What was unavailable gets no weight before it is back: a step of nothing would prove nothing, for ever.
         (good, _) if draft.run().is_some_and(|run| run.is_unavailable(member)) => {
-            let message = format!("{of} was down and has answered {good} of {PROBES} probes in a row since");
+            let since = match seen.source {
+                EndpointSource::Probe => format!("was down and has answered {good} of {PROBES} probes in a row since"),
+                EndpointSource::EndpointSlices => {
+                    format!("was down and has had a ready address {good} of {PROBES} times in a row since")
+                }
+            };
+            let message = format!("{of} {since}");
             Some(Problem::new(Reason::MemberNotReady, message))
         }
         _ => None,
@@ -155,7 +205,7 @@ pub(super) fn backends_not_ready(draft: &mut Draft<'_>, members: &[String]) -> O
                 };
                 Problem::new(Reason::BackendNotReady, message)
             }
-            BackendSeen::NotReady(problem) => problem.clone(),
+            BackendSeen::NotReady(problem) | BackendSeen::Missing(problem) => problem.clone(),
         };
         first.get_or_insert(problem);
     }

@@ -72,7 +72,7 @@ pub struct Observation {
     pub sources: BTreeMap<String, SourceSeen>,
     /// Service mode: what the Service of a service's primary is now, where one is there and a route names it.
     pub serving: BTreeMap<String, ServiceCopy>,
-    /// Endpoints that are not probed: only the data plane knows what a Service with a selector points to.
+    /// Endpoints of which nobody knows how to reach them.
     pub unprobed: BTreeSet<(String, String)>,
     /// Measurements that were requested by [`super::due`] and have arrived.
     pub measured: Option<Measured>,
@@ -173,6 +173,8 @@ pub enum BackendSeen {
     Outdated(Option<String>),
     /// It cannot be used yet; the reason says why.
     NotReady(Problem),
+    /// The Service that its user named does not exist: nobody serves what a route sends there.
+    Missing(Problem),
 }
 
 /// What was seen of a user's Service, which declares the target.
@@ -211,9 +213,21 @@ pub enum DependencySeen {
     Cycle(Vec<String>),
 }
 
-/// The last probes of one endpoint. All endpoints of a rollout are probed in one round.
+/// How it was looked whether anybody serves at an endpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EndpointSource {
+    /// Its host was probed.
+    #[default]
+    Probe,
+    /// The hub cluster's `EndpointSlice`s of the Service were read for a ready address.
+    EndpointSlices,
+}
+
+/// How one endpoint was the last times. All endpoints of a rollout are looked at in one round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndpointSeen {
+    /// How it was looked.
+    pub source: EndpointSource,
     /// Rounds in a row that it did not answer.
     pub failures: u32,
     /// Rounds in a row that it answered.

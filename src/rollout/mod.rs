@@ -3,6 +3,7 @@
 //! Everything here is total, synchronous and deterministic: no clock, no I/O, no logging, no randomness.
 
 mod checks;
+mod deadline;
 pub mod decision;
 mod deletion;
 pub mod dependencies;

@@ -206,7 +206,7 @@ fn retry(draft: &mut Draft<'_>, request: &Request) -> Outcome {
         if run.hold.take().is_none() {
             return Err("the run is not held".to_owned());
         }
-        run.deadline_used = Duration::ZERO;
+        (run.deadline_used, run.not_ready_since) = (Duration::ZERO, None);
         run.put_back.clear();
         for metric in run.check.iter_mut().flat_map(|check| &mut check.metrics) {
             metric.recent.clear();

@@ -62,6 +62,7 @@ pub(super) fn forget_the_future(draft: &mut Draft<'_>) {
         desired.confirmed_at = desired.confirmed_at.map(|at| at.min(now));
     }
     let Some(run) = draft.run_mut() else { return };
+    run.not_ready_since = run.not_ready_since.map(|at| at.min(now));
     if let Some(bake) = run.state.bake_mut() {
         bake.until = bake.until.map(|at| at.min(settled));
     }

@@ -24,6 +24,23 @@ pub(super) fn present(context: &Context<'_>, provider: &dyn Provider, objects: O
     Err(RouteError::NotFound(format!("{kind} {} in namespace {namespace}", names.join(", "))))
 }
 
+/// Nothing that was adopted is being deleted, nor everything that was made. One object of several may be: the hub itself
+/// deletes those that carry nothing any more.
+pub(super) fn is_staying(
+    context: &Context<'_>,
+    provider: &dyn Provider,
+    objects: Objects<'_>,
+) -> Result<(), RouteError> {
+    let is_leaving = |object: &DynamicObject| object.metadata.deletion_timestamp.is_some();
+    let present = || objects.iter().enumerate().filter_map(|(index, object)| Some((index, object.as_ref()?)));
+    let adopted = present().find(|(index, object)| !provider.creates(context, *index) && is_leaving(object));
+    let made = present().next().filter(|_| present().all(|(_, object)| is_leaving(object)));
+    match adopted.or(made) {
+        Some((_, object)) => Err(RouteError::Terminating(describe(object))),
+        None => Ok(()),
+    }
+}
+
 pub(super) fn creates_all(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) -> bool {
     (0..objects.len()).all(|index| provider.creates(context, index))
 }

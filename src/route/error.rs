@@ -11,6 +11,11 @@ pub enum RouteError {
     /// The object to adopt is not there.
     #[error("{0} does not exist: correct the name, or say `create`")]
     NotFound(String),
+    /// It is marked for deletion; the finalizers that it waits for are other tools'.
+    #[error(
+        "{0} is being deleted and nothing is written to it any more: make it anew when it is gone, or take it out of spec.services[].routes"
+    )]
+    Terminating(String),
     /// The object says something that is no distribution.
     #[error("{0}")]
     Unreadable(String),
@@ -91,7 +96,7 @@ impl RouteError {
     #[must_use]
     pub const fn reason(&self) -> Reason {
         match self {
-            Self::NotFound(_) => Reason::RouteNotFound,
+            Self::NotFound(_) | Self::Terminating(_) => Reason::RouteNotFound,
             Self::Unreadable(_) | Self::Uneven { .. } | Self::Uncovered(_) => Reason::RouteUnreadable,
             Self::NeedsMapping { .. } | Self::NotPrimaryOrCanary { .. } => Reason::AdoptionNeedsMapping,
             Self::NotDeclared { .. } => Reason::MemberNotDeclared,

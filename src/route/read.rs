@@ -38,6 +38,7 @@ fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) ->
         return Ok(RouteSeen::ToCreate);
     }
     check::present(context, provider, objects)?;
+    check::is_staying(context, provider, objects)?;
     let marked = last_mark(context, provider, objects)?;
     let mark = marked.as_ref().map(|marked| marked.mark.clone());
     let to_release = present.iter().any(|object| has_traces(context, object));

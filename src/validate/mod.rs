@@ -9,6 +9,7 @@ mod file;
 mod members;
 mod metadata;
 mod mode;
+mod names;
 mod problem;
 mod promql;
 mod references;

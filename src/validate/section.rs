@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Problem, analysis, members, mode, routes, strategy, windows};
+use super::{Problem, analysis, members, mode, names, routes, strategy, windows};
 use crate::api::FleetRolloutSpec;
 
 /// A part of a rollout's spec that is read by itself.
@@ -20,6 +20,7 @@ type Rule = fn(&FleetRolloutSpec) -> Vec<Problem>;
 const RULES: &[(&[Section], Rule)] = &[
     (&[Section::Members], members::weights),
     (&[Section::Services, Section::Members], members::long_names),
+    (&[Section::Services, Section::Members], names::collisions),
     (&[Section::Services, Section::Members, Section::Strategy], mode::mode),
     (&[Section::Services], routes::routes),
     (&[Section::Services, Section::Members], routes::backends),

@@ -11,6 +11,7 @@ mod conformance;
 mod contour;
 mod demo;
 mod dns;
+mod endpoint_slices;
 mod fleet;
 mod gateway;
 mod history;

@@ -55,6 +55,10 @@ pub struct Run {
     /// Time in which nothing but checks stood in the way, against `progressDeadline`.
     #[serde(default)]
     pub deadline_used: Duration,
+    /// Since when a member that is to gain traffic is not ready and nothing else stands in the way; that time counts too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub not_ready_since: Option<Timestamp>,
     /// Members that cannot serve: `EndpointDown`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unavailable: Vec<String>,

@@ -195,7 +195,7 @@ fn a_service_that_cannot_be_copied_is_a_problem_with_its_reason() {
         }
     };
     let external = |name: &str| json!({"type": "ExternalName", "externalName": name, "ports": [{"port": 80}]});
-    let inside = |port: u16| json!({"type": "ClusterIP", "externalName": "localhost", "ports": [{"port": port}]});
+    let inside = |port: u16| json!({"type": "ClusterIP", "externalName": "localhost", "selector": {"app": "shop"}, "ports": [{"port": port}]});
     for (backend, spec, expected) in [
         ("externalName", Some(external("eu-1.example.com")), None),
         ("clusterIP", Some(inside(80)), None),

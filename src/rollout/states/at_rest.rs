@@ -9,7 +9,7 @@ use crate::{
     },
     rollout::{
         draft::Draft,
-        edits, initialization,
+        edits, health, initialization,
         input::Problem,
         plan::{Ends, plan_run},
         promotion, routes, schedule,
@@ -46,7 +46,8 @@ fn at_target(draft: &mut Draft<'_>, target: &Target) -> Standing {
     if let Some(drift) = edits::drift(draft) {
         return Standing::new(Phase::Held, Reason::RouteDrifted, drift);
     }
-    if let Some(problem) = draft.input.seen.refused.clone().or_else(|| routes::declared_later(draft)) {
+    let problem = health::missing_at_rest(draft).or_else(|| draft.input.seen.refused.clone());
+    if let Some(problem) = problem.or_else(|| routes::declared_later(draft)) {
         return Standing::held(problem);
     }
     let (weights, next) = match draft.input.spec.mode() {
@@ -81,9 +82,11 @@ fn failed(draft: &Draft<'_>) -> Standing {
         Some(Outcome::Failed | Outcome::Succeeded | Outcome::Superseded) | None => Phase::Failed,
     };
     let message = format!("{message}; not tried again until something else is declared, or cutover retry");
-    match edits::drift(draft) {
-        Some(edit) => {
-            Standing::new(Phase::Held, Reason::RouteDrifted, format!("{edit}; before that {phase:?}: {message}"))
+    let edited = edits::drift(draft).map(|edit| Problem::new(Reason::RouteDrifted, edit));
+    match edited.or_else(|| health::missing_at_rest(draft)) {
+        Some(found) => {
+            let message = format!("{}; before that {phase:?}: {message}", found.message);
+            Standing::new(Phase::Held, found.reason, message)
         }
         None => Standing::new(phase, reason, message),
     }
@@ -135,6 +138,7 @@ pub(super) fn begin(
         pause: None,
         hold: None,
         deadline_used: Duration::ZERO,
+        not_ready_since: None,
         unavailable: Vec::new(),
         check: None,
         analysis: None,

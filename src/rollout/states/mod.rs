@@ -10,6 +10,7 @@ mod soaking;
 mod stepping;
 
 use super::{
+    deadline,
     decision::{Action, Backends},
     draft::{Draft, keep_newest},
     standing::Standing,
@@ -25,6 +26,11 @@ pub(super) fn advance(draft: &mut Draft<'_>) -> Standing {
     if let Some(standing) = retarget::follow(draft) {
         return standing;
     }
+    let standing = in_its_state(draft);
+    if deadline::passes_while_not_ready(draft, &standing) { in_its_state(draft) } else { standing }
+}
+
+fn in_its_state(draft: &mut Draft<'_>) -> Standing {
     match draft.run().map(|run| &run.state) {
         None => at_rest::stand(draft),
         Some(RunState::Preparing(_)) => preparing::advance(draft),

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::api::Reason;
 
 /// Every place in a value, as a pointer.
 fn places(value: &Value, at: &str, found: &mut Vec<String>) {
@@ -101,4 +102,34 @@ fn odd_annotations_are_refused_or_read_as_a_whole_distribution() {
             check(&world, text);
         }
     }
+}
+
+#[test]
+fn a_route_that_is_being_deleted_is_not_used_but_the_hub_may_delete_one_object_of_several() {
+    let leaving = |object: &mut Option<DynamicObject>| {
+        let at = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
+        object.as_mut().unwrap().metadata.deletion_timestamp = Some(at);
+    };
+    for form in Form::all() {
+        let mut world = World::new(form, 100);
+        world.write(&distribution(world.form.able([50, 0, 50]), 1), 7);
+        let present: Vec<usize> = (0..world.objects.len()).filter(|index| world.objects[*index].is_some()).collect();
+        let made = world.objects.clone();
+        for index in &present {
+            leaving(&mut world.objects[*index]);
+        }
+        let RouteSeen::Unusable(problem) = world.read() else { panic!("{}: {:?}", world.form.name, world.read()) };
+        assert_eq!(problem.reason, Reason::RouteNotFound, "{}", world.form.name);
+        assert!(problem.message.contains("is being deleted and nothing is written to it"), "{}", problem.message);
+        let spare = present.last().filter(|index| present.len() > 1 && made_by_the_hub(&world, **index));
+        if let Some(index) = spare {
+            world.objects = made;
+            leaving(&mut world.objects[*index]);
+            assert!(matches!(world.read(), RouteSeen::Live(_)), "{}: {:?}", world.form.name, world.read());
+        }
+    }
+}
+
+fn made_by_the_hub(world: &World, index: usize) -> bool {
+    provider(&world.form.route).creates(&world.context(), index)
 }

@@ -68,4 +68,18 @@ pub const CASES: &[Case] = &[
             "8: spec.services[0].backend.externalName.existing.eu-33: \"eu-33\" is not in spec.members; did you mean eu-3?",
         ],
     ),
+    (
+        "  members:\n    - {name: eu-1, weight: 0, initialWeight: 100}\n    - {name: eu-3, weight: 100}\n",
+        "    - {name: storefront-x, port: 80, routes: [{gatewayAPI: {name: other}}]}\n  members:\n    - {name: x-eu-3, weight: 0, initialWeight: 100}\n    - {name: eu-3, weight: 100}\n",
+        &[
+            "11: spec.services[1].name: the backend \"storefront-x-eu-3\" of service \"storefront-x\" and member \"eu-3\" is also that of service \"storefront\" and member \"x-eu-3\"; rename the service or the member, so that <service>-<member> differs",
+        ],
+    ),
+    (
+        "  members:\n    - {name: eu-1,",
+        "    - {name: storefront-eu-1, port: 80, routes: [{gatewayAPI: {name: other}}]}\n  members:\n    - {name: eu-1,",
+        &[
+            "6: spec.services[0].name: the backend \"storefront-eu-1\" of service \"storefront\" and member \"eu-1\" is also a service of this rollout; rename the service or the member, so that <service>-<member> differs",
+        ],
+    ),
 ];

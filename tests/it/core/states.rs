@@ -45,7 +45,7 @@ impl State {
                 (Self::Stepping, "everything is ready"),
                 (Self::Promoting, "skipAnalysis"),
                 (Self::Preparing, "another target"),
-                (Self::RollingBack, "abort, deletion"),
+                (Self::RollingBack, "abort, the deadline, deletion"),
                 (Self::AtRest, "adopt"),
             ],
             Self::Stepping => &[

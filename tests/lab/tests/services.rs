@@ -2,11 +2,12 @@
 //! their owner takes off a Service goes from its copies.
 
 use crate::{
+    endpoint_slices::EndpointSlices,
     rollout::{Rollout, declaration},
     runner::{Scene, Test},
 };
 use anyhow::{Context, Result, ensure};
-use cutover::api::{FleetRolloutStatus, Phase};
+use cutover::api::{FleetRolloutStatus, Phase, Reason, Verb};
 use kube::{
     Api, ResourceExt,
     api::{DynamicObject, ListParams, Patch, PatchParams},
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 
 pub const TESTS: &[Test] = &[
     Test { name: "services_of_every_type_are_copied", exclusive: false, run: |scene| Box::pin(copied(scene)) },
+    Test { name: "no_traffic_without_ready_addresses", exclusive: false, run: |scene| Box::pin(unready(scene)) },
     Test { name: "what_is_taken_off_goes_from_copies", exclusive: false, run: |scene| Box::pin(taken_off(scene)) },
 ];
 
@@ -90,6 +92,7 @@ impl Copies {
 async fn copied(scene: Scene) -> Result<()> {
     let name = &scene.namespace;
     let copies = Copies { services: scene.hub.api("v1", "Service", name).await? };
+    let _slices = EndpointSlices::keep(&scene.hub, name).await?;
     for kind in TYPES {
         let service =
             json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": kind}, "spec": declared(kind, 8080)});
@@ -194,6 +197,7 @@ async fn taken_off(scene: Scene) -> Result<()> {
         "spec": {"selector": {"app": "shop", "track": "stable"}, "ports": ports},
     });
     copies.apply("owner", &service).await?;
+    let _slices = EndpointSlices::keep(&scene.hub, name).await?;
     let rollout = proven(&scene, &["shop"]).await?;
     for copy in COPIES {
         let noted = json!({"apiVersion": "v1", "kind": "Service", "metadata": {
@@ -214,5 +218,34 @@ async fn taken_off(scene: Scene) -> Result<()> {
         ensure!(spec["selector"] == json!({"app": "shop"}), "{copy} selects {}", spec["selector"]);
         ensure!(spec["ports"].as_array().is_some_and(|ports| ports.len() == 1), "{copy} has {}", spec["ports"]);
     }
+    Ok(())
+}
+
+/// A canary whose Service has no ready address gets nothing, and its run ends at the deadline; the next one is ready.
+async fn unready(scene: Scene) -> Result<()> {
+    let name = &scene.namespace;
+    let copies = Copies { services: scene.hub.api("v1", "Service", name).await? };
+    let slices = EndpointSlices::keep(&scene.hub, name).await?;
+    let mut service = json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": "shop"},
+        "spec": {"selector": {"app": "v1"}, "ports": [{"port": 80, "targetPort": 8080}]},
+    });
+    copies.apply("owner", &service).await?;
+    let rollout = proven(&scene, &["shop"]).await?;
+    let strategy = json!({"bake": "1s", "steps": [{"progress": "100%"}], "progressDeadline": "20s"});
+    rollout.edit(json!({ "strategy": strategy })).await?;
+    slices.fail("shop-canary");
+    service["spec"]["selector"] = json!({"app": "v2"});
+    copies.apply("owner", &service).await?;
+    let status = rollout.stands(Phase::Held, Reason::MemberNotReady).await?;
+    ensure!(status.message == "the endpoint of canary for shop has no ready address", "{}", status.message);
+    rollout.stands(Phase::Failed, Reason::ProgressDeadlineExceeded).await?;
+    let primary = copies.spec("shop-primary").await?;
+    ensure!(primary["selector"] == json!({"app": "v1"}), "the primary selects {}", primary["selector"]);
+    slices.recover("shop-canary");
+    rollout.ask(Verb::Retry).await?;
+    rollout.phase(Phase::Succeeded).await?;
+    let primary = copies.spec("shop-primary").await?;
+    ensure!(primary["selector"] == json!({"app": "v2"}), "the primary selects {}", primary["selector"]);
     Ok(())
 }

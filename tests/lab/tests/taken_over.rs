@@ -27,7 +27,8 @@ pub const TESTS: &[Test] = &[Test {
 async fn with_addresses(scene: Scene) -> Result<()> {
     let name = &scene.namespace;
     endpoint_slice(&scene, name, "eu-1").await?;
-    let leads_to = json!({"metadata": {"annotations": {"cutover.dev/member": "eu-1"}}});
+    let leads_to =
+        json!({"metadata": {"annotations": {"cutover.dev/member": "eu-1"}}, "spec": {"selector": {"app": name}}});
     let services = scene.hub.api("v1", "Service", name).await?;
     services.patch(name, &PatchParams::default(), &Patch::Merge(leads_to)).await?;
     for copy in ["primary", "canary"] {

@@ -113,11 +113,13 @@ impl World {
     pub fn probe(&mut self) {
         for member in self.members() {
             let seen = self.endpoints.entry(member.clone()).or_default();
-            *seen = if self.down.contains(&member) {
-                EndpointSeen { failures: (seen.failures + 1).min(3), successes: 0 }
+            let (failures, successes) = if self.down.contains(&member) {
+                ((seen.failures + 1).min(3), 0)
             } else {
-                EndpointSeen { failures: 0, successes: (seen.successes + 1).min(3) }
+                (0, (seen.successes + 1).min(3))
             };
+            let source = self.endpoint_source;
+            *seen = EndpointSeen { source, failures, successes };
         }
     }
 }

@@ -14,7 +14,7 @@ use cutover::{
     },
     rollout::{
         RouteKey,
-        input::{Accepted, DependencySeen, EndpointSeen, Mark, Request},
+        input::{Accepted, DependencySeen, EndpointSeen, EndpointSource, Mark, Request},
     },
 };
 use jiff::Timestamp;
@@ -98,6 +98,10 @@ pub struct World {
     pub refuse_rehearsals: bool,
     /// The backends are not there yet.
     pub unready_backends: bool,
+    /// Members whose Service, which its user named, was deleted.
+    pub missing: BTreeSet<String>,
+    /// How endpoints are looked at.
+    pub endpoint_source: EndpointSource,
     /// The declaration breaks a rule.
     pub invalid: bool,
     /// How the rollouts of `dependsOn` stand.
@@ -197,6 +201,8 @@ impl World {
             rehearsed: BTreeMap::new(),
             refuse_rehearsals: false,
             unready_backends: false,
+            missing: BTreeSet::new(),
+            endpoint_source: EndpointSource::Probe,
             invalid: false,
             dependencies: BTreeMap::new(),
             deleting: false,

@@ -92,6 +92,10 @@ impl World {
     }
 
     fn backend(&self, key: &(String, String)) -> BackendSeen {
+        if self.missing.contains(&key.1) {
+            let message = format!("Service legacy-{} does not exist", key.1);
+            return BackendSeen::Missing(Problem::new(Reason::BackendNotReady, message));
+        }
         let other = self.copy(key).is_some_and(|copy| self.copies.get(key) != Some(copy));
         if self.unready_backends || other { BackendSeen::Outdated(None) } else { BackendSeen::Ready }
     }

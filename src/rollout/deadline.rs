@@ -1,0 +1,53 @@
+//! `progressDeadline`: how long a run may take, not counting what people, windows and other rollouts take.
+
+use super::{
+    checks,
+    draft::Draft,
+    standing::Standing,
+    time::{between, later},
+};
+use crate::api::{
+    Reason,
+    status::{Run, RunState},
+};
+
+/// Counts the time in which nothing but a member that does not become ready stands in the way; there are no checks in it that
+/// would count. True if the deadline has passed by that, and what follows is decided.
+pub(super) fn passes_while_not_ready(draft: &mut Draft<'_>, standing: &Standing) -> bool {
+    let (now, paused) = (draft.now(), draft.input.spec.paused);
+    let Some(run) = draft.run_mut() else { return false };
+    let waits = !paused && waits_for_a_member(run, standing.reason);
+    let Some(since) = run.not_ready_since.filter(|_| !waits) else {
+        return waits && passes_now(draft);
+    };
+    run.deadline_used = run.deadline_used.saturating_add(between(since, now));
+    run.not_ready_since = None;
+    false
+}
+
+fn waits_for_a_member(run: &Run, reason: Reason) -> bool {
+    let is_its_turn = match run.state {
+        RunState::Preparing(_) | RunState::Stepping(_) => true,
+        // What passed has the traffic, and no rollback target serves better.
+        RunState::Promoting(_) | RunState::Soaking(_) | RunState::RollingBack(_) => false,
+    };
+    let is_free = run.pause.is_none() && run.hold.is_none();
+    is_its_turn && is_free && matches!(reason, Reason::MemberNotReady | Reason::BackendNotReady)
+}
+
+fn passes_now(draft: &mut Draft<'_>) -> bool {
+    let now = draft.now();
+    let Some(run) = draft.run_mut() else { return false };
+    let since = *run.not_ready_since.get_or_insert(now);
+    let used = run.deadline_used;
+    let Some(deadline) = run.pinned.strategy.progress_deadline else { return false };
+    let ends = later(since, deadline.saturating_sub(used));
+    if now <= ends {
+        draft.wake_at(later(ends, checks::SHORTEST));
+        return false;
+    }
+    let message =
+        format!("a member that is to gain traffic was not ready before the deadline of {deadline} had passed");
+    checks::fail(draft, Reason::ProgressDeadlineExceeded, message);
+    true
+}
