@@ -7,7 +7,7 @@
     dead_code
 )]
 
-#[path = "../sim/data_plane.rs"]
+#[path = "../sim/data_plane/mod.rs"]
 pub mod data_plane;
 #[path = "../sim/deeds/mod.rs"]
 pub mod deeds;

@@ -99,8 +99,15 @@ impl World {
     pub fn tick(&self, now: Timestamp) {
         self.set_now(now);
         self.look();
-        let taken = lock(&self.data_plane).step(now);
-        for (path, status) in taken {
+        let fault = match self.plan.fault {
+            Fault::DataPlane(what) if self.faults().active() => Some(what),
+            _ => None,
+        };
+        let step = lock(&self.data_plane).step(now, fault);
+        if step.is_wrong {
+            self.faults().strike();
+        }
+        for (path, status) in step.news {
             self.call(Method::PATCH, &path, Some(&status), "data-plane");
         }
         self.look();

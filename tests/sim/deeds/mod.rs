@@ -28,7 +28,7 @@ const fn lasts(fault: Fault) -> f64 {
         Fault::Storm => 300.0,
         Fault::Lease(_) => 25.0,
         Fault::Member(_) | Fault::Clock(_) => 60.0,
-        Fault::Metrics(MetricsFault::Flapping) | Fault::Webhook(_) => 45.0,
+        Fault::Metrics(MetricsFault::Flapping) | Fault::Webhook(_) | Fault::DataPlane(_) => 45.0,
         Fault::Metrics(_) => 35.0,
         Fault::Reapply(_) => 90.0,
         Fault::Forbidden(_) => 50.0,
@@ -62,7 +62,8 @@ const fn begins_with_a_write(fault: Fault) -> bool {
         | Fault::Declare(_)
         | Fault::Members(_)
         | Fault::Webhook(_)
-        | Fault::Forbidden(_) => true,
+        | Fault::Forbidden(_)
+        | Fault::DataPlane(_) => true,
         Fault::Poison(what) => !what.is_before(),
         Fault::None
         | Fault::CrashAfter
@@ -135,7 +136,7 @@ fn act(world: &World) {
         Fault::Declare(what) => declarations::declare(world, what),
         Fault::Poison(what) => declarations::poison(world, what),
         Fault::Members(what) => members::change(world, what),
-        // The fault layer and the clocks see that it began.
+        // The fault layer, the clocks and the data plane see that it began.
         Fault::None
         | Fault::CrashAfter
         | Fault::CrashBefore
@@ -150,7 +151,8 @@ fn act(world: &World) {
         | Fault::Clock(_)
         | Fault::Webhook(_)
         | Fault::Forbidden(_)
-        | Fault::Late(_) => {}
+        | Fault::Late(_)
+        | Fault::DataPlane(_) => {}
     }
 }
 
@@ -212,6 +214,7 @@ fn end(world: &World) {
         | Fault::Clock(_)
         | Fault::Declare(_)
         | Fault::Webhook(_)
-        | Fault::Forbidden(_) => {}
+        | Fault::Forbidden(_)
+        | Fault::DataPlane(_) => {}
     }
 }

@@ -119,6 +119,7 @@ pub fn ends_alike(plan: &Plan) -> bool {
         | Fault::Clock(_)
         | Fault::Forbidden(_)
         | Fault::Webhook(_)
+        | Fault::DataPlane(_)
         | Fault::Delete(Deleted::Secret)
         | Fault::Poison(
             Poison::RolloutBefore
@@ -171,6 +172,7 @@ pub fn costs_little(plan: &Plan) -> bool {
             | Fault::Poison(_)
             | Fault::Members(_)
             | Fault::Webhook(_)
-            | Fault::Forbidden(_) => false,
+            | Fault::Forbidden(_)
+            | Fault::DataPlane(_) => false,
         }
 }

@@ -227,7 +227,7 @@ impl Drive {
         let written = world.judge().written.clone();
         if let Some(reference) = reference.filter(|_| self.broken.is_empty()) {
             if ends_alike(&world.plan) {
-                self.broken.extend(differences(&reference.end, &end));
+                self.broken.extend(differences(&world.plan, &reference.end, &end));
             }
             if costs_little(&world.plan) {
                 self.broken.extend(too_many(&world.plan, &reference.written, &written));

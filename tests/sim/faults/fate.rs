@@ -119,7 +119,8 @@ impl Faults {
             | Fault::Members(_)
             | Fault::Webhook(_)
             | Fault::Forbidden(_)
-            | Fault::Late(_) => Fate::Pass,
+            | Fault::Late(_)
+            | Fault::DataPlane(_) => Fate::Pass,
         }
     }
 

@@ -1,8 +1,8 @@
-//! The catalogue of faults: patterns P1 to P24, and the sorts of each.
+//! The catalogue of faults: patterns P1 to P25, and the sorts of each.
 
 use super::sorts::{
-    BadCalls, Blind, ClockFault, Declared, Deleted, Edit, Failover, FinalizerFault, Forbidden, Late, LeaseFault,
-    MemberChange, MemberFault, MetricsFault, Pause, Poison, Reapply, WatchFault, Webhook,
+    BadCalls, Blind, ClockFault, DataPlaneFault, Declared, Deleted, Edit, Failover, FinalizerFault, Forbidden, Late,
+    LeaseFault, MemberChange, MemberFault, MetricsFault, Pause, Poison, Reapply, WatchFault, Webhook,
 };
 
 /// What goes wrong in a plan.
@@ -37,6 +37,7 @@ pub enum Fault {
     Webhook(Webhook),
     Forbidden(Forbidden),
     Late(Late),
+    DataPlane(DataPlaneFault),
 }
 
 /// What a plan's `k` counts.
@@ -79,6 +80,7 @@ impl Fault {
             of(Webhook::ALL, Self::Webhook),
             of(Forbidden::ALL, Self::Forbidden),
             of(Late::ALL, Self::Late),
+            of(DataPlaneFault::ALL, Self::DataPlane),
         ]
     }
 
@@ -109,6 +111,7 @@ impl Fault {
             Self::Webhook(_) => 21,
             Self::Forbidden(_) => 22,
             Self::Late(_) => 24,
+            Self::DataPlane(_) => 25,
         }
     }
 
@@ -135,6 +138,7 @@ impl Fault {
             Self::Webhook(sort) => sort.word(),
             Self::Forbidden(sort) => sort.word(),
             Self::Late(sort) => sort.word(),
+            Self::DataPlane(sort) => sort.word(),
         })
     }
 
@@ -175,7 +179,8 @@ impl Fault {
             | Self::Clock(_)
             | Self::Webhook(_)
             | Self::Forbidden(_)
-            | Self::Late(_) => false,
+            | Self::Late(_)
+            | Self::DataPlane(_) => false,
         }
     }
 
@@ -215,7 +220,8 @@ impl Fault {
             | Self::Poison(_)
             | Self::Members(_)
             | Self::Webhook(_)
-            | Self::Forbidden(_) => Counted::Writes,
+            | Self::Forbidden(_)
+            | Self::DataPlane(_) => Counted::Writes,
         }
     }
 }

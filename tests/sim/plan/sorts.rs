@@ -212,6 +212,26 @@ sorts! {
     Late { Server = "down", Kinds = "late-crds", RouteKind = "late-route-crd" }
 }
 
+sorts! {
+    /// P25: what the data plane does with routes that were written.
+    DataPlaneFault {
+        /// It refuses them, and serves what it served.
+        Refuses = "refuses",
+        /// It refuses them one moment and accepts them the next, and serves them.
+        Flaps = "flaps",
+        /// It serves them, and of two parents one refuses them.
+        OneParent = "one-parent",
+        /// It serves them, and does not find a backend without weight that they name.
+        Unresolved = "unresolved",
+        /// It serves them much later.
+        Late = "late",
+        /// It serves them, and what it says is of the generation before.
+        OldConditions = "old-conditions",
+        /// It serves them, and takes back all that it said.
+        Silent = "silent",
+    }
+}
+
 impl Poison {
     /// It is there before the hub.
     pub const fn is_before(self) -> bool {

@@ -9,10 +9,15 @@ use cutover::sandbox::api::Change;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::world::seconds;
+use super::{plan::sorts::DataPlaneFault, world::seconds};
+use says::Said;
+
+mod says;
 
 /// From a write to its taking.
 const DELAY: f64 = 0.4;
+/// How often a data plane with a fault looks at a route again.
+const AGAIN: f64 = 1.0;
 
 /// Weights by name. What requests that match get stands under the name with [`MATCHED`] behind it, and the part of all
 /// requests of which it gets copies, in percent, under the name with [`COPIED`].
@@ -31,6 +36,15 @@ pub fn plain(name: &str) -> &str {
 /// Of so many requests one matches, where a route looks for it.
 const ONE_IN: u32 = 10;
 
+/// What came of one look.
+#[derive(Default)]
+pub struct Step {
+    /// The status to write for each route of which there is something new to say.
+    pub news: Vec<(String, Value)>,
+    /// A fault changed what is served or said.
+    pub is_wrong: bool,
+}
+
 #[derive(Default)]
 pub struct DataPlane {
     routes: BTreeMap<String, Seen>,
@@ -41,8 +55,12 @@ pub struct DataPlane {
 struct Seen {
     object: Arc<Value>,
     generation: i64,
+    /// When its spec changed last.
+    changed: Timestamp,
     due: Option<Timestamp>,
     taken: Weights,
+    /// What was said of it last.
+    said: Option<Value>,
 }
 
 /// The weights of a route by backend: those of its first rule, those of the rule for requests that match, and copies.
@@ -118,33 +136,39 @@ impl DataPlane {
         let seen = self.routes.entry(change.name.clone()).or_insert_with(|| Seen {
             object: after.clone(),
             generation: 0,
+            changed: change.at,
             due: None,
             taken: weights(after),
+            said: None,
         });
         if seen.generation != generation {
-            (seen.generation, seen.due) = (generation, Some(change.at + seconds(DELAY)));
+            (seen.generation, seen.changed, seen.due) = (generation, change.at, Some(change.at + seconds(DELAY)));
         }
         seen.object = after.clone();
     }
 
-    /// Takes what is due: the status to write for each.
-    pub fn step(&mut self, now: Timestamp) -> Vec<(String, Value)> {
-        let mut said = Vec::new();
+    /// Looks at what is due.
+    pub fn step(&mut self, now: Timestamp, fault: Option<DataPlaneFault>) -> Step {
+        let mut step = Step::default();
         for (name, seen) in &mut self.routes {
             if seen.due.is_none_or(|due| due > now) {
                 continue;
             }
-            (seen.due, seen.taken) = (None, weights(&seen.object));
-            let condition = |kind| {
-                json!({"type": kind, "status": "True", "reason": kind, "message": "",
-                       "observedGeneration": seen.generation, "lastTransitionTime": "2026-11-21T12:00:00Z"})
-            };
-            let parent = json!({"parentRef": {"name": "public"}, "controllerName": "example.com/gateway",
-                                "conditions": [condition("Accepted"), condition("ResolvedRefs")]});
-            let path = format!("/apis/gateway.networking.k8s.io/v1/namespaces/shop/httproutes/{name}/status");
-            said.push((path, json!({"status": {"parents": [parent]}})));
+            let said = says::of(&seen.object, now.duration_since(seen.changed), fault);
+            step.is_wrong |= said != says::of(&seen.object, now.duration_since(seen.changed), None);
+            let Said { is_served, parents } = said;
+            // What is wrong for a while is looked at until it is right.
+            seen.due = fault.map(|_| now + seconds(AGAIN));
+            if is_served {
+                seen.taken = weights(&seen.object);
+            }
+            if let Some(parents) = parents.filter(|parents| seen.said.as_ref() != Some(parents)) {
+                let path = format!("/apis/gateway.networking.k8s.io/v1/namespaces/shop/httproutes/{name}/status");
+                step.news.push((path, json!({"status": {"parents": parents}})));
+                seen.said = Some(parents);
+            }
         }
-        said
+        step
     }
 
     /// How each route splits traffic among members now.
