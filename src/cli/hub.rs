@@ -25,10 +25,10 @@ pub(super) struct Hub {
     /// The kubeconfig of the hub cluster; default: KUBECONFIG, else the pod's service account.
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// The hub's own namespace: its Lease, and the Secrets of members.
+    /// The hub's own namespace: the Secrets of members.
     #[arg(long, env = "POD_NAMESPACE", default_value = "cutover-system", value_name = "NAME")]
     namespace: String,
-    /// Acquire the Lease before acting; required wherever a second hub process may start.
+    /// Acquire the Lease kube-system/cutover-hub before acting; required wherever a second hub process may start.
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set, value_name = "true|false")]
     leader_election: bool,
     /// Allow members to have these addresses even if they are loopback, link-local or the hub's own; repeatable.

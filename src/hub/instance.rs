@@ -40,9 +40,9 @@ pub struct Instance {
     pub clock: Clock,
     /// A name that no other instance has.
     pub name: String,
-    /// The hub's own namespace: its Lease, and the Secrets of members.
+    /// The hub's own namespace: the Secrets of members.
     pub namespace: String,
-    /// Ask for the Lease before acting.
+    /// Ask for the Lease of the hub cluster before acting.
     pub leader_election: bool,
     /// Where `/healthz`, `/readyz` and `/metrics` are answered, if anywhere.
     pub listener: Option<TcpListener>,
@@ -117,7 +117,7 @@ fn start_election(instance: &Instance, released: oneshot::Receiver<()>) -> (Lead
         return (Leadership::alone(), tokio::spawn(wait_for_release(released)));
     }
     let (election, leadership) =
-        Election::new(instance.client.clone(), instance.clock.clone(), &instance.namespace, &instance.name);
+        Election::new(&instance.client, instance.clock.clone(), &instance.namespace, &instance.name);
     (leadership, tokio::spawn(election.run(wait_for_release(released))))
 }
 
@@ -129,7 +129,7 @@ async fn wait_for_release(released: oneshot::Receiver<()>) {
 fn serve_pages(hub: &Arc<Hub>, listener: Option<TcpListener>) -> JoinHandle<()> {
     let Some(listener) = listener else { return tokio::spawn(pending()) };
     let probed = hub.clone();
-    let ready = move || probed.missing().map_or(Ok(()), |missing| Err(missing.to_owned()));
+    let ready = move || probed.unready().map_or(Ok(()), Err);
     tokio::spawn(web::serve(listener, hub.metrics.clone(), Arc::new(ready)))
 }
 

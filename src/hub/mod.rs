@@ -145,6 +145,13 @@ impl Hub {
         }
     }
 
+    /// Why this process is not ready. A standby is, unless a hub of another installation leads.
+    fn unready(&self) -> Option<String> {
+        let outsider = || self.leadership.outsider();
+        let missing = self.missing().map(str::to_owned);
+        missing.or_else(|| Some(format!("another installation leads: {}; remove one of the two", outsider()?)))
+    }
+
     /// Something that users declare changed.
     fn declarations_changed(&self, change: &Change) {
         self.wakers.wake(change);

@@ -25,9 +25,9 @@ use crate::{
 pub struct Options {
     /// The kubeconfig of the hub cluster; else what the environment gives.
     pub kubeconfig: Option<PathBuf>,
-    /// The hub's own namespace: its Lease, and the Secrets of members.
+    /// The hub's own namespace: the Secrets of members.
     pub namespace: String,
-    /// Ask for the Lease before acting.
+    /// Ask for the Lease of the hub cluster before acting.
     pub leader_election: bool,
     /// Addresses that members may have although they lead back into this machine.
     pub allow_addresses: Vec<IpNet>,

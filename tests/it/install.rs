@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use cutover::yaml;
+use cutover::{
+    api::{HUB_LEASE, HUB_LEASE_NAMESPACE},
+    yaml,
+};
 use serde_json::{Value, json};
 
 fn read(path: &str) -> Vec<Value> {
@@ -78,6 +81,27 @@ fn no_role_is_wider_than_it_must_be() {
         assert_eq!(rule["verbs"], json!(["get"]), "the hub writes nothing in a member: {rule}");
         assert!(rule["resourceNames"].is_array(), "only what is named: {rule}");
     }
+}
+
+#[test]
+fn of_leases_only_the_hubs_own_is_named() {
+    for file in ["config/rbac/hub.yaml", "config/rbac/people.yaml"] {
+        let all = [rules(file, "ClusterRole"), rules(file, "Role")].concat();
+        let of_leases: Vec<&Value> = all.iter().filter(|rule| strings(&rule["resources"]).contains("leases")).collect();
+        assert!(!of_leases.is_empty(), "{file}");
+        for rule in of_leases {
+            assert_eq!(rule["resourceNames"], json!([HUB_LEASE]), "{file}");
+        }
+    }
+    let places: BTreeSet<String> = read("config/rbac/hub.yaml").iter().filter_map(place_of_leases).collect();
+    assert_eq!(places, [HUB_LEASE_NAMESPACE, "cutover-system"].map(str::to_owned).into());
+}
+
+/// The namespace in which a role is about Leases.
+fn place_of_leases(role: &Value) -> Option<String> {
+    let mut rules = role["rules"].as_array()?.iter();
+    rules.any(|rule| strings(&rule["resources"]).contains("leases")).then_some(())?;
+    Some(role["metadata"]["namespace"].as_str()?.to_owned())
 }
 
 #[test]

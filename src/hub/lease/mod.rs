@@ -1,9 +1,10 @@
-//! Who may act: one process at a time, by a Lease in the hub cluster.
+//! Who may act: one process of the whole hub cluster at a time, by a Lease in kube-system.
 //!
 //! A lease is no fence, so every write is conditional as well; the lease keeps two hubs from arguing, and each call of
 //! its holder ends before another one could take it.
 
 mod election;
+mod seat;
 mod turn;
 
 use std::{future::pending, sync::Arc, time::Duration};
@@ -14,6 +15,7 @@ use tokio::{
 };
 
 pub(super) use election::Election;
+pub(super) use seat::Leader;
 
 /// Another process may act this long after the last renewal.
 pub(super) const DURATION: Duration = Duration::from_secs(15);
@@ -32,6 +34,10 @@ const _: () = assert!(2 * RENEW_EVERY.as_millis() + CALL_DEADLINE.as_millis() < 
 pub(super) struct Leadership {
     claim: watch::Receiver<Claim>,
     resigned: Arc<watch::Sender<bool>>,
+    /// Who leads instead.
+    leader: watch::Receiver<Option<Leader>>,
+    /// The hub's own namespace.
+    namespace: Arc<str>,
 }
 
 /// What this process holds.
@@ -68,7 +74,18 @@ impl Claim {
 
 impl Leadership {
     pub(super) fn new(claim: watch::Receiver<Claim>) -> Self {
-        Self { claim, resigned: Arc::new(watch::Sender::new(false)) }
+        let leader = watch::Sender::default().subscribe();
+        Self { claim, resigned: Arc::new(watch::Sender::new(false)), leader, namespace: Arc::default() }
+    }
+
+    /// Beside news of who leads where this process, of the hub in `namespace`, does not.
+    fn with_leader(self, leader: watch::Receiver<Option<Leader>>, namespace: &str) -> Self {
+        Self { leader, namespace: namespace.into(), ..self }
+    }
+
+    /// Who leads, if it is a hub that is installed in another namespace.
+    pub(super) fn outsider(&self) -> Option<Leader> {
+        self.leader.borrow().clone().filter(|leader| leader.is_outside(&self.namespace))
     }
 
     /// Leader election is off: this process acts.
