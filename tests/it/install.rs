@@ -8,6 +8,8 @@ use cutover::{
 };
 use serde_json::{Value, json};
 
+use crate::command::{cutover, printed};
+
 fn read(path: &str) -> Vec<Value> {
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
     yaml::documents(&text).unwrap().into_iter().map(|document| document.value).collect()
@@ -125,6 +127,23 @@ fn the_hub_runs_as_its_account_with_nothing_to_spare() {
     for probe in ["livenessProbe", "readinessProbe"] {
         assert!(container[probe]["httpGet"]["path"].is_string(), "{probe}");
     }
+}
+
+#[test]
+fn only_the_port_of_metrics_and_health_is_open_to_others() {
+    let [deployment] = read("deploy/hub.yaml").try_into().unwrap();
+    let [policy] = read("deploy/network-policy.yaml").try_into().unwrap();
+    assert_eq!((&policy["kind"], &policy["apiVersion"]), (&json!("NetworkPolicy"), &json!("networking.k8s.io/v1")));
+    assert_eq!(policy["metadata"]["namespace"], deployment["metadata"]["namespace"]);
+    let template = &deployment["spec"]["template"];
+    assert_eq!(policy["spec"]["podSelector"], json!({"matchLabels": template["metadata"]["labels"]}));
+    assert_eq!(policy["spec"]["policyTypes"], json!(["Ingress"]));
+    let [port] = template["spec"]["containers"][0]["ports"].as_array().unwrap().as_slice() else { panic!("one port") };
+    let open = json!([{"ports": [{"protocol": "TCP", "port": port["containerPort"]}]}]);
+    assert_eq!(policy["spec"]["ingress"], open, "and nothing else");
+    let listened = format!("[default: 0.0.0.0:{}]", port["containerPort"]);
+    let (_, help, _) = printed(&cutover(&["hub", "--help"]));
+    assert!(help.contains(&listened), "{help}");
 }
 
 #[test]
