@@ -12,6 +12,7 @@ pub mod fingerprint;
 pub mod matches;
 pub mod member;
 pub mod metric_template;
+pub mod name;
 pub mod progress;
 pub mod reason;
 pub mod request;
