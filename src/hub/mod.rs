@@ -38,6 +38,7 @@ mod propagation;
 mod public_host;
 mod publish;
 mod reconcile;
+mod requests;
 mod service_range;
 mod slots;
 mod subject;
