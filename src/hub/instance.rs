@@ -12,14 +12,15 @@ use tokio::{
 };
 
 use super::{
-    Hub, HubError,
+    Guarded, Hub, HubError,
     backoff::Waits,
     cache::{Cache, Change},
     controller,
     lease::{CALL_DEADLINE, Election, Leadership},
-    members, watch,
+    members, unclaimed, watch,
 };
 use crate::{
+    api::RolloutRequest,
     clock::Clock,
     http::Network,
     supervise,
@@ -135,12 +136,12 @@ fn serve_pages(hub: &Arc<Hub>, listener: Option<TcpListener>) -> JoinHandle<()> 
 
 /// Begins the watches that last as long as the process.
 fn watch_all(hub: &Arc<Hub>, client: &Client, namespace: &str) {
-    fill("rollouts", hub, Api::all(client.clone()), &hub.rollouts, Hub::declarations_changed);
-    fill("requests", hub, Api::all(client.clone()), &hub.requests, Hub::declarations_changed);
-    fill("templates", hub, Api::all(client.clone()), &hub.templates, Hub::declarations_changed);
+    fill("rollouts", hub, Api::all(client.clone()), &hub.rollouts, |_| {}, Hub::declarations_changed);
+    fill("requests", hub, Api::all(client.clone()), &hub.requests, trim_request, Hub::declarations_changed);
+    fill("templates", hub, Api::all(client.clone()), &hub.templates, |_| {}, Hub::declarations_changed);
     // What follows from these wakes by itself: the registry, and how its members are.
-    fill("members", hub, Api::all(client.clone()), &hub.members, |_, _| {});
-    fill("secrets", hub, Api::namespaced(client.clone(), namespace), &hub.secrets, |_, _| {});
+    fill("members", hub, Api::all(client.clone()), &hub.members, |_| {}, |_, _| {});
+    fill("secrets", hub, Api::namespaced(client.clone(), namespace), &hub.secrets, |_| {}, |_, _| {});
     let leading = channel::Sender::new(false);
     let (keeping, receiver) = (hub.clone(), leading.subscribe());
     tokio::spawn(async move {
@@ -151,19 +152,35 @@ fn watch_all(hub: &Arc<Hub>, client: &Client, namespace: &str) {
     tokio::spawn(async move {
         supervise::run_forever("member objects", &writing.metrics, || members::keep_objects(&writing)).await;
     });
+    let answering = hub.clone();
+    tokio::spawn(async move {
+        supervise::run_forever("unclaimed requests", &answering.metrics, || unclaimed::keep_requests(&answering)).await;
+    });
     tokio::spawn(wake_on_member_changes(hub.clone()));
     tokio::spawn(announce_leadership(hub.clone(), leading));
 }
 
-/// Keeps a cache filled from a watch.
-fn fill<K>(name: &'static str, hub: &Arc<Hub>, api: Api<K>, cache: &Arc<Cache<K>>, changed: fn(&Hub, &Change))
-where
+/// Nobody reads these of a request, and its status is written without them.
+fn trim_request(request: &mut Guarded<RolloutRequest>) {
+    let metadata = request.meta_mut();
+    (metadata.annotations, metadata.managed_fields) = (None, None);
+}
+
+/// Keeps a cache filled from a watch; `trim` drops what nobody reads.
+fn fill<K>(
+    name: &'static str,
+    hub: &Arc<Hub>,
+    api: Api<K>,
+    cache: &Arc<Cache<K>>,
+    trim: fn(&mut K),
+    changed: fn(&Hub, &Change),
+) where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
 {
     let (hub, cache) = (hub.clone(), cache.clone());
     tokio::spawn(async move {
         let config = watcher::Config::default;
-        let fill = || watch::fill(api.clone(), config(), cache.clone(), |_| {}, |change| changed(&hub, change));
+        let fill = || watch::fill(api.clone(), config(), cache.clone(), trim, |change| changed(&hub, change));
         supervise::run_forever(name, &hub.metrics, fill).await;
     });
 }

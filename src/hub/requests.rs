@@ -1,8 +1,11 @@
 //! What people request of a rollout, as the hub reads it.
 
+use std::sync::Arc;
+
+use jiff::Timestamp;
 use kube::ResourceExt;
 
-use super::{Hub, subject::Subject};
+use super::{Guarded, Hub, subject::Subject};
 use crate::{
     api::{RolloutRequest, RolloutRequestSpec},
     rollout::input::Request,
@@ -12,26 +15,37 @@ use crate::{
 /// Characters that are kept of a reason, and of a user's name; the schema allows no more.
 const REASON: usize = 256;
 const NAME: usize = 253;
+/// Open requests of a namespace that are read; a rollout answers all of its own at once, so that more are a flood.
+pub(super) const OPEN: usize = 64;
 
 /// The requests to this rollout that have no answer yet, oldest first.
 pub(super) fn open(hub: &Hub, subject: &Subject) -> Vec<Request> {
     let all = hub.requests.in_namespace(&subject.namespace);
-    let own = all
-        .iter()
-        .filter_map(|guarded| guarded.0.as_ref().ok())
-        .filter(|request| request.spec.rollout.name == subject.name && is_open(request));
-    let mut requests: Vec<Request> = own
-        .filter_map(|request| {
-            let at = request.metadata.creation_timestamp.as_ref()?.0;
-            Some(Request { name: request.name_any(), uid: request.uid()?, at, spec: cleaned(&request.spec) })
-        })
-        .collect();
-    requests.sort_by(|one, other| (one.at, &one.name).cmp(&(other.at, &other.name)));
-    requests
+    let own =
+        oldest_open(&readable(&all)).into_iter().take(OPEN).filter(|request| request.spec.rollout.name == subject.name);
+    own.filter_map(|request| {
+        let spec = cleaned(&request.spec);
+        Some(Request { name: request.name_any(), uid: request.uid()?, at: created(request)?, spec })
+    })
+    .collect()
 }
 
-fn is_open(request: &RolloutRequest) -> bool {
-    request.status.as_ref().is_none_or(|status| status.state.is_none())
+/// Requests that can be read.
+pub(super) fn readable(all: &[Arc<Guarded<RolloutRequest>>]) -> Vec<&RolloutRequest> {
+    all.iter().filter_map(|guarded| guarded.0.as_ref().ok()).collect()
+}
+
+/// Those that have no answer yet, oldest first.
+pub(super) fn oldest_open<'r>(all: &[&'r RolloutRequest]) -> Vec<&'r RolloutRequest> {
+    let is_open = |request: &&RolloutRequest| request.status.as_ref().is_none_or(|status| status.state.is_none());
+    let mut open: Vec<&RolloutRequest> = all.iter().copied().filter(is_open).collect();
+    open.sort_by_key(|request| (created(request), request.name_any()));
+    open
+}
+
+/// When it was made, by the API server's clock.
+pub(super) fn created(request: &RolloutRequest) -> Option<Timestamp> {
+    request.metadata.creation_timestamp.as_ref().map(|time| time.0)
 }
 
 /// From here on, what a person wrote goes into statuses, events and terminals.
