@@ -46,6 +46,7 @@ mod task;
 mod templates;
 #[cfg(test)]
 mod tests;
+mod trim;
 mod unclaimed;
 mod wake;
 mod watch;
