@@ -149,11 +149,9 @@ impl Hub {
         }
     }
 
-    /// Why this process is not ready. A standby is, unless a hub of another installation leads.
+    /// Why this process is not ready. A standby is, if it can take over.
     fn unready(&self) -> Option<String> {
-        let outsider = || self.leadership.outsider();
-        let missing = self.missing().map(str::to_owned);
-        missing.or_else(|| Some(format!("another installation leads: {}; remove one of the two", outsider()?)))
+        self.missing().map(str::to_owned).or_else(|| self.leadership.obstacle())
     }
 
     /// Something that users declare changed.

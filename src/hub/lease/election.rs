@@ -9,7 +9,7 @@ use tokio::{
 
 use super::{
     Claim, LOOK_EVERY, Leadership, RENEW_EVERY,
-    seat::{Leader, Seat},
+    seat::{Seat, Standing},
 };
 use crate::{api::HUB_LEASE_NAMESPACE, clock::Clock};
 
@@ -22,20 +22,21 @@ pub(in crate::hub) struct Election {
     namespace: String,
     holder: String,
     claim: watch::Sender<Claim>,
-    leader: watch::Sender<Option<Leader>>,
+    standing: watch::Sender<Standing>,
 }
 
 impl Election {
     /// Enters the election as the process `name` of the hub in `namespace`; no request is sent before [`Election::run`].
     pub(in crate::hub) fn new(client: &Client, clock: Clock, namespace: &str, name: &str) -> (Self, Leadership) {
         let (claim, claims) = watch::channel(Claim::None);
-        let (leader, leaders) = watch::channel(None);
         let mut places = vec![HUB_LEASE_NAMESPACE, namespace];
         places.dedup();
-        let seats = places.into_iter().map(|place| Seat::new(client.clone(), place)).collect();
+        let seats: Vec<Seat> = places.into_iter().map(|place| Seat::new(client.clone(), place)).collect();
         let (namespace, holder) = (namespace.to_owned(), format!("{namespace}/{name}"));
-        let leadership = Leadership::new(claims).with_leader(leaders, &namespace);
-        (Self { seats, clock, namespace, holder, claim, leader }, leadership)
+        let (standing, standings) =
+            watch::channel(seats.first().map(|seat| seat.standing(&holder)).unwrap_or_default());
+        let leadership = Leadership::new(claims).with_standing(standings, &namespace);
+        (Self { seats, clock, namespace, holder, claim, standing }, leadership)
     }
 
     /// Looks, takes and renews until `stop`, and then gives the leases back.
@@ -69,7 +70,7 @@ impl Election {
             }
         }
         self.change(self.held_until().map_or(Claim::None, Claim::Until));
-        self.announce_leader();
+        self.announce_standing();
     }
 
     /// Until when all leases are this process's, if they are now.
@@ -88,16 +89,18 @@ impl Election {
     }
 
     /// Says who leads instead, once for each that does.
-    fn announce_leader(&self) {
+    fn announce_standing(&self) {
         let awaited = self.seats.iter().find(|seat| seat.held_until().is_none());
-        let leader = awaited.and_then(|seat| seat.leader(&self.holder));
-        let before = self.leader.send_replace(leader.clone());
-        match leader.filter(|leader| before.as_ref() != Some(leader)) {
-            Some(leader) if leader.is_outside(&self.namespace) => {
+        let standing = awaited.map(|seat| seat.standing(&self.holder)).unwrap_or_default();
+        if self.standing.send_replace(standing.clone()) == standing {
+            return;
+        }
+        match standing {
+            Standing::Behind(leader) if leader.is_outside(&self.namespace) => {
                 tracing::warn!(%leader, "this hub cluster has another installation, and that one leads; remove one of them");
             }
-            Some(leader) => tracing::info!(%leader, "standing by"),
-            None => {}
+            Standing::Behind(leader) => tracing::info!(%leader, "standing by"),
+            Standing::Free | Standing::Unread(_) => {}
         }
     }
 

@@ -15,7 +15,7 @@ use tokio::{
 };
 
 pub(super) use election::Election;
-pub(super) use seat::Leader;
+use seat::Standing;
 
 /// Another process may act this long after the last renewal.
 pub(super) const DURATION: Duration = Duration::from_secs(15);
@@ -34,8 +34,7 @@ const _: () = assert!(2 * RENEW_EVERY.as_millis() + CALL_DEADLINE.as_millis() < 
 pub(super) struct Leadership {
     claim: watch::Receiver<Claim>,
     resigned: Arc<watch::Sender<bool>>,
-    /// Who leads instead.
-    leader: watch::Receiver<Option<Leader>>,
+    standing: watch::Receiver<Standing>,
     /// The hub's own namespace.
     namespace: Arc<str>,
 }
@@ -74,18 +73,27 @@ impl Claim {
 
 impl Leadership {
     pub(super) fn new(claim: watch::Receiver<Claim>) -> Self {
-        let leader = watch::Sender::default().subscribe();
-        Self { claim, resigned: Arc::new(watch::Sender::new(false)), leader, namespace: Arc::default() }
+        let standing = watch::Sender::default().subscribe();
+        Self { claim, resigned: Arc::new(watch::Sender::new(false)), standing, namespace: Arc::default() }
     }
 
-    /// Beside news of who leads where this process, of the hub in `namespace`, does not.
-    fn with_leader(self, leader: watch::Receiver<Option<Leader>>, namespace: &str) -> Self {
-        Self { leader, namespace: namespace.into(), ..self }
+    /// Beside news of how this process, of the hub in `namespace`, stands.
+    fn with_standing(self, standing: watch::Receiver<Standing>, namespace: &str) -> Self {
+        Self { standing, namespace: namespace.into(), ..self }
     }
 
-    /// Who leads, if it is a hub that is installed in another namespace.
-    pub(super) fn outsider(&self) -> Option<Leader> {
-        self.leader.borrow().clone().filter(|leader| leader.is_outside(&self.namespace))
+    /// Why this process could not take over, if it could not: it cannot read the Lease, or belongs to another installation
+    /// than the one that leads.
+    pub(super) fn obstacle(&self) -> Option<String> {
+        match &*self.standing.borrow() {
+            Standing::Unread(lease) => {
+                Some(format!("Lease {lease} has not been read yet; config/rbac/hub.yaml allows it"))
+            }
+            Standing::Behind(leader) if leader.is_outside(&self.namespace) => {
+                Some(format!("another installation leads: {leader}; remove one of the two"))
+            }
+            Standing::Free | Standing::Behind(_) => None,
+        }
     }
 
     /// Leader election is off: this process acts.

@@ -18,9 +18,23 @@ pub(super) struct Seat {
     leases: Api<Lease>,
     namespace: String,
     known: Option<Known>,
+    /// The API server has said at least once what the Lease is, or that there is none.
+    is_read: bool,
     /// The last write may have been taken although no answer came.
     unsure: bool,
     held_until: Option<Instant>,
+}
+
+/// How a process stands that may not lead.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::hub) enum Standing {
+    /// Nobody else leads, as far as it knows.
+    #[default]
+    Free,
+    /// It has not read this Lease yet.
+    Unread(String),
+    /// Another process leads.
+    Behind(Leader),
 }
 
 /// Who holds a Lease instead of this process.
@@ -37,7 +51,7 @@ impl Seat {
     /// The hub's Lease in this namespace; no request is sent yet.
     pub(super) fn new(client: Client, namespace: &str) -> Self {
         let leases = Api::namespaced(client, namespace);
-        Self { leases, namespace: namespace.to_owned(), known: None, unsure: false, held_until: None }
+        Self { leases, namespace: namespace.to_owned(), known: None, is_read: false, unsure: false, held_until: None }
     }
 
     /// Until when the Lease is this process's, if it is now.
@@ -68,8 +82,16 @@ impl Seat {
         }
     }
 
-    /// Who held the Lease when it was last looked at, if it was another process.
-    pub(super) fn leader(&self, own: &str) -> Option<Leader> {
+    /// How this process, `own`, stood towards the Lease when it was last looked at.
+    pub(super) fn standing(&self, own: &str) -> Standing {
+        match self.leader(own) {
+            _ if !self.is_read => Standing::Unread(self.to_string()),
+            Some(leader) => Standing::Behind(leader),
+            None => Standing::Free,
+        }
+    }
+
+    fn leader(&self, own: &str) -> Option<Leader> {
         let spec = self.known.as_ref()?.lease.spec.as_ref()?;
         let holder = spec.holder_identity.clone().filter(|holder| !holder.is_empty() && holder != own)?;
         let since = spec.acquire_time.as_ref().map(|time| time.0);
@@ -106,7 +128,7 @@ impl Seat {
     /// The time of the answer counts: what it says may have been written while the request was under way.
     async fn look(&mut self) -> kube::Result<()> {
         let found = self.leases.get_opt(HUB_LEASE).await?;
-        self.unsure = false;
+        (self.is_read, self.unsure) = (true, false);
         let known = self.known.take();
         self.known = found.map(|lease| turn::learn(known, lease, Instant::now()));
         Ok(())

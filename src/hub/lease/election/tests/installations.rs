@@ -21,8 +21,8 @@ impl Process {
         self.leadership.is_current()
     }
 
-    fn outsider(&self) -> Option<String> {
-        self.leadership.outsider().map(|leader| leader.to_string())
+    fn obstacle(&self) -> Option<String> {
+        self.leadership.obstacle()
     }
 }
 
@@ -51,22 +51,23 @@ async fn of_two_installations_one_leads_and_the_other_says_which_and_since_when(
         sleep(seconds(1)).await;
         assert!(first.leads() && !second.leads(), "after {second_of_time} s");
     }
-    let said = "cutover-system/hub-1 holds Lease kube-system/cutover-hub since 2026-01-01T00:00:00Z";
-    assert_eq!((first.outsider(), second.outsider().as_deref()), (None, Some(said)));
+    let said = "another installation leads: cutover-system/hub-1 holds Lease kube-system/cutover-hub since \
+                2026-01-01T00:00:00Z; remove one of the two";
+    assert_eq!((first.obstacle(), second.obstacle().as_deref()), (None, Some(said)));
     first.stop.send(()).unwrap();
     sleep(seconds(3)).await;
-    assert!(second.leads() && second.outsider().is_none());
+    assert!(second.leads() && second.obstacle().is_none());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_standby_of_the_same_installation_has_no_outsider() {
+async fn a_standby_of_the_same_installation_can_take_over() {
     let api = ApiServer::default();
     let first = start(&api, "cutover-system", "hub-1");
     sleep(seconds(1)).await;
     let standby = start(&api, "cutover-system", "hub-2");
     sleep(seconds(1)).await;
     assert!(first.leads() && !standby.leads());
-    assert_eq!(standby.outsider(), None);
+    assert_eq!(standby.obstacle(), None);
 }
 
 #[tokio::test(start_paused = true)]
@@ -78,12 +79,24 @@ async fn a_hub_does_not_lead_beside_one_of_the_version_before() {
         sleep(seconds(1)).await;
         assert!(!process.leads(), "renewal {version}");
     }
-    assert_eq!(process.outsider(), None, "it is the same installation");
+    assert_eq!(process.obstacle(), None, "it is the same installation");
     api.store(&of_the_version_before(None, 40));
     sleep(seconds(3)).await;
     assert!(process.leads());
     let holder = Some("cutover-system/hub-1".to_owned());
     assert_eq!(holders(&api), [holder.clone(), holder], "so one of the version before waits as well");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_may_not_read_a_lease_cannot_take_over() {
+    let api = ApiServer::default();
+    api.script(LOOK, Code(403));
+    let process = start(&api, "cutover-system", "hub-1");
+    sleep(seconds(1)).await;
+    let said = "Lease kube-system/cutover-hub has not been read yet; config/rbac/hub.yaml allows it";
+    assert_eq!(process.obstacle().as_deref(), Some(said));
+    sleep(seconds(2)).await;
+    assert!(process.leads() && process.obstacle().is_none());
 }
 
 #[tokio::test(start_paused = true)]
