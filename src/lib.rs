@@ -19,6 +19,7 @@ pub mod route;
 pub mod sandbox;
 mod supervise;
 mod telemetry;
+mod text;
 pub mod validate;
 mod web;
 pub mod yaml;

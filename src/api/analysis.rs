@@ -6,7 +6,7 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Duration;
+use super::{Duration, name};
 
 /// The analysis of a run.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -105,7 +105,7 @@ pub struct Share {
 )]
 pub struct Metric {
     /// The name of the metric in the status.
-    #[schemars(length(min = 1, max = 63), regex(pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = name::LABEL))]
     pub name: String,
     /// A share in percent, merged exactly: sum of numerators over sum of denominators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -182,7 +182,7 @@ pub struct Histogram {
 #[serde(rename_all = "camelCase")]
 pub struct TemplateRef {
     /// Name of a `MetricTemplate` of the rollout's namespace.
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 253), regex(pattern = name::SUBDOMAIN))]
     pub name: String,
 }
 

@@ -4,7 +4,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::status::Condition;
+use super::{name, status::Condition};
 
 /// A cluster that carries traffic.
 #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
@@ -50,10 +50,10 @@ pub struct MemberClusterSpec {
 #[serde(rename_all = "camelCase")]
 pub struct SecretKeyRef {
     /// Name of the Secret.
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 253), regex(pattern = name::SUBDOMAIN))]
     pub name: String,
     /// The key in the Secret.
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 253), regex(pattern = name::KEY))]
     pub key: String,
 }
 
@@ -83,10 +83,10 @@ pub struct Endpoint {
 #[serde(rename_all = "camelCase")]
 pub struct ServiceRef {
     /// Namespace of the rollout.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = name::LABEL))]
     pub namespace: String,
     /// Name of the service in the rollout.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = name::LABEL))]
     pub name: String,
 }
 
@@ -137,10 +137,10 @@ pub enum Prometheus {
 #[serde(rename_all = "camelCase")]
 pub struct PrometheusService {
     /// Its namespace.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = name::LABEL))]
     pub namespace: String,
     /// Name of the Service.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = name::LABEL))]
     pub name: String,
     /// Its port.
     #[schemars(range(min = 1, max = 65535))]
@@ -177,7 +177,7 @@ pub struct AllowedNamespaces {
     pub from: NamespacesFrom,
     /// The namespaces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 256), inner(length(min = 1, max = 63)))]
+    #[schemars(length(max = 256), inner(length(min = 1, max = 63), regex(pattern = name::LABEL)))]
     pub names: Vec<String>,
 }
 

@@ -4,7 +4,10 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::analysis::{Histogram, Ratio};
+use super::{
+    analysis::{Histogram, Ratio},
+    name,
+};
 
 /// A metric to which others refer by `templateRef`; exactly one of `ratio`, `histogram` and `query`.
 #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -47,7 +50,7 @@ pub struct MetricTemplateSpec {
 #[serde(rename_all = "camelCase")]
 pub struct Variable {
     /// The name of the variable.
-    #[schemars(length(min = 1, max = 63), regex(pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = name::LABEL))]
     pub name: String,
     /// The type of its values, which decides how they are substituted in a query.
     #[serde(rename = "type", default)]

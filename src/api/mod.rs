@@ -12,6 +12,7 @@ pub mod fingerprint;
 pub mod matches;
 pub mod member;
 pub mod metric_template;
+pub mod name;
 pub mod progress;
 pub mod reason;
 pub mod request;
@@ -65,8 +66,10 @@ pub const AFFINITY_ANNOTATION: &str = "cutover.dev/session-affinity";
 pub const ROLLOUT_LABEL: &str = "cutover.dev/rollout-uid";
 /// On a backend that the hub made: the member it leads to.
 pub const MEMBER_LABEL: &str = "cutover.dev/member";
-/// The Lease, in the hub's own namespace, that the acting hub process holds.
+/// The Lease that the acting hub process holds, whatever namespace it is installed in.
 pub const HUB_LEASE: &str = "cutover-hub";
+/// Namespace of the hub's Lease: one that every cluster has.
+pub const HUB_LEASE_NAMESPACE: &str = "kube-system";
 /// Field manager of every write that the hub makes.
 pub const FIELD_MANAGER: &str = "cutover";
 /// Field manager of `cutover abort --direct`, by which the hub names it.

@@ -6,6 +6,8 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::name;
+
 /// A request of a person to one run of one rollout; applied at most once.
 #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[kube(
@@ -53,7 +55,7 @@ pub struct RolloutRequestSpec {
 #[serde(rename_all = "camelCase")]
 pub struct RolloutRef {
     /// Name, in the request's namespace.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = name::SUBDOMAIN))]
     pub name: String,
     /// UID of the rollout.
     #[schemars(length(min = 1, max = 64))]

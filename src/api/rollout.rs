@@ -4,7 +4,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Analysis, ServiceSpec, Strategy, status::FleetRolloutStatus};
+use super::{Analysis, ServiceSpec, Strategy, name, status::FleetRolloutStatus};
 
 /// Moves the traffic of one or several services, in lockstep, from the present members to the declared distribution.
 #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -100,7 +100,7 @@ impl FleetRolloutSpec {
 #[serde(rename_all = "camelCase")]
 pub struct Dependency {
     /// Name of a `FleetRollout` of the same namespace.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = name::SUBDOMAIN))]
     pub name: String,
 }
 
@@ -109,7 +109,7 @@ pub struct Dependency {
 #[serde(rename_all = "camelCase")]
 pub struct MemberWeight {
     /// Name of a `MemberCluster`.
-    #[schemars(length(min = 1, max = 61), regex(pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
+    #[schemars(length(min = 1, max = 61), regex(pattern = name::LABEL))]
     pub name: String,
     /// The desired weight.
     #[schemars(range(min = 0, max = 10000))]

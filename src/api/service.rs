@@ -6,6 +6,8 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::name;
+
 /// A service that clients call by name.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
@@ -59,7 +61,7 @@ pub struct Named {
     /// Service name by member, where it is not `<service>-<member>`. The hub never changes a Service that is named
     /// here.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(extend("maxProperties" = 64))]
+    #[schemars(extend("maxProperties" = 64, "additionalProperties" = name::service()))]
     pub existing: BTreeMap<String, String>,
 }
 
@@ -91,11 +93,11 @@ pub enum Route {
 pub struct GatewayApiRoute {
     /// The HTTPRoute to adopt: only the backends of its rules change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 253), regex(pattern = name::SUBDOMAIN))]
     pub name: Option<String>,
     /// The rules to adopt, by name, or `#0` for the first. Default: the only rule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 16), inner(length(min = 1, max = 63)))]
+    #[schemars(length(max = 16), inner(length(min = 1, max = 63), regex(pattern = name::RULE)))]
     pub rules: Vec<String>,
     /// Creates an HTTPRoute with the name of the service; the hub owns it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,12 +109,12 @@ pub struct GatewayApiRoute {
 #[serde(rename_all = "camelCase")]
 pub struct CreateGatewayApi {
     /// Host names that clients use.
-    #[schemars(length(min = 1, max = 16), inner(length(min = 1, max = 253)))]
+    #[schemars(length(min = 1, max = 16), inner(length(min = 1, max = 253), regex(pattern = name::HOST)))]
     pub hosts: Vec<String>,
     /// Gateways to attach to, as `namespace/name`.
     #[schemars(
         length(min = 1, max = 8),
-        inner(length(min = 3, max = 317), regex(pattern = "^[a-z0-9.-]+/[a-z0-9.-]+$"))
+        inner(length(min = 3, max = 317), regex(pattern = name::PLACE))
     )]
     pub gateways: Vec<String>,
 }
@@ -124,7 +126,7 @@ pub struct CreateGatewayApi {
 pub struct ContourRoute {
     /// The HTTPProxy to adopt: only the services of its routes change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 253), regex(pattern = name::SUBDOMAIN))]
     pub name: Option<String>,
     /// The entries of `spec.routes` to adopt, `#0` for the first. Default: the only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -140,11 +142,11 @@ pub struct ContourRoute {
 #[serde(rename_all = "camelCase")]
 pub struct CreateContour {
     /// Host name that clients use.
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 253), regex(pattern = name::HOST))]
     pub host: String,
     /// Ingress class, if the installation has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 253), regex(pattern = name::SUBDOMAIN))]
     pub ingress_class: Option<String>,
 }
 
@@ -158,7 +160,7 @@ pub struct SkipperRoute {
     pub form: SkipperForm,
     /// The object to adopt. Form `IngressPerMember`: the Ingress of each member is `<name>-<member>`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 253), regex(pattern = name::SUBDOMAIN))]
     pub name: Option<String>,
     /// Creates the objects with the name of the service; the hub owns them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -183,7 +185,7 @@ pub enum SkipperForm {
 #[serde(rename_all = "camelCase")]
 pub struct CreateSkipper {
     /// Host names that clients use.
-    #[schemars(length(min = 1, max = 16), inner(length(min = 1, max = 253)))]
+    #[schemars(length(min = 1, max = 16), inner(length(min = 1, max = 253), regex(pattern = name::HOST)))]
     pub hosts: Vec<String>,
 }
 
@@ -193,7 +195,7 @@ pub struct CreateSkipper {
 #[serde(rename_all = "camelCase")]
 pub struct StableIngress {
     /// The Ingress to adopt: only its paths that point to a member of the service change.
-    #[schemars(length(min = 1, max = 246))]
+    #[schemars(length(min = 1, max = 246), regex(pattern = name::SUBDOMAIN))]
     pub name: String,
 }
 
@@ -204,7 +206,7 @@ pub struct StableIngress {
 pub struct KubernetesRoute {
     /// The Service to adopt: only its `externalName` changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = name::LABEL))]
     pub name: Option<String>,
     /// Creates the Service with the name of the service; the hub owns it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Duration, Mirror, Progress, RequestMatch, SessionAffinity, Window, duration::NotADuration, steering::ALL_REQUESTS,
-    text::as_text,
+    Duration, Mirror, Progress, RequestMatch, SessionAffinity, Window, duration::NotADuration, name,
+    steering::ALL_REQUESTS, text::as_text,
 };
 
 /// How traffic moves from the primary to the declared distribution.
@@ -130,10 +130,10 @@ impl Ramp {
 #[serde(rename_all = "camelCase")]
 pub struct Stage {
     /// The name of the stage, shown in the status.
-    #[schemars(length(min = 1, max = 63), regex(pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = name::LABEL))]
     pub name: String,
     /// Members that gain weight in this stage.
-    #[schemars(length(min = 1, max = 64), inner(length(min = 1, max = 61)))]
+    #[schemars(length(min = 1, max = 64), inner(length(min = 1, max = 61), regex(pattern = name::LABEL)))]
     #[x_kube(merge_strategy = ListMerge::Set)]
     pub members: Vec<String>,
 }

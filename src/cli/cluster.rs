@@ -10,11 +10,11 @@ use kube::{Api, Client, Config, Error, api::ListParams, config::KubeConfigOption
 use super::{
     CliError,
     access::{self, Need},
-    hub_liveness::{self, HubLiveness},
+    hub_liveness::HubLiveness,
     text,
     view::View,
 };
-use crate::api::{FleetRollout, HUB_LEASE, MemberCluster};
+use crate::api::{FleetRollout, HUB_LEASE, HUB_LEASE_NAMESPACE, MemberCluster};
 
 /// A person waits: each call to the API server ends within this time.
 pub(super) const DEADLINE: Duration = Duration::from_secs(5);
@@ -28,9 +28,6 @@ pub(super) struct Connection {
     /// Namespace of the rollout; default: that of the context.
     #[arg(long, short)]
     namespace: Option<String>,
-    /// Namespace of the hub, where its Lease shows whether it runs.
-    #[arg(long, default_value = hub_liveness::NAMESPACE)]
-    hub_namespace: String,
 }
 
 /// A connection to the hub cluster.
@@ -39,7 +36,6 @@ pub(super) struct Cluster {
     pub(super) client: Client,
     pub(super) namespace: String,
     server: String,
-    hub_namespace: String,
 }
 
 impl Connection {
@@ -56,7 +52,7 @@ impl Connection {
         let server = config.cluster_url.to_string();
         let namespace = self.namespace.unwrap_or_else(|| config.default_namespace.clone());
         let client = Client::try_from(config).map_err(|error| unusable(&error))?;
-        Ok(Cluster { client, namespace, server, hub_namespace: self.hub_namespace })
+        Ok(Cluster { client, namespace, server })
     }
 }
 
@@ -166,7 +162,7 @@ impl Cluster {
 
     /// Whether the hub runs; never an error.
     pub(super) async fn hub_liveness(&self) -> HubLiveness {
-        let api: Api<Lease> = Api::namespaced(self.client.clone(), &self.hub_namespace);
+        let api: Api<Lease> = Api::namespaced(self.client.clone(), HUB_LEASE_NAMESPACE);
         match self.call(&[], api.get_opt(HUB_LEASE)).await {
             Ok(lease) => HubLiveness::of(lease.as_ref(), Timestamp::now()),
             Err(why) => HubLiveness::NotKnown(why.to_string().lines().next().unwrap_or_default().to_owned()),

@@ -25,15 +25,19 @@ pub(super) struct Hub {
     /// The kubeconfig of the hub cluster; default: KUBECONFIG, else the pod's service account.
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// The hub's own namespace: its Lease, and the Secrets of members.
+    /// The hub's own namespace: the Secrets of members.
     #[arg(long, env = "POD_NAMESPACE", default_value = "cutover-system", value_name = "NAME")]
     namespace: String,
-    /// Acquire the Lease before acting; required wherever a second hub process may start.
+    /// Acquire the Lease kube-system/cutover-hub before acting; required wherever a second hub process may start.
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set, value_name = "true|false")]
     leader_election: bool,
-    /// Allow members to have these addresses even if they are loopback, link-local or the hub's own; repeatable.
+    /// Allow members to have these addresses even if they are loopback, link-local, the hub's own or those of Services of
+    /// the hub cluster; repeatable.
     #[arg(long, value_name = "CIDR")]
     allow_addresses: Vec<IpNet>,
+    /// A range of the hub cluster's Services, where its API server reports none (before Kubernetes 1.33); repeatable.
+    #[arg(long, value_name = "CIDR")]
+    service_cidr: Vec<IpNet>,
     /// Resolve a name to this address without DNS, like a Pod's hostAliases; repeatable.
     #[arg(long, value_name = "NAME=ADDRESS", value_parser = alias)]
     host_alias: Vec<(String, IpAddr)>,
@@ -47,11 +51,17 @@ pub(super) struct Hub {
 
 impl Hub {
     pub(super) fn run(self, _: &mut Output) -> Result<Exit, CliError> {
-        let Self { kubeconfig, namespace, leader_election, allow_addresses, host_alias, listen, log_format } = self;
-        telemetry::init(log_format);
+        telemetry::init(self.log_format);
         http::install_crypto();
-        let options =
-            hub::Options { kubeconfig, namespace, leader_election, allow_addresses, host_aliases: host_alias, listen };
+        let options = hub::Options {
+            kubeconfig: self.kubeconfig,
+            namespace: self.namespace,
+            leader_election: self.leader_election,
+            allow_addresses: self.allow_addresses,
+            service_cidrs: self.service_cidr,
+            host_aliases: self.host_alias,
+            listen: self.listen,
+        };
         let runtime = tokio::runtime::Runtime::new().map_err(CliError::said)?;
         let ended = runtime.block_on(hub::run(options));
         // Background work waits for nothing: its deadlines are longer than a stop may take.

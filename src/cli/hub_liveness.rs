@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 
 use super::text;
-use crate::api::{Duration, HUB_LEASE};
+use crate::api::{Duration, HUB_LEASE, HUB_LEASE_NAMESPACE};
 
 /// The default namespace of the hub.
 pub(super) const NAMESPACE: &str = "cutover-system";
@@ -55,7 +55,9 @@ impl fmt::Display for HubLiveness {
                     Duration::from_secs(ago.as_millis() / 1000)
                 )
             }
-            Self::Absent => write!(f, "NO HUB holds Lease {HUB_LEASE} (or it runs without leader election)"),
+            Self::Absent => {
+                write!(f, "NO HUB holds Lease {HUB_LEASE_NAMESPACE}/{HUB_LEASE} (or it runs without leader election)")
+            }
             Self::NotKnown(why) => write!(f, "hub state unknown: {why}"),
         }
     }
@@ -76,7 +78,7 @@ mod tests {
         let of = |holder, renewed| HubLiveness::of(Some(&lease(holder, renewed)), now).to_string();
         assert_eq!(of("hub-1", "2026-01-03T00:00:16.000000Z"), "hub active 4 s ago");
         assert_eq!(of("hub-1", "2026-01-03T00:00:00.000000Z"), "HUB SILENT for 20s: nothing moves, nothing rolls back");
-        let none = "NO HUB holds Lease cutover-hub (or it runs without leader election)";
+        let none = "NO HUB holds Lease kube-system/cutover-hub (or it runs without leader election)";
         assert_eq!(of("", "2026-01-03T00:00:16.000000Z"), none);
         assert_eq!(HubLiveness::of(None, now).to_string(), none);
     }

@@ -3,29 +3,10 @@
 use jiff::Timestamp;
 
 use crate::api::{Distribution, Duration};
+pub(super) use crate::text::escaped as escape;
 
 /// Maximum width of a line, in columns without colour codes.
 pub(super) const WIDTH: usize = 100;
-
-/// Escapes characters that are invisible or change the writing direction, so that a text is safe for a terminal.
-pub(super) fn escape(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        if is_harmless(character) {
-            safe.push(character);
-        } else {
-            safe.extend(character.escape_unicode());
-        }
-    }
-    safe
-}
-
-fn is_harmless(character: char) -> bool {
-    let hidden = matches!(character,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
-    !character.is_control() && !hidden
-}
 
 /// Cuts a text to at most `width` characters, with `…` at the end.
 pub(super) fn cut(text: &str, most: usize) -> String {

@@ -15,12 +15,19 @@ use super::{HttpError, sanitise};
 pub struct AddressRules {
     allowed: Arc<[IpNet]>,
     hub: Arc<[IpAddr]>,
+    services: Arc<[IpNet]>,
 }
 
 impl AddressRules {
     /// `allowed` are the networks of `--allow-addresses`; `hub` are the addresses of the hub's own API server.
     pub fn new(allowed: Vec<IpNet>, hub: Vec<IpAddr>) -> Self {
-        Self { allowed: allowed.into(), hub: hub.into_iter().map(canonical).collect() }
+        Self { allowed: allowed.into(), hub: hub.into_iter().map(canonical).collect(), services: Arc::default() }
+    }
+
+    /// The same rules, which also refuse the addresses of the hub cluster's Services.
+    #[must_use]
+    pub fn with_services(self, services: Vec<IpNet>) -> Self {
+        Self { services: services.into(), ..self }
     }
 
     /// Checks that `host`, which resolves to `address`, may be called.
@@ -32,8 +39,11 @@ impl AddressRules {
         if self.allowed.iter().any(|net| net.contains(&meant)) {
             return Ok(());
         }
-        let kind = if self.hub.contains(&meant) { Some("the hub's own API server") } else { special(meant) };
-        match kind {
+        let own = [
+            (self.hub.contains(&meant), "the hub's own API server"),
+            (self.services.iter().any(|net| net.contains(&meant)), "a Service of the hub cluster"),
+        ];
+        match first_of(own).or_else(|| special(meant)) {
             Some(kind) => Err(HttpError::AddressNotAllowed { host: sanitise(host), address, kind }),
             None => Ok(()),
         }
@@ -75,15 +85,17 @@ fn special(address: IpAddr) -> Option<&'static str> {
         IpAddr::V4(v4) => v4.is_link_local(),
         IpAddr::V6(v6) => v6.is_unicast_link_local(),
     };
-    [
+    first_of([
         (METADATA.contains(&address), "a metadata address"),
         (address.is_loopback(), "loopback"),
         (link_local, "link-local"),
         (address.is_unspecified(), "unspecified"),
         (address.is_multicast() || address == Ipv4Addr::BROADCAST, "multicast"),
-    ]
-    .into_iter()
-    .find_map(|(is, kind)| is.then_some(kind))
+    ])
+}
+
+fn first_of<const N: usize>(kinds: [(bool, &'static str); N]) -> Option<&'static str> {
+    kinds.into_iter().find_map(|(is, kind)| is.then_some(kind))
 }
 
 #[cfg(test)]
@@ -131,6 +143,24 @@ mod tests {
             ("10.0.0.2", None),
             ("192.168.1.1", None),
             ("2001:db8::1", None),
+        ] {
+            assert_eq!(kind(&rules, address), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn services_of_the_hub_cluster_are_refused_in_every_form() {
+        let nets = vec!["10.96.0.0/16".parse().unwrap(), "fd00:10:96::/112".parse().unwrap()];
+        let rules = AddressRules::new(vec!["10.96.7.7/32".parse().unwrap()], Vec::new()).with_services(nets);
+        for (address, expected) in [
+            ("10.96.0.1", Some("a Service of the hub cluster")),
+            ("10.96.255.255", Some("a Service of the hub cluster")),
+            ("::ffff:10.96.0.1", Some("a Service of the hub cluster")),
+            ("fd00:10:96::a", Some("a Service of the hub cluster")),
+            ("10.96.7.7", None),
+            ("10.97.0.1", None),
+            ("fd00:10:97::a", None),
+            ("127.0.0.1", Some("loopback")),
         ] {
             assert_eq!(kind(&rules, address), expected, "{address}");
         }

@@ -1,4 +1,4 @@
-//! The one place for deadlines, body limits, address rules and foreign text.
+//! The one place for deadlines, body limits, and address rules.
 //!
 //! A peer may be broken or hostile: every call ends at its deadline, every body at its limit, no redirect is
 //! followed, no proxy of the environment is used, and the connection goes to an address that was checked.
@@ -12,17 +12,16 @@ pub(crate) mod fixtures;
 mod network;
 #[cfg(test)]
 mod tests;
-mod text;
 
 use std::time::Duration;
 
+pub(crate) use crate::text::{sanitise, sanitise_to};
 pub use address::AddressRules;
 pub(crate) use aliases::Aliases;
 pub use client::Answer;
 pub(crate) use client::{Client, Peer};
 pub use error::HttpError;
 pub use network::{Names, Network, Peers};
-pub(crate) use text::{sanitise, sanitise_to};
 
 /// The time that a call may take, from resolving the name to the last byte.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(10);

@@ -128,6 +128,18 @@ impl<K: Resource> Cache<K> {
         self.announced(self.write().put(object));
     }
 
+    /// Takes an object that was read, in the place of one that is still `partial`.
+    pub(super) fn replace_if(&self, object: K, partial: impl Fn(&K) -> bool) {
+        let key = Key::of(&object);
+        let mut state = self.write();
+        if state.objects.get(&key).is_none_or(|known| !partial(known)) {
+            return;
+        }
+        state.objects.insert(key.clone(), Arc::new(object));
+        drop(state);
+        self.announced(Change::One(key));
+    }
+
     /// Removes an object that an own call found missing, or deleted.
     pub(super) fn gone(&self, key: &Key) {
         let known = self.write().objects.remove(key);

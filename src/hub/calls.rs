@@ -20,6 +20,7 @@ use super::{
 use crate::{
     api::{FIELD_MANAGER, FleetRollout, MemberCluster, MemberClusterStatus, RolloutRequest},
     object::Write,
+    text::one_line,
 };
 
 /// Characters of the API server's words that are kept.
@@ -268,8 +269,7 @@ impl From<kube::Error> for CallError {
 
 /// The API server repeats what admission webhooks said, and they may say anything.
 fn printable(text: &str) -> String {
-    let plain = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
-    plain.take(WORDS).collect()
+    one_line(text, WORDS)
 }
 
 impl CallError {
@@ -307,10 +307,10 @@ mod tests {
             (409, "the object has been modified", CallError::Conflict),
             (429, "too many requests", CallError::Failed("too many requests".to_owned())),
             (500, "etcdserver: request is too large", refused("etcdserver: request is too large")),
-            (503, "a\nb\u{1b}[31m", CallError::Failed("a b [31m".to_owned())),
+            (503, "a\nb\u{1b}[31m", CallError::Failed(r"a b\u{1b}[31m".to_owned())),
         ] {
             assert_eq!(said(code, message), expected, "{code}");
         }
-        assert_eq!(said(400, &"x".repeat(9_000)), refused(&"x".repeat(300)));
+        assert_eq!(said(400, &"x".repeat(9_000)), refused(&format!("{}…", "x".repeat(299))));
     }
 }

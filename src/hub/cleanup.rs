@@ -25,9 +25,14 @@ pub(super) async fn old_requests(hub: &Hub, subject: &Subject) {
     }
 }
 
-fn is_old(request: &RolloutRequest, now: Timestamp) -> bool {
-    let answered = request.status.as_ref().and_then(|status| status.state.and(status.at));
-    answered.is_some_and(|at| at + KEPT < now)
+/// Its answer has been there for long enough.
+pub(super) fn is_old(request: &RolloutRequest, now: Timestamp) -> bool {
+    answered_at(request).is_some_and(|at| at + KEPT < now)
+}
+
+/// When it was answered, if it was.
+pub(super) fn answered_at(request: &RolloutRequest) -> Option<Timestamp> {
+    request.status.as_ref().and_then(|status| status.state.and(status.at))
 }
 
 #[cfg(test)]

@@ -12,14 +12,15 @@ use tokio::{
 };
 
 use super::{
-    Hub, HubError,
+    Guarded, Hub, HubError,
     backoff::Waits,
     cache::{Cache, Change},
     controller,
     lease::{CALL_DEADLINE, Election, Leadership},
-    members, watch,
+    members, unclaimed, watch,
 };
 use crate::{
+    api::RolloutRequest,
     clock::Clock,
     http::Network,
     supervise,
@@ -40,9 +41,9 @@ pub struct Instance {
     pub clock: Clock,
     /// A name that no other instance has.
     pub name: String,
-    /// The hub's own namespace: its Lease, and the Secrets of members.
+    /// The hub's own namespace: the Secrets of members.
     pub namespace: String,
-    /// Ask for the Lease before acting.
+    /// Ask for the Lease of the hub cluster before acting.
     pub leader_election: bool,
     /// Where `/healthz`, `/readyz` and `/metrics` are answered, if anywhere.
     pub listener: Option<TcpListener>,
@@ -117,7 +118,7 @@ fn start_election(instance: &Instance, released: oneshot::Receiver<()>) -> (Lead
         return (Leadership::alone(), tokio::spawn(wait_for_release(released)));
     }
     let (election, leadership) =
-        Election::new(instance.client.clone(), instance.clock.clone(), &instance.namespace, &instance.name);
+        Election::new(&instance.client, instance.clock.clone(), &instance.namespace, &instance.name);
     (leadership, tokio::spawn(election.run(wait_for_release(released))))
 }
 
@@ -129,18 +130,18 @@ async fn wait_for_release(released: oneshot::Receiver<()>) {
 fn serve_pages(hub: &Arc<Hub>, listener: Option<TcpListener>) -> JoinHandle<()> {
     let Some(listener) = listener else { return tokio::spawn(pending()) };
     let probed = hub.clone();
-    let ready = move || probed.missing().map_or(Ok(()), |missing| Err(missing.to_owned()));
+    let ready = move || probed.unready().map_or(Ok(()), Err);
     tokio::spawn(web::serve(listener, hub.metrics.clone(), Arc::new(ready)))
 }
 
 /// Begins the watches that last as long as the process.
 fn watch_all(hub: &Arc<Hub>, client: &Client, namespace: &str) {
-    fill("rollouts", hub, Api::all(client.clone()), &hub.rollouts, Hub::declarations_changed);
-    fill("requests", hub, Api::all(client.clone()), &hub.requests, Hub::declarations_changed);
-    fill("templates", hub, Api::all(client.clone()), &hub.templates, Hub::declarations_changed);
+    fill("rollouts", hub, Api::all(client.clone()), &hub.rollouts, |_| {}, Hub::declarations_changed);
+    fill("requests", hub, Api::all(client.clone()), &hub.requests, trim_request, Hub::declarations_changed);
+    fill("templates", hub, Api::all(client.clone()), &hub.templates, |_| {}, Hub::declarations_changed);
     // What follows from these wakes by itself: the registry, and how its members are.
-    fill("members", hub, Api::all(client.clone()), &hub.members, |_, _| {});
-    fill("secrets", hub, Api::namespaced(client.clone(), namespace), &hub.secrets, |_, _| {});
+    fill("members", hub, Api::all(client.clone()), &hub.members, |_| {}, |_, _| {});
+    fill("secrets", hub, Api::namespaced(client.clone(), namespace), &hub.secrets, |_| {}, |_, _| {});
     let leading = channel::Sender::new(false);
     let (keeping, receiver) = (hub.clone(), leading.subscribe());
     tokio::spawn(async move {
@@ -151,19 +152,35 @@ fn watch_all(hub: &Arc<Hub>, client: &Client, namespace: &str) {
     tokio::spawn(async move {
         supervise::run_forever("member objects", &writing.metrics, || members::keep_objects(&writing)).await;
     });
+    let answering = hub.clone();
+    tokio::spawn(async move {
+        supervise::run_forever("unclaimed requests", &answering.metrics, || unclaimed::keep_requests(&answering)).await;
+    });
     tokio::spawn(wake_on_member_changes(hub.clone()));
     tokio::spawn(announce_leadership(hub.clone(), leading));
 }
 
-/// Keeps a cache filled from a watch.
-fn fill<K>(name: &'static str, hub: &Arc<Hub>, api: Api<K>, cache: &Arc<Cache<K>>, changed: fn(&Hub, &Change))
-where
+/// Nobody reads these of a request, and its status is written without them.
+fn trim_request(request: &mut Guarded<RolloutRequest>) {
+    let metadata = request.meta_mut();
+    (metadata.annotations, metadata.managed_fields) = (None, None);
+}
+
+/// Keeps a cache filled from a watch; `trim` drops what nobody reads.
+fn fill<K>(
+    name: &'static str,
+    hub: &Arc<Hub>,
+    api: Api<K>,
+    cache: &Arc<Cache<K>>,
+    trim: fn(&mut K),
+    changed: fn(&Hub, &Change),
+) where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
 {
     let (hub, cache) = (hub.clone(), cache.clone());
     tokio::spawn(async move {
         let config = watcher::Config::default;
-        let fill = || watch::fill(api.clone(), config(), cache.clone(), |_| {}, |change| changed(&hub, change));
+        let fill = || watch::fill(api.clone(), config(), cache.clone(), trim, |change| changed(&hub, change));
         supervise::run_forever(name, &hub.metrics, fill).await;
     });
 }

@@ -38,12 +38,16 @@ mod propagation;
 mod public_host;
 mod publish;
 mod reconcile;
+mod requests;
+mod service_range;
 mod slots;
 mod subject;
 mod task;
 mod templates;
 #[cfg(test)]
 mod tests;
+mod trim;
+mod unclaimed;
 mod wake;
 mod watch;
 
@@ -143,6 +147,11 @@ impl Hub {
         } else {
             None
         }
+    }
+
+    /// Why this process is not ready. A standby is, if it can take over.
+    fn unready(&self) -> Option<String> {
+        self.missing().map(str::to_owned).or_else(|| self.leadership.obstacle())
     }
 
     /// Something that users declare changed.

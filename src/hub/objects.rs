@@ -1,30 +1,28 @@
 //! Routes, Services and whatever else a rollout names: each kind is watched from the moment that it is named.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
 
 use kube::{
     Api, Client, ResourceExt,
-    core::{ApiResource, DynamicObject, TypeMeta},
+    core::{ApiResource, DynamicObject},
     runtime::watcher,
 };
 
 use super::{
+    backoff::Waits,
     cache::{Availability, Cache, Change, Key},
+    lease::CALL_DEADLINE,
+    trim::{is_cut, trim},
     wake::Wakers,
     watch,
 };
-use crate::{
-    api::ROLLOUT_LABEL,
-    object::{Target, owner::is_made_by_cutover},
-    supervise,
-    web::Metrics,
-};
+use crate::{api::ROLLOUT_LABEL, object::Target, supervise, web::Metrics};
 
 /// Every kind that was named so far.
 pub(super) struct Objects {
@@ -38,6 +36,10 @@ pub(super) struct Objects {
 #[derive(Default)]
 struct Kind {
     cache: Arc<Cache<DynamicObject>>,
+    /// Objects that were looked up: all of them is kept.
+    named: Mutex<BTreeSet<Key>>,
+    /// Those of which only a part was kept, and of which the whole is being read.
+    awaited: Mutex<BTreeSet<Key>>,
     /// All of them are read together: a change concerns rollouts of every namespace.
     whole: AtomicBool,
 }
@@ -63,15 +65,43 @@ impl Objects {
         Self { client, wakers, metrics, kinds: Mutex::default() }
     }
 
-    /// One object, as it is known now. The first lookup of a kind starts to watch it.
+    /// One object, as it is known now. The first lookup of a kind starts to watch it; the first lookup of an object of
+    /// which only a part was kept reads it.
     pub(super) fn lookup(&self, resource: &ApiResource, key: &Key) -> Lookup {
-        let kind = &self.kind(resource).cache;
-        match kind.availability() {
+        let kind = self.kind(resource);
+        lock(&kind.named).insert(key.clone());
+        match kind.cache.availability() {
             Availability::Pending => Lookup::Pending,
             Availability::NotInstalled => Lookup::NotInstalled,
             Availability::Forbidden => Lookup::Forbidden,
-            Availability::Synced => kind.get(key).map_or(Lookup::Absent, Lookup::Found),
+            Availability::Synced => match kind.cache.get(key) {
+                None => Lookup::Absent,
+                Some(part) if is_cut(&part) => {
+                    self.complete(resource, kind, key);
+                    Lookup::Pending
+                }
+                Some(object) => Lookup::Found(object),
+            },
         }
+    }
+
+    /// Reads an object of which only a part was kept, and wakes who waits for it.
+    fn complete(&self, resource: &ApiResource, kind: Arc<Kind>, key: &Key) {
+        if !lock(&kind.awaited).insert(key.clone()) {
+            return;
+        }
+        let (resource, key, wakers) = (resource.clone(), key.clone(), self.wakers.clone());
+        let api = Api::namespaced_with(self.client.clone(), &key.namespace, &resource);
+        tokio::spawn(async move {
+            let mut waits = Waits::default();
+            while kind.cache.get(&key).is_some_and(|known| is_cut(&known)) {
+                if !kind.read_whole(&resource, &api, &key).await {
+                    tokio::time::sleep(waits.after_failure()).await;
+                }
+            }
+            lock(&kind.awaited).remove(&key);
+            wakers.wake(&Change::One(key));
+        });
     }
 
     /// All objects of a kind, as they are known now.
@@ -103,8 +133,8 @@ impl Objects {
     /// Takes what an own write answered. The watch will not report it as a change, so tasks that read all objects of the
     /// kind are woken now.
     pub(super) fn wrote(&self, resource: &ApiResource, mut object: DynamicObject) {
-        trim(resource, &mut object);
         let kind = self.kind(resource);
+        kind.trim(resource, &mut object);
         kind.cache.wrote(object);
         if kind.whole.load(Ordering::Relaxed) {
             self.wakers.wake_all();
@@ -118,7 +148,7 @@ impl Objects {
 
     fn kind(&self, resource: &ApiResource) -> Arc<Kind> {
         let name = format!("{} {}", resource.api_version, resource.kind);
-        let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kinds = lock(&self.kinds);
         kinds.entry(name.clone()).or_insert_with(|| self.start_watch(name, resource)).clone()
     }
 
@@ -129,7 +159,7 @@ impl Objects {
         let resource = resource.clone();
         tracing::debug!(kind = name, "watching");
         tokio::spawn(async move {
-            let trimmed = |object: &mut DynamicObject| trim(&resource, object);
+            let trimmed = |object: &mut DynamicObject| filled.trim(&resource, object);
             let changed = |change: &Change| match change {
                 Change::One(_) if filled.whole.load(Ordering::Relaxed) => wakers.wake_all(),
                 Change::Nothing | Change::One(_) | Change::All => wakers.wake(change),
@@ -141,6 +171,37 @@ impl Objects {
     }
 }
 
+impl Kind {
+    fn trim(&self, resource: &ApiResource, object: &mut DynamicObject) {
+        let named = lock(&self.named).contains(&Key::of(object));
+        trim(resource, object, named);
+    }
+
+    /// True if there was an answer.
+    async fn read_whole(&self, resource: &ApiResource, api: &Api<DynamicObject>, key: &Key) -> bool {
+        match tokio::time::timeout(CALL_DEADLINE, api.get_opt(&key.name)).await {
+            Ok(Ok(Some(mut object))) => {
+                self.trim(resource, &mut object);
+                self.cache.replace_if(object, is_cut);
+                true
+            }
+            Ok(Ok(None)) => {
+                self.cache.gone(key);
+                true
+            }
+            Ok(Err(error)) => {
+                tracing::debug!(%key, %error, "an object was not read");
+                false
+            }
+            Err(_) => false,
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Clusters have many slices of endpoints; the hub reads its own.
 fn selection(resource: &ApiResource) -> watcher::Config {
     match resource.kind.as_str() {
@@ -149,62 +210,20 @@ fn selection(resource: &ApiResource) -> watcher::Config {
     }
 }
 
-/// Objects of a list do not say their kind, and clusters have many Services, of which only the spec is read; and who
-/// writes those that a route may be, or that the hub made.
-fn trim(resource: &ApiResource, object: &mut DynamicObject) {
-    let (api_version, kind) = (resource.api_version.clone(), resource.kind.clone());
-    object.types.get_or_insert(TypeMeta { api_version, kind });
-    if resource.kind == "Service" {
-        let is_switched = object.data.pointer("/spec/type").is_some_and(|kind| kind == "ExternalName");
-        let is_edited = is_switched || is_made_by_cutover(object);
-        object.metadata.managed_fields = object.metadata.managed_fields.take().filter(|_| is_edited);
-        if let Some(fields) = object.data.as_object_mut() {
-            fields.remove("status");
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use tokio::time::{Duration, timeout};
+    use tokio::time::{Duration, sleep, timeout};
 
     use super::*;
-    use crate::hub::fixtures::{no_client, objects::backend};
+    use crate::hub::fixtures::{
+        api_server::{Answer::Code, ApiServer},
+        no_client,
+        objects::backend,
+    };
 
     fn service() -> ApiResource {
         ApiResource::erase::<k8s_openapi::api::core::v1::Service>(&())
-    }
-
-    /// What is kept of an object of this kind: whether its managed fields and its status are.
-    fn kept(resource: &ApiResource, mut object: Value) -> (bool, bool) {
-        object["metadata"]["managedFields"] = json!([{"manager": "kubectl"}]);
-        object["status"] = json!({"loadBalancer": {}});
-        let mut object: DynamicObject = serde_json::from_value(object).unwrap();
-        trim(resource, &mut object);
-        (object.metadata.managed_fields.is_some(), object.data.get("status").is_some())
-    }
-
-    #[test]
-    fn of_a_service_only_what_is_read_is_kept() {
-        let of_a_user = |kind: &str| json!({"metadata": {"name": "shop"}, "spec": {"type": kind}});
-        assert_eq!(kept(&service(), of_a_user("ClusterIP")), (false, false));
-        assert_eq!(kept(&service(), of_a_user("ExternalName")), (true, false));
-        let mut made = backend("eu-1", "1");
-        made["spec"]["type"] = json!("ClusterIP");
-        assert_eq!(kept(&service(), made), (true, false));
-        let ingress = ApiResource::erase::<k8s_openapi::api::networking::v1::Ingress>(&());
-        assert_eq!(kept(&ingress, of_a_user("ClusterIP")), (true, true));
-    }
-
-    #[test]
-    fn an_object_of_a_list_gets_the_kind_of_the_list() {
-        let mut object: DynamicObject = serde_json::from_value(json!({"metadata": {"name": "shop"}})).unwrap();
-        trim(&service(), &mut object);
-        assert_eq!(
-            object.types.map(|types| (types.api_version, types.kind)),
-            Some(("v1".to_owned(), "Service".to_owned()))
-        );
     }
 
     #[test]
@@ -227,5 +246,63 @@ mod tests {
         assert!(timeout(Duration::ZERO, task.notified()).await.is_ok());
         objects.gone(&service(), &Key::new("shop", "shop-eu-1"));
         assert!(objects.all(&service()).is_empty());
+    }
+
+    /// A Service that some user made.
+    fn of_a_user(name: &str) -> Value {
+        json!({
+            "apiVersion": "v1", "kind": "Service",
+            "metadata": {"name": name, "namespace": "shop", "resourceVersion": "3", "annotations": {"team": "web"}},
+            "spec": {"type": "ClusterIP"},
+        })
+    }
+
+    /// The Services of a cluster, of which shop-eu-1 is named before they are listed.
+    async fn listed() -> (ApiServer, Arc<Wakers>, Objects) {
+        let (api, wakers) = (ApiServer::default(), Arc::<Wakers>::default());
+        for name in ["shop-eu-1", "shop-eu-2"] {
+            api.store(&of_a_user(name));
+        }
+        let objects = Objects::new(api.client(), wakers.clone(), Metrics::default());
+        assert!(matches!(objects.lookup(&service(), &Key::new("shop", "shop-eu-1")), Lookup::Pending));
+        sleep(Duration::from_millis(1)).await;
+        (api, wakers, objects)
+    }
+
+    /// The annotation of an object that is known, if it is.
+    fn team(lookup: &Lookup) -> Option<&str> {
+        let Lookup::Found(object) = lookup else { return None };
+        object.annotations().get("team").map(String::as_str)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_named_before_it_is_listed_is_known_whole_without_a_call() {
+        let (api, _, objects) = listed().await;
+        assert_eq!(team(&objects.lookup(&service(), &Key::new("shop", "shop-eu-1"))), Some("web"));
+        assert_eq!(api.calls(), [""; 0]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_named_later_is_read_once_and_wakes_who_named_it() {
+        let (api, wakers, objects) = listed().await;
+        let (late, task) = (Key::new("shop", "shop-eu-2"), wakers.of(&Key::new("shop", "shop")));
+        assert!(objects.all(&service()).iter().any(|object| is_cut(object)), "nobody has named it yet");
+        api.script("GET services/shop-eu-2", Code(500));
+        for _ in 0..2 {
+            assert!(matches!(objects.lookup(&service(), &late), Lookup::Pending));
+        }
+        timeout(Duration::from_secs(2), task.notified()).await.unwrap();
+        assert_eq!(team(&objects.lookup(&service(), &late)), Some("web"));
+        assert_eq!(api.calls(), ["GET services/shop-eu-2"; 2], "the first was answered with an error");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_named_later_and_is_gone_is_absent() {
+        let (api, _, objects) = listed().await;
+        let late = Key::new("shop", "shop-eu-2");
+        api.script("GET services/shop-eu-2", Code(404));
+        assert!(matches!(objects.lookup(&service(), &late), Lookup::Pending));
+        sleep(Duration::from_millis(1)).await;
+        assert!(matches!(objects.lookup(&service(), &late), Lookup::Absent));
     }
 }

@@ -3,10 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use k8s_openapi::api::core::v1::Service;
-use kube::{
-    ResourceExt,
-    core::{ApiResource, DynamicObject},
-};
+use kube::core::{ApiResource, DynamicObject};
 use tokio::time::Instant;
 
 use super::{
@@ -26,7 +23,7 @@ use crate::{
     object::Target,
     rollout::{
         self, RouteKey,
-        input::{BackendSeen, Problem, Request, RouteSeen, SourceSeen},
+        input::{BackendSeen, Problem, RouteSeen, SourceSeen},
         plan::{Ends, plan_run},
     },
     route,
@@ -88,22 +85,6 @@ pub(super) fn watch_kinds(hub: &Hub, subject: &Subject) {
 /// Every object of the kinds of which its routes count all.
 pub(super) fn neighbours(hub: &Hub, subject: &Subject) -> Vec<Arc<DynamicObject>> {
     subject.neighbour_kinds().next().map(|kind| hub.objects.all(&kind)).unwrap_or_default()
-}
-
-/// The requests to this rollout that have no answer yet, oldest first.
-pub(super) fn requests(hub: &Hub, subject: &Subject) -> Vec<Request> {
-    let all = hub.requests.in_namespace(&subject.namespace);
-    let open = all.iter().filter_map(|guarded| guarded.0.as_ref().ok()).filter(|request| {
-        request.spec.rollout.name == subject.name && request.status.as_ref().is_none_or(|status| status.state.is_none())
-    });
-    let mut requests: Vec<Request> = open
-        .filter_map(|request| {
-            let at = request.metadata.creation_timestamp.as_ref()?.0;
-            Some(Request { name: request.name_any(), uid: request.uid()?, at, spec: request.spec.clone() })
-        })
-        .collect();
-    requests.sort_by(|one, other| (one.at, &one.name).cmp(&(other.at, &other.name)));
-    requests
 }
 
 /// What makes the declaration unfit to start a run: the first problem.

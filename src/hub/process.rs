@@ -13,7 +13,10 @@ use kube::{
 };
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::instance::{Instance, run_instance};
+use super::{
+    instance::{Instance, run_instance},
+    service_range,
+};
 use crate::{
     clock::Clock,
     http::{self, AddressRules, Aliases, Network},
@@ -25,12 +28,14 @@ use crate::{
 pub struct Options {
     /// The kubeconfig of the hub cluster; else what the environment gives.
     pub kubeconfig: Option<PathBuf>,
-    /// The hub's own namespace: its Lease, and the Secrets of members.
+    /// The hub's own namespace: the Secrets of members.
     pub namespace: String,
-    /// Ask for the Lease before acting.
+    /// Ask for the Lease of the hub cluster before acting.
     pub leader_election: bool,
     /// Addresses that members may have although they lead back into this machine.
     pub allow_addresses: Vec<IpNet>,
+    /// Ranges of the hub cluster's Services, beside those that its API server reports.
+    pub service_cidrs: Vec<IpNet>,
     /// Addresses of names that are not looked up by the system's resolver.
     pub host_aliases: Vec<(String, IpAddr)>,
     /// Where `/healthz`, `/readyz` and `/metrics` are answered.
@@ -80,18 +85,18 @@ pub enum HubError {
 pub async fn run(options: Options) -> Result<(), HubError> {
     let config = configuration(options.kubeconfig.as_deref()).await?;
     let rules = AddressRules::new(options.allow_addresses, own_addresses(&config).await);
-    let names = Arc::new(Aliases::new(options.host_aliases));
     let client = Client::try_from(config).map_err(|error| HubError::Client(Box::new(error)))?;
     let address = options.listen;
     let listener = web::listen(address).await.map_err(|error| HubError::Listen { address, error })?;
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let stop = async move {
-        tokio::select! {
-            biased;
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
+    let stop = stopped()?;
+    tokio::pin!(stop);
+    let reported = tokio::select! {
+        biased;
+        () = &mut stop => return Ok(()),
+        found = service_range::find(&client) => found,
     };
+    let rules = rules.with_services([reported, options.service_cidrs].concat());
+    let names = Arc::new(Aliases::new(options.host_aliases));
     let clock = Clock::default();
     let instance = Instance {
         client,
@@ -103,6 +108,18 @@ pub async fn run(options: Options) -> Result<(), HubError> {
         listener: Some(listener),
     };
     run_instance(instance, stop).await
+}
+
+/// Ends with the first SIGTERM or SIGINT.
+fn stopped() -> Result<impl Future<Output = ()>, HubError> {
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(async move {
+        tokio::select! {
+            biased;
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
 }
 
 /// How the hub cluster is reached.

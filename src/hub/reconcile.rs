@@ -6,7 +6,7 @@ use tokio::{sync::Notify, time::Instant};
 
 use super::{
     Hub, calls::CallError, cleanup, dependencies, execute::Execution, memory::Memory, observe, observed::Observed,
-    persist::persist, publish::publish, subject::Subject, templates,
+    persist::persist, publish::publish, requests, subject::Subject, templates,
 };
 use crate::{
     api::{FINALIZER, FleetRollout, FleetRolloutStatus},
@@ -81,15 +81,16 @@ fn decide(
     memory: &mut Memory,
     wake: &Arc<Notify>,
 ) -> Decision {
-    let requests = observe::requests(hub, subject);
+    let requests = requests::open(hub, subject);
     let metadata = &rollout.metadata;
+    let declared_by = field_manager::declarer(metadata);
     let mut input = Input {
         now: hub.clock.now(),
         hub: &hub.id,
         leader: &hub.leader,
         uid: &subject.uid,
         generation: metadata.generation.unwrap_or_default(),
-        declared_by: field_manager::declarer(metadata),
+        declared_by: declared_by.as_deref(),
         deleting: metadata.deletion_timestamp.is_some(),
         finalizer: metadata.finalizers.iter().flatten().any(|name| name == FINALIZER),
         spec: &rollout.spec,

@@ -6,6 +6,7 @@ use super::placed::Placed;
 use crate::{
     api::{CANARY, FleetRolloutStatus, PRIMARY, Reason, ServiceCopy, ServiceSpec, copy::LEADS_TO_ANNOTATION},
     backend,
+    http::sanitise,
     member::Registry,
     rollout::{
         self,
@@ -61,6 +62,7 @@ fn cluster(placed: &Placed, slot: &str, namespace: &str, registry: &Registry) ->
         return Err(Problem::new(Reason::MemberNotFound, message));
     };
     let Some(member) = registry.member(name) else {
+        let name = sanitise(name);
         let message = format!(
             "Service {service}: annotation {LEADS_TO_ANNOTATION}: MemberCluster {name} does not exist; register it, or \
              correct the name"

@@ -14,7 +14,7 @@ use super::{
     reconcile::{Ended, pass},
     subject::Subject,
 };
-use crate::{api::FleetRollout, supervise};
+use crate::{api::FleetRollout, supervise, text::one_line};
 
 /// News that come together are looked at together.
 const DEBOUNCE: Duration = Duration::from_millis(20);
@@ -22,6 +22,9 @@ const DEBOUNCE: Duration = Duration::from_millis(20);
 const LOOK_AT_LEAST_EVERY: Duration = Duration::from_mins(1);
 /// A pass that is stale waits for the watch; if that stays silent, it looks again after this time.
 const STALE: Duration = Duration::from_secs(2);
+
+/// Characters that are kept of why an object cannot be read; the error repeats what stands in it.
+const ERROR: usize = 512;
 
 /// What a task waits for before it looks again, unless something changes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +90,7 @@ impl Task {
         Some(Rest::For(match &guarded.0 {
             Ok(rollout) => self.guarded_pass(rollout).await,
             Err(invalid) => {
-                self.report(&guarded, &invalid.error).await;
+                self.report(&guarded, &one_line(&invalid.error, ERROR)).await;
                 LOOK_AT_LEAST_EVERY
             }
         }))

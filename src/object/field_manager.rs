@@ -4,7 +4,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectM
 use kube::ResourceExt;
 use kube::core::DynamicObject;
 
-use crate::api::{DIRECT_FIELD_MANAGER, FIELD_MANAGER};
+use crate::{
+    api::{DIRECT_FIELD_MANAGER, FIELD_MANAGER},
+    text::one_line,
+};
 
 /// Field managers are at most this long; the API server says so.
 const MAX_NAME: usize = 128;
@@ -16,9 +19,9 @@ pub(crate) fn last(objects: &[&DynamicObject]) -> Option<String> {
 }
 
 /// Field manager of the last change of what an object declares, if that was not the hub.
-pub(crate) fn declarer(metadata: &ObjectMeta) -> Option<&str> {
+pub(crate) fn declarer(metadata: &ObjectMeta) -> Option<String> {
     let foreign = metadata.managed_fields.iter().flatten().filter(|entry| is_foreign(entry));
-    foreign.max_by_key(|entry| entry.time.as_ref().map(|time| time.0))?.manager.as_deref()
+    foreign.max_by_key(|entry| entry.time.as_ref().map(|time| time.0)).and_then(name)
 }
 
 /// Another manager that owns the field at `path` (keys of `fieldsV1`) by server-side apply. What was made by a plain
@@ -52,5 +55,5 @@ fn owns(entry: &ManagedFieldsEntry, path: &[&str]) -> bool {
 }
 
 fn name(entry: &ManagedFieldsEntry) -> Option<String> {
-    entry.manager.as_ref().map(|manager| manager.chars().take(MAX_NAME).collect())
+    entry.manager.as_ref().map(|manager| one_line(manager, MAX_NAME))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::rollout::input::Accepted;
+use crate::{rollout::input::Accepted, text::one_line};
 
 /// What a controller says goes into a status; no more of it than this.
 pub(super) const MAX_WORDS: usize = 256;
@@ -15,9 +15,10 @@ pub(super) fn condition(condition: &Value, generation: Option<i64>) -> Accepted 
     }
     match text("status") {
         "True" => Accepted::Yes,
-        "False" => Accepted::No(
-            format!("{} {}: {}", text("type"), text("reason"), text("message")).chars().take(MAX_WORDS).collect(),
-        ),
+        "False" => {
+            let words = format!("{} {}: {}", text("type"), text("reason"), text("message"));
+            Accepted::No(one_line(&words, MAX_WORDS))
+        }
         _ => Accepted::Pending,
     }
 }

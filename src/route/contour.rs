@@ -20,6 +20,7 @@ use crate::api::{Backend, RequestMatch};
 use crate::backend;
 use crate::object::Context;
 use crate::rollout::input::{Accepted, Problem};
+use crate::text::one_line;
 
 impl ListKind for ContourRoute {
     /// A service without weight gets nothing beside one that has a weight. Contour sets no bound; the rollout's own is 64 members.
@@ -102,7 +103,7 @@ impl ListKind for ContourRoute {
         let said = valid.map_or(Accepted::Pending, |valid| condition(valid, object.metadata.generation));
         let first_error = valid.and_then(|valid| valid.pointer("/errors/0/message")).and_then(Value::as_str);
         match (said, first_error) {
-            (Accepted::No(_), Some(error)) => Accepted::No(error.chars().take(MAX_WORDS).collect()),
+            (Accepted::No(_), Some(error)) => Accepted::No(one_line(error, MAX_WORDS)),
             (said, _) => said,
         }
     }

@@ -31,14 +31,17 @@ mod render;
 mod skipper;
 mod weights;
 
+use std::collections::BTreeMap;
+
 use aliyun_alb::AliyunAlb;
 use canary_ingress::CanaryIngress;
 use capability::{BackendSupport, Capability};
-use kube::core::ApiResource;
+use kube::core::{ApiResource, DynamicObject};
 use kubernetes::SwitchedService;
 use listed::{ListKind, Listed};
 use nginx::Nginx;
 use provider::Provider;
+use serde_json::{Value, json};
 use skipper::per_member::IngressPerMember;
 use skipper::route_group::RouteGroup;
 use skipper::weighted::WeightedIngress;
@@ -112,6 +115,16 @@ pub(crate) fn neighbours(route: &Route) -> Option<ApiResource> {
     match route {
         Route::AliyunAlb(_) => Some(provider(route).resource()),
         Route::GatewayApi(_) | Route::Contour(_) | Route::Skipper(_) | Route::Nginx(_) | Route::Kubernetes(_) => None,
+    }
+}
+
+/// All that is read of an object that no route names, because it is a neighbour of others: annotations, and fields beside
+/// its metadata.
+#[must_use]
+pub(crate) fn read_of_neighbour(kind: &str, object: &DynamicObject) -> (BTreeMap<String, String>, Value) {
+    match kind {
+        "Ingress" => order::read_of(object),
+        _ => (BTreeMap::new(), json!({})),
     }
 }
 

@@ -6,10 +6,12 @@
 //! Nothing locks them. Two that took the same number at once see it in what they wrote, and the one whose uid is larger
 //! takes another.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kube::ResourceExt;
 use kube::core::DynamicObject;
+use serde_json::{Value, json};
 
 use super::json::items;
 use crate::object::describe;
@@ -59,6 +61,17 @@ pub(super) fn free_order(
 /// Gives an Ingress a number.
 pub(super) fn set_order(object: &mut DynamicObject, order: u32) {
     object.annotations_mut().insert(ORDER.to_owned(), order.to_string());
+}
+
+/// All that is read of an Ingress that is a neighbour of others: annotations, and fields beside its metadata.
+pub(super) fn read_of(object: &DynamicObject) -> (BTreeMap<String, String>, Value) {
+    let read = |key: &str| [ORDER, CLASS].contains(&key);
+    let annotations = object.annotations().iter().filter(|(key, _)| read(key));
+    let annotations = annotations.map(|(key, value)| (key.clone(), value.clone())).collect();
+    let place = |(host, path): (&str, &str)| json!({"host": host, "http": {"paths": [{"path": path}]}});
+    let rules: Vec<Value> = places(object).map(place).collect();
+    let spec = json!({"ingressClassName": object.data.pointer("/spec/ingressClassName"), "rules": rules});
+    (annotations, json!({"spec": spec}))
 }
 
 fn others<'o>(

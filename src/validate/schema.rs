@@ -11,7 +11,7 @@ use super::{
     suggestion::did_you_mean,
 };
 use crate::{
-    api::{duration, progress, window},
+    api::{duration, name, progress, window},
     yaml::below,
 };
 
@@ -199,6 +199,10 @@ fn text_expected(schema: &Value) -> String {
         Some(pattern) if pattern.starts_with("^(Promotion|") => "Promotion, or a time such as 10m".to_owned(),
         Some(window::TIME_PATTERN) => "hours and minutes, from 00:00 to 23:59".to_owned(),
         Some(window::DAYS_PATTERN) => "days of Mon to Sun, such as Mon-Fri or Sat,Sun".to_owned(),
+        Some(name::SUBDOMAIN) => format!("a name of lower-case letters, digits, \"-\" and \".\"{length}"),
+        Some(name::PLACE) => "a namespace and a name, such as infra/public".to_owned(),
+        Some(name::HOST) => "a host name in lower case, such as shop.example.com or *.example.com".to_owned(),
+        Some(name::RULE) => "the name of a rule, or its place, such as #0".to_owned(),
         Some(pattern) if pattern.starts_with("^[a-z") && !pattern.contains('/') => {
             format!("a name of lower-case letters, digits and \"-\"{length}")
         }

@@ -306,7 +306,7 @@ fn a_hub_that_gets_one_or_two_signals_to_stop_ends_in_time_and_well() {
         let (mut child, lines) = waiting_hub(&file);
         let first = calls.recv_timeout(Duration::from_secs(20));
         assert!(
-            first.is_ok_and(|line| line.contains("kube-system")),
+            first.is_ok_and(|line| line.contains("servicecidrs")),
             "{case}: {:?}",
             lines.try_iter().collect::<Vec<_>>()
         );

@@ -49,6 +49,11 @@ fn members_that_cannot_be_reached_or_measured_are_refused() {
             "8: spec.endpoints[1]: is the second one without a service, the default; spec.endpoints[0] is the first; keep one of them",
         ),
         (
+            "name: eu-3-kubeconfig",
+            "name: eu-3/kubeconfig",
+            "5: spec.kubeconfigSecretRef.name: \"eu-3/kubeconfig\" is not allowed; write a name of lower-case letters, digits, \"-\" and \".\" of at most 253 characters",
+        ),
+        (
             "https://prometheus",
             "http://prometheus",
             "9: spec.prometheus.url.address: would send credentials in the clear; use https",

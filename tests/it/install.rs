@@ -2,8 +2,13 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use cutover::yaml;
+use cutover::{
+    api::{HUB_LEASE, HUB_LEASE_NAMESPACE},
+    yaml,
+};
 use serde_json::{Value, json};
+
+use crate::command::{cutover, printed};
 
 fn read(path: &str) -> Vec<Value> {
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
@@ -81,6 +86,27 @@ fn no_role_is_wider_than_it_must_be() {
 }
 
 #[test]
+fn of_leases_only_the_hubs_own_is_named() {
+    for file in ["config/rbac/hub.yaml", "config/rbac/people.yaml"] {
+        let all = [rules(file, "ClusterRole"), rules(file, "Role")].concat();
+        let of_leases: Vec<&Value> = all.iter().filter(|rule| strings(&rule["resources"]).contains("leases")).collect();
+        assert!(!of_leases.is_empty(), "{file}");
+        for rule in of_leases {
+            assert_eq!(rule["resourceNames"], json!([HUB_LEASE]), "{file}");
+        }
+    }
+    let places: BTreeSet<String> = read("config/rbac/hub.yaml").iter().filter_map(place_of_leases).collect();
+    assert_eq!(places, [HUB_LEASE_NAMESPACE, "cutover-system"].map(str::to_owned).into());
+}
+
+/// The namespace in which a role is about Leases.
+fn place_of_leases(role: &Value) -> Option<String> {
+    let mut rules = role["rules"].as_array()?.iter();
+    rules.any(|rule| strings(&rule["resources"]).contains("leases")).then_some(())?;
+    Some(role["metadata"]["namespace"].as_str()?.to_owned())
+}
+
+#[test]
 fn nobody_but_the_hub_may_write_a_status() {
     for rule in rules("config/rbac/people.yaml", "ClusterRole") {
         assert!(strings(&rule["resources"]).iter().all(|resource| !resource.contains("/status")), "{rule}");
@@ -101,6 +127,23 @@ fn the_hub_runs_as_its_account_with_nothing_to_spare() {
     for probe in ["livenessProbe", "readinessProbe"] {
         assert!(container[probe]["httpGet"]["path"].is_string(), "{probe}");
     }
+}
+
+#[test]
+fn only_the_port_of_metrics_and_health_is_open_to_others() {
+    let [deployment] = read("deploy/hub.yaml").try_into().unwrap();
+    let [policy] = read("deploy/network-policy.yaml").try_into().unwrap();
+    assert_eq!((&policy["kind"], &policy["apiVersion"]), (&json!("NetworkPolicy"), &json!("networking.k8s.io/v1")));
+    assert_eq!(policy["metadata"]["namespace"], deployment["metadata"]["namespace"]);
+    let template = &deployment["spec"]["template"];
+    assert_eq!(policy["spec"]["podSelector"], json!({"matchLabels": template["metadata"]["labels"]}));
+    assert_eq!(policy["spec"]["policyTypes"], json!(["Ingress"]));
+    let [port] = template["spec"]["containers"][0]["ports"].as_array().unwrap().as_slice() else { panic!("one port") };
+    let open = json!([{"ports": [{"protocol": "TCP", "port": port["containerPort"]}]}]);
+    assert_eq!(policy["spec"]["ingress"], open, "and nothing else");
+    let listened = format!("[default: 0.0.0.0:{}]", port["containerPort"]);
+    let (_, help, _) = printed(&cutover(&["hub", "--help"]));
+    assert!(help.contains(&listened), "{help}");
 }
 
 #[test]

@@ -130,7 +130,7 @@ fn only_the_demo_uses_the_sandbox() {
 /// The hub's writes all ask the lease, have a deadline and name the version that was read.
 #[test]
 fn the_hub_writes_through_one_door() {
-    let doors = ["src/hub/calls.rs", "src/hub/lease/election.rs"];
+    let doors = ["src/hub/calls.rs", "src/hub/lease/seat.rs"];
     let parameters = ["PostParams", "PatchParams", "DeleteParams"];
     for folder in [
         "src/hub",

@@ -1,9 +1,10 @@
-//! Who may act: one process at a time, by a Lease in the hub cluster.
+//! Who may act: one process of the whole hub cluster at a time, by a Lease in kube-system.
 //!
 //! A lease is no fence, so every write is conditional as well; the lease keeps two hubs from arguing, and each call of
 //! its holder ends before another one could take it.
 
 mod election;
+mod seat;
 mod turn;
 
 use std::{future::pending, sync::Arc, time::Duration};
@@ -14,6 +15,7 @@ use tokio::{
 };
 
 pub(super) use election::Election;
+use seat::Standing;
 
 /// Another process may act this long after the last renewal.
 pub(super) const DURATION: Duration = Duration::from_secs(15);
@@ -32,6 +34,9 @@ const _: () = assert!(2 * RENEW_EVERY.as_millis() + CALL_DEADLINE.as_millis() < 
 pub(super) struct Leadership {
     claim: watch::Receiver<Claim>,
     resigned: Arc<watch::Sender<bool>>,
+    standing: watch::Receiver<Standing>,
+    /// The hub's own namespace.
+    namespace: Arc<str>,
 }
 
 /// What this process holds.
@@ -68,7 +73,27 @@ impl Claim {
 
 impl Leadership {
     pub(super) fn new(claim: watch::Receiver<Claim>) -> Self {
-        Self { claim, resigned: Arc::new(watch::Sender::new(false)) }
+        let standing = watch::Sender::default().subscribe();
+        Self { claim, resigned: Arc::new(watch::Sender::new(false)), standing, namespace: Arc::default() }
+    }
+
+    /// Beside news of how this process, of the hub in `namespace`, stands.
+    fn with_standing(self, standing: watch::Receiver<Standing>, namespace: &str) -> Self {
+        Self { standing, namespace: namespace.into(), ..self }
+    }
+
+    /// Why this process could not take over, if it could not: it cannot read the Lease, or belongs to another installation
+    /// than the one that leads.
+    pub(super) fn obstacle(&self) -> Option<String> {
+        match &*self.standing.borrow() {
+            Standing::Unread(lease) => {
+                Some(format!("Lease {lease} has not been read yet; config/rbac/hub.yaml allows it"))
+            }
+            Standing::Behind(leader) if leader.is_outside(&self.namespace) => {
+                Some(format!("another installation leads: {leader}; remove one of the two"))
+            }
+            Standing::Free | Standing::Behind(_) => None,
+        }
     }
 
     /// Leader election is off: this process acts.

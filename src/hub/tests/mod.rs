@@ -36,7 +36,7 @@ async fn aborted() -> World {
 }
 
 /// Every route shows what is declared.
-fn at_target(status: &Value) -> Vec<Value> {
+pub(super) fn at_target(status: &Value) -> Vec<Value> {
     showing(status, &[("eu-3", 100)])
 }
 
@@ -48,7 +48,7 @@ fn showing(status: &Value, weights: &[(&str, u32)]) -> Vec<Value> {
 }
 
 /// eu-3 is the primary, by write 4.
-fn settled() -> Value {
+pub(super) fn settled() -> Value {
     let mut status = at_rest();
     status["primary"] = json!({"eu-3": 100});
     status["sequence"] = json!(4);

@@ -1,22 +1,27 @@
 //! One instance of the hub from its first call to its last.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
-use tokio::time::{Instant, sleep};
+use tokio::{
+    sync::watch as channel,
+    time::{Instant, sleep},
+};
 
 use super::{at_target, settled};
 use crate::{
     clock::Clock,
     hub::{
-        Instance,
+        Hub, Instance,
         cache::Availability,
         fixtures::{
             self,
+            api_server::ApiServer,
             objects::BEGIN,
-            world::{World, list},
+            world::{World, list, until},
         },
-        lease::Leadership,
+        lease::{Election, Leadership},
+        members::keep_registry,
         run_instance,
     },
 };
@@ -39,10 +44,43 @@ async fn a_process_that_stops_ends_its_passes_and_gives_the_lease_back_at_once()
     Box::pin(run_instance(instance, sleep(life))).await.unwrap();
     assert_eq!(began.elapsed(), life);
     let calls = world.api.calls();
-    assert_eq!(calls.last().unwrap(), "PUT leases/cutover-hub rv=101");
+    assert!(calls.ends_with(&["PUT leases/cutover-hub rv=101".to_owned(), "PUT leases/cutover-hub rv=102".to_owned()]));
     for call in ["PUT fleetrollouts/shop/status rv=5", "PATCH memberclusters/eu-1/status rv=3"] {
         assert!(calls.iter().any(|one| one == call), "{call}: {calls:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_is_not_ready_while_another_installation_leads() {
+    let api = ApiServer::default();
+    api.store(&json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": {"name": "cutover-hub", "namespace": "kube-system", "resourceVersion": "3"},
+        "spec": {"holderIdentity": "traffic/hub-7", "leaseDurationSeconds": 15, "acquireTime": "2026-01-01T00:00:00.5Z"},
+    }));
+    let (election, leadership) = Election::new(&api.client(), Clock::default(), "cutover-system", "hub-1");
+    let hub = Arc::new(fixtures::hub(fixtures::no_client(), leadership));
+    list_nothing(&hub).await;
+    assert!(hub.unready().is_some_and(|why| why.contains("has not been read yet")));
+    tokio::spawn(election.run(std::future::pending()));
+    sleep(Duration::from_secs(1)).await;
+    let expected = "another installation leads: traffic/hub-7 holds Lease kube-system/cutover-hub since \
+                    2026-01-01T00:00:00Z; remove one of the two";
+    assert_eq!(hub.unready().as_deref(), Some(expected));
+    sleep(Duration::from_secs(20)).await;
+    assert_eq!(hub.unready(), None, "it leads, for the other is silent");
+}
+
+/// Everything that is declared was listed, and there is nothing.
+async fn list_nothing(hub: &Arc<Hub>) {
+    list(&hub.rollouts, Vec::new());
+    list(&hub.requests, Vec::new());
+    list(&hub.templates, Vec::new());
+    list(&hub.members, Vec::new());
+    list(&hub.secrets, Vec::new());
+    let (keeping, leading) = (hub.clone(), channel::Sender::new(false).subscribe());
+    tokio::spawn(async move { keep_registry(&keeping, leading).await });
+    until("the members are registered", || hub.registry.changes().borrow().is_some()).await;
 }
 
 #[tokio::test]

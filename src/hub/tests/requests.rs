@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{at_target, settled};
+use super::{at_step_1, at_target, settled};
 use crate::hub::{
     fixtures::{api_server::Answer::Code, objects::request, world::World},
     reconcile::Ended,
@@ -43,6 +43,23 @@ async fn a_request_is_answered_by_its_own_rollout_alone() {
     let mut world = with(others.into_iter().chain([request("mine", "Pause")])).await;
     assert_eq!(calls_about_requests(&mut world).await, ["PUT rolloutrequests/mine/status rv=7"]);
     assert_eq!(calls_about_requests(&mut world).await, [""; 0], "it has its answer");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_person_wrote_is_cleaned_before_anybody_reads_it() {
+    let mut hostile = request("mine", "Abort");
+    hostile["spec"]["reason"] = json!("look:\u{1b}[2J\u{202e}gnp.exe\nline two");
+    hostile["spec"]["requestedBy"] = json!("ann\u{7}\u{200b}");
+    let mut world = World::of(at_step_1().into_iter().chain([hostile])).await;
+    world.pass().await.unwrap();
+    let status = serde_json::to_string(&world.rollout().status).unwrap();
+    let written = ["RolloutRequest", "Event"].map(|kind| json!(world.api.stored(kind)).to_string());
+    let notes: Vec<&str> = written[1].split("\"note\":").collect();
+    let expected = r"ann\\u{7}\\u{200b} requested Abort: look:\\u{1b}[2J\\u{202e}gnp.exe line two";
+    assert!(status.contains(expected) && notes.iter().any(|note| note.contains(expected)), "{status}");
+    for text in [status, written[1].clone()] {
+        assert!(!text.contains(['\u{202e}', '\u{200b}']) && !text.contains(r"\u001b") && !text.contains(r"\u0007"));
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -55,6 +55,40 @@ pub const CASES: &[Case] = &[
         ],
     ),
     (
+        "gatewayAPI: {name: public}",
+        "gatewayAPI: {name: ../../secrets}",
+        &[
+            "10: spec.services[0].routes[0].gatewayAPI.name: \"../../secrets\" is not allowed; write a name of lower-case \
+             letters, digits, \"-\" and \".\" of at most 253 characters",
+        ],
+    ),
+    (
+        "gatewayAPI: {name: public}",
+        "gatewayAPI: {create: {hosts: [\"shop.example.com/\"], gateways: [public]}}",
+        &[
+            "10: spec.services[0].routes[0].gatewayAPI.create.gateways[0]: \"public\" is not allowed; write a namespace and a \
+             name, such as infra/public",
+            "10: spec.services[0].routes[0].gatewayAPI.create.hosts[0]: \"shop.example.com/\" is not allowed; write a host \
+             name in lower case, such as shop.example.com or *.example.com",
+        ],
+    ),
+    (
+        "gatewayAPI: {name: public}",
+        "gatewayAPI: {name: public, rules: [\"#first\"]}",
+        &[
+            "10: spec.services[0].routes[0].gatewayAPI.rules[0]: \"#first\" is not allowed; write the name of a rule, or its \
+             place, such as #0",
+        ],
+    ),
+    (
+        "{externalName: {}}",
+        "{clusterIP: {existing: {eu-1: old.shop, eu-3: new}}}",
+        &[
+            "8: spec.services[0].backend.clusterIP.existing.eu-1: \"old.shop\" is not allowed; write a name of lower-case \
+             letters, digits and \"-\" of at most 63 characters",
+        ],
+    ),
+    (
         "{externalName: {}}",
         "{clusterIP: {existing: {eu-1: old, eu-3: old}}}",
         &[

@@ -1,6 +1,6 @@
 //! Many plans on one API server: what each of them calls `shop` and `eu-1` has another name there.
 //!
-//! Namespaces and members get a prefix on the way to the server and lose it during a rollback, every object gets a label,
+//! Namespaces, members and the hub's Lease get a prefix on the way to the server and lose it during a rollback, every object gets a label,
 //! and whoever asks for all objects of a kind is given those with the label. So no hub sees another plan's objects.
 //! What refers to a member, such as a Service's annotation, needs no other name: only the hub reads it, and to the hub a
 //! member is `eu-1`.
@@ -48,7 +48,7 @@ impl Names {
     fn name(&self, plural: &str, name: &str) -> String {
         match plural {
             "namespaces" => self.namespace(name),
-            "memberclusters" if !name.is_empty() => format!("{}{name}", self.prefix),
+            "memberclusters" | "leases" if !name.is_empty() => format!("{}{name}", self.prefix),
             _ => name.to_owned(),
         }
     }

@@ -93,7 +93,7 @@ impl Drive {
         let steals = self.world.plan.fault == Fault::Lease(LeaseFault::Stolen);
         let active = self.world.faults().active();
         if steals && active && self.world.age().fract() < 0.1 {
-            let path = "/apis/coordination.k8s.io/v1/namespaces/cutover-system/leases/cutover-hub";
+            let path = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cutover-hub";
             if self.world.patch(path, &json!({"spec": {"holderIdentity": "hub-of-another"}}), "another") == 200 {
                 self.world.faults().strike();
             }

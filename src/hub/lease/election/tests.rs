@@ -1,6 +1,9 @@
-//! The election against an API server of which every answer is scripted.
+//! The election against an API server of which every answer is scripted. The hub's own namespace is that of the Lease of
+//! the whole cluster here, so there is one.
 
-use std::future::pending;
+mod installations;
+
+use std::{future::pending, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::{sync::oneshot, task::JoinHandle, time::sleep};
@@ -12,10 +15,10 @@ use crate::hub::fixtures::api_server::{
 };
 
 const LOOK: &str = "GET leases/cutover-hub";
-const TAKE: &str = "POST leases/cutover-hub";
+const TAKE: &str = "PUT leases/cutover-hub";
 
 fn enter(api: &ApiServer, stop: impl Future<Output = ()> + Send + 'static) -> (Leadership, JoinHandle<()>) {
-    let (election, leadership) = Election::new(api.client(), Clock::default(), "cutover-system", "hub-1");
+    let (election, leadership) = Election::new(&api.client(), Clock::default(), "kube-system", "hub-1");
     (leadership, tokio::spawn(election.run(stop)))
 }
 
@@ -31,7 +34,7 @@ fn seconds(seconds: u64) -> Duration {
 fn held(validity: u32) -> Value {
     json!({
         "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-        "metadata": {"name": "cutover-hub", "namespace": "cutover-system", "resourceVersion": "3"},
+        "metadata": {"name": "cutover-hub", "namespace": "kube-system", "resourceVersion": "3"},
         "spec": {"holderIdentity": "hub-2", "leaseDurationSeconds": validity, "leaseTransitions": 1},
     })
 }
@@ -70,6 +73,28 @@ async fn who_meets_a_newer_lease_does_not_lead_from_then_on() {
     sleep(seconds(5)).await;
     assert_eq!(api.calls(), [renewal(101), LOOK.to_owned()]);
     assert!(!leadership.is_current());
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_made_the_lease_first_leads() {
+    let api = ApiServer::default();
+    api.script(TAKE, Code(422));
+    let (leadership, _) = enter(&api, pending());
+    sleep(seconds(1)).await;
+    assert_eq!(api.calls(), [LOOK, TAKE, LOOK]);
+    assert!(!leadership.is_current());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_read_late_is_counted_from_the_answer() {
+    let api = ApiServer::default();
+    api.store(&held(15));
+    api.delay(LOOK, seconds(3));
+    let (leadership, _) = enter(&api, pending());
+    sleep(seconds(17)).await;
+    assert!(!leadership.is_current(), "the holder may have renewed it when the first request was nearly answered");
+    sleep(seconds(3)).await;
+    assert!(leadership.is_current());
 }
 
 #[tokio::test(start_paused = true)]
