@@ -134,13 +134,15 @@ fn serve_pages(hub: &Arc<Hub>, listener: Option<TcpListener>) -> JoinHandle<()> 
 }
 
 /// Begins the watches that last as long as the process.
-fn watch_all(hub: &Arc<Hub>, client: &Client, namespace: &str) {
-    fill("rollouts", hub, Api::all(client.clone()), &hub.rollouts, Hub::declarations_changed);
-    fill("requests", hub, Api::all(client.clone()), &hub.requests, Hub::declarations_changed);
-    fill("templates", hub, Api::all(client.clone()), &hub.templates, Hub::declarations_changed);
+pub(super) fn watch_all(hub: &Arc<Hub>, client: &Client, namespace: &str) {
+    let all = watcher::Config::default;
+    fill("rollouts", hub, Api::all(client.clone()), all(), &hub.rollouts, Hub::declarations_changed);
+    fill("requests", hub, Api::all(client.clone()), all(), &hub.requests, Hub::declarations_changed);
+    fill("templates", hub, Api::all(client.clone()), all(), &hub.templates, Hub::declarations_changed);
     // What follows from these wakes by itself: the registry, and how its members are.
-    fill("members", hub, Api::all(client.clone()), &hub.members, |_, _| {});
-    fill("secrets", hub, Api::namespaced(client.clone(), namespace), &hub.secrets, |_, _| {});
+    fill("members", hub, Api::all(client.clone()), all(), &hub.members, |_, _| {});
+    let own = Api::namespaced(client.clone(), namespace);
+    fill("secrets", hub, own, members::watched_secrets(), &hub.secrets, |_, _| {});
     let leading = channel::Sender::new(false);
     let (keeping, receiver) = (hub.clone(), leading.subscribe());
     tokio::spawn(async move {
@@ -156,14 +158,19 @@ fn watch_all(hub: &Arc<Hub>, client: &Client, namespace: &str) {
 }
 
 /// Keeps a cache filled from a watch.
-fn fill<K>(name: &'static str, hub: &Arc<Hub>, api: Api<K>, cache: &Arc<Cache<K>>, changed: fn(&Hub, &Change))
-where
+fn fill<K>(
+    name: &'static str,
+    hub: &Arc<Hub>,
+    api: Api<K>,
+    config: watcher::Config,
+    cache: &Arc<Cache<K>>,
+    changed: fn(&Hub, &Change),
+) where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
 {
     let (hub, cache) = (hub.clone(), cache.clone());
     tokio::spawn(async move {
-        let config = watcher::Config::default;
-        let fill = || watch::fill(api.clone(), config(), cache.clone(), |_| {}, |change| changed(&hub, change));
+        let fill = || watch::fill(api.clone(), config.clone(), cache.clone(), |_| {}, |change| changed(&hub, change));
         supervise::run_forever(name, &hub.metrics, fill).await;
     });
 }

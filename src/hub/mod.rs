@@ -85,7 +85,9 @@ struct Hub {
     requests: Arc<Cache<Guarded<RolloutRequest>>>,
     templates: Arc<Cache<Guarded<MetricTemplate>>>,
     members: Arc<Cache<Guarded<MemberCluster>>>,
-    /// Those of the hub's own namespace.
+    /// The hub's own namespace.
+    namespace: String,
+    /// Those of that namespace that have a purpose.
     secrets: Arc<Cache<Secret>>,
     /// Rollouts came or went, or a first list is complete.
     changed: Notify,
@@ -98,7 +100,7 @@ struct Hub {
 
 impl Hub {
     fn new(instance: Instance, id: String, leadership: Leadership, metrics: Metrics) -> Self {
-        let Instance { client, network, clock, name: leader, .. } = instance;
+        let Instance { client, network, clock, name: leader, namespace, .. } = instance;
         let wakers: Arc<Wakers> = Arc::default();
         let objects = Arc::new(Objects::new(client.clone(), wakers.clone(), metrics.clone()));
         let (rollouts, requests, members) = (Arc::default(), Arc::default(), Arc::default());
@@ -120,6 +122,7 @@ impl Hub {
             requests,
             templates: Arc::default(),
             members,
+            namespace,
             secrets: Arc::default(),
             changed: Notify::new(),
             wakers,
