@@ -15,7 +15,8 @@ const GIVEN: [&str; 5] = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPoli
 
 /// The user's own Service, as it is carried; or why it cannot be.
 #[must_use]
-pub(crate) fn source(service: &ServiceSpec, object: Option<&DynamicObject>) -> SourceSeen {
+pub(crate) fn source(context: &Context<'_>, object: Option<&DynamicObject>) -> SourceSeen {
+    let service = context.service;
     let title = format!("Service {}", service.name);
     let Some(object) = object else {
         let message =
@@ -23,7 +24,7 @@ pub(crate) fn source(service: &ServiceSpec, object: Option<&DynamicObject>) -> S
         return SourceSeen::Unusable(Problem::new(Reason::ServiceNotFound, message));
     };
     let fits = check_type(&title, service, object)
-        .and_then(|()| cluster_ip::check_target(&title, &object.data))
+        .and_then(|()| cluster_ip::check_target(context, &title, &object.data))
         .and_then(|()| cluster_ip::check_port(&title, &object.data, service.port));
     match fits {
         Err(problem) => SourceSeen::Unusable(problem),
@@ -40,8 +41,17 @@ fn check_type(title: &str, service: &ServiceSpec, object: &DynamicObject) -> Res
     Err(Problem::new(Reason::CannotCarryWeights, message))
 }
 
+/// The live Service of the primary, to which a route sends traffic.
+///
+/// # Errors
+/// When it leads where no Service may.
+pub(crate) fn serving(context: &Context<'_>, object: &DynamicObject) -> Result<ServiceCopy, Problem> {
+    let title = format!("Service {}", object.name_any());
+    cluster_ip::check_target(context, &title, &object.data).map(|()| service_copy(object))
+}
+
 /// What is carried of a live Service.
-pub(crate) fn service_copy(object: &DynamicObject) -> ServiceCopy {
+fn service_copy(object: &DynamicObject) -> ServiceCopy {
     ServiceCopy::of(object.data.get("spec").unwrap_or(&Value::Null), object.labels(), object.annotations())
 }
 
@@ -56,6 +66,10 @@ pub(super) fn render(
     let new = || DynamicObject::new(&name(context.service, member), &target.resource).within(context.namespace);
     let mut after = current.cloned().unwrap_or_else(|| new().data(Value::Object(Map::new())));
     if current.is_none_or(|live| service_copy(live).spec != copy.spec) {
+        if let Some(host) = copy.external_name() {
+            let title = format!("Service {}", name(context.service, member));
+            cluster_ip::check_host(context.allowed_hosts, context.namespace, &title, host)?;
+        }
         let spec = spec(copy, current.and_then(|live| live.data.get("spec")));
         if let Some(data) = after.data.as_object_mut() {
             data.insert("spec".to_owned(), Value::Object(spec));
@@ -118,6 +132,7 @@ mod tests {
 
     use super::*;
     use crate::api::{CANARY, ROLLOUT_LABEL};
+    use crate::object::AllowedHosts;
 
     fn copy_of(spec: &Value) -> ServiceCopy {
         ServiceCopy::of(spec, &BTreeMap::new(), &BTreeMap::new())
@@ -136,6 +151,7 @@ mod tests {
             total: 100,
             endpoints: &BTreeMap::new(),
             copies: &copies,
+            allowed_hosts: &AllowedHosts::new(["eu-1", "eu-3"].map(|member| format!("{member}.example.com")), &[]),
             neighbours: &[],
         };
         let mut live: DynamicObject = serde_json::from_value(live.clone()).unwrap();
@@ -162,6 +178,18 @@ mod tests {
         assert_eq!(written(&json!({"team": "web"}), &here, &here), Ok(None), "it serves as it is");
         assert_eq!(written(&json!({"team": "web"}), &here, &there), Err(Reason::Conflict));
         assert_eq!(written(&json!({ROLLOUT_LABEL: "uid-2"}), &here, &there), Err(Reason::Conflict));
+    }
+
+    #[test]
+    fn a_copy_is_not_made_to_lead_where_no_service_may() {
+        let (here, there) = (
+            json!({"type": "ExternalName", "externalName": "eu-1.example.com"}),
+            json!({"type": "ExternalName", "externalName": "eu-2.example.com"}),
+        );
+        let own = json!({ROLLOUT_LABEL: "uid-1"});
+        assert_eq!(written(&own, &here, &there), Err(Reason::AddressNotAllowed));
+        assert!(written(&own, &there, &there).is_ok(), "it was allowed when it was made, and stays");
+        assert!(written(&own, &there, &here).is_ok());
     }
 
     #[test]

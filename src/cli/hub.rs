@@ -9,7 +9,8 @@ use ipnet::IpNet;
 
 use super::{CliError, Exit, Output};
 use crate::{
-    http, hub,
+    http,
+    hub::{self, HostPattern},
     telemetry::{self, LogFormat},
 };
 
@@ -19,6 +20,7 @@ use crate::{
   cutover hub                                           in the hub cluster, with its service account
   cutover hub --kubeconfig hub.kubeconfig --leader-election=false
   cutover hub --allow-addresses 127.0.0.0/8             members on this machine, to try things out
+  cutover hub --allow-external-names '*.partner.net'    Services of users may lead there
 
 RUST_LOG=cutover=debug logs more.")]
 pub(super) struct Hub {
@@ -34,6 +36,10 @@ pub(super) struct Hub {
     /// Allow members to have these addresses even if they are loopback, link-local or the hub's own; repeatable.
     #[arg(long, value_name = "CIDR")]
     allow_addresses: Vec<IpNet>,
+    /// Allow users' Services of type ExternalName to lead to these hosts, beside the endpoints of members: NAME, or *.NAME
+    /// for all below it; separated by commas, or repeated.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    allow_external_names: Vec<HostPattern>,
     /// Resolve a name to this address without DNS, like a Pod's hostAliases; repeatable.
     #[arg(long, value_name = "NAME=ADDRESS", value_parser = alias)]
     host_alias: Vec<(String, IpAddr)>,
@@ -47,11 +53,27 @@ pub(super) struct Hub {
 
 impl Hub {
     pub(super) fn run(self, _: &mut Output) -> Result<Exit, CliError> {
-        let Self { kubeconfig, namespace, leader_election, allow_addresses, host_alias, listen, log_format } = self;
+        let Self {
+            kubeconfig,
+            namespace,
+            leader_election,
+            allow_addresses,
+            allow_external_names,
+            host_alias,
+            listen,
+            log_format,
+        } = self;
         telemetry::init(log_format);
         http::install_crypto();
-        let options =
-            hub::Options { kubeconfig, namespace, leader_election, allow_addresses, host_aliases: host_alias, listen };
+        let options = hub::Options {
+            kubeconfig,
+            namespace,
+            leader_election,
+            allow_addresses,
+            allow_external_names,
+            host_aliases: host_alias,
+            listen,
+        };
         let runtime = tokio::runtime::Runtime::new().map_err(CliError::said)?;
         let ended = runtime.block_on(hub::run(options));
         // Background work waits for nothing: its deadlines are longer than a stop may take.

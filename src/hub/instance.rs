@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use super::{
-    Hub, HubError,
+    HostPattern, Hub, HubError,
     backoff::Waits,
     cache::{Cache, Change},
     controller,
@@ -42,6 +42,8 @@ pub struct Instance {
     pub name: String,
     /// The hub's own namespace: its Lease, and the Secrets of members.
     pub namespace: String,
+    /// Hosts to which users' Services of type ExternalName may lead, beside members' endpoints.
+    pub external_names: Vec<HostPattern>,
     /// Ask for the Lease before acting.
     pub leader_election: bool,
     /// Where `/healthz`, `/readyz` and `/metrics` are answered, if anywhere.

@@ -19,6 +19,7 @@ mod cleanup;
 mod controller;
 mod dependencies;
 mod execute;
+mod external_names;
 #[cfg(test)]
 mod fixtures;
 mod instance;
@@ -56,6 +57,8 @@ use tokio::sync::Notify;
 pub use instance::{Instance, run_instance};
 pub use process::{HubError, Options, run};
 
+pub use crate::object::HostPattern;
+
 use crate::{
     api::{FleetRollout, MemberCluster, MetricTemplate, RolloutRequest},
     clock::Clock,
@@ -87,6 +90,8 @@ struct Hub {
     members: Arc<Cache<Guarded<MemberCluster>>>,
     /// The hub's own namespace.
     namespace: String,
+    /// Hosts to which users' Services may lead, beside members' endpoints.
+    external_names: Vec<HostPattern>,
     /// Those of that namespace that have a purpose.
     secrets: Arc<Cache<Secret>>,
     /// Rollouts came or went, or a first list is complete.
@@ -100,7 +105,7 @@ struct Hub {
 
 impl Hub {
     fn new(instance: Instance, id: String, leadership: Leadership, metrics: Metrics) -> Self {
-        let Instance { client, network, clock, name: leader, namespace, .. } = instance;
+        let Instance { client, network, clock, name: leader, namespace, external_names, .. } = instance;
         let wakers: Arc<Wakers> = Arc::default();
         let objects = Arc::new(Objects::new(client.clone(), wakers.clone(), metrics.clone()));
         let (rollouts, requests, members) = (Arc::default(), Arc::default(), Arc::default());
@@ -123,6 +128,7 @@ impl Hub {
             templates: Arc::default(),
             members,
             namespace,
+            external_names,
             secrets: Arc::default(),
             changed: Notify::new(),
             wakers,

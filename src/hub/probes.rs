@@ -120,7 +120,8 @@ fn probes(hub: &Hub, subject: &Subject, observed: &Observed) -> (Vec<(String, St
             public_host::of(route, found.map_or(&[], Vec::as_slice))
         });
         for (name, reach) in &placed.endpoints {
-            let member = placed.leads_to(name).filter(|_| placed.is_probed(name));
+            let may_be_called = placed.is_probed(name) && placed.check_host(name, &subject.namespace).is_ok();
+            let member = placed.leads_to(name).filter(|_| may_be_called);
             let Some(member) = member.and_then(|member| hub.registry.member(member)) else { continue };
             let host = match reach.host_header {
                 HostHeader::Preserve => public.as_deref().unwrap_or(&reach.host),
@@ -139,7 +140,10 @@ fn probes(hub: &Hub, subject: &Subject, observed: &Observed) -> (Vec<(String, St
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::hub::fixtures::{objects, world::World};
 
     fn round(answers: &[(&str, bool)]) -> Round {
         let answer = |good| if good { Ok(()) } else { Err("refused".to_owned()) };
@@ -160,6 +164,30 @@ mod tests {
         assert_eq!(seen("eu-3"), Some(EndpointSeen { failures: 2, successes: 0 }));
         probes.count(&round(&[("eu-1", true)]));
         assert_eq!(probes.streaks.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_canary_that_leads_where_no_service_may_is_never_probed() {
+        let world = World::of([objects::member("eu-1")]).await;
+        let hosts = |host: &str| {
+            let spec = json!({"type": "ExternalName", "externalName": host});
+            let copy = json!({"spec": spec, "annotations": {"cutover.dev/member": "eu-1"}});
+            let rollout = json!({
+                "apiVersion": "cutover.dev/v1alpha1", "kind": "FleetRollout",
+                "metadata": {"name": "shop", "namespace": "shop"},
+                "spec": {"services": [{"name": "shop", "port": 80, "routes": []}], "analysis": {"metrics": []}},
+                "status": {"promoted": {"revision": "r", "services": {}}, "canary": {"shop": copy}}});
+            let rollout = serde_json::from_value(rollout).unwrap();
+            let subject = Subject::new("hub", &rollout, &world.hub.registry, &[]);
+            let (probes, unable) = probes(&world.hub, &subject, &Observed::default());
+            assert_eq!(unable, Unable::new());
+            probes.into_iter().map(|(_, _, probe)| probe.host).collect::<Vec<_>>()
+        };
+        assert_eq!(hosts("eu-1.example.com"), ["eu-1.example.com"]);
+        assert_eq!(hosts("EU-1.example.com."), ["EU-1.example.com."]);
+        for host in ["kubernetes.default.svc.cluster.local.", "metadata.google.internal", "eu-2.example.com"] {
+            assert_eq!(hosts(host), [""; 0], "{host}");
+        }
     }
 
     #[test]

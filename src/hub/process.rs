@@ -13,7 +13,10 @@ use kube::{
 };
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::instance::{Instance, run_instance};
+use super::{
+    HostPattern,
+    instance::{Instance, run_instance},
+};
 use crate::{
     clock::Clock,
     http::{self, AddressRules, Aliases, Network},
@@ -31,6 +34,8 @@ pub struct Options {
     pub leader_election: bool,
     /// Addresses that members may have although they lead back into this machine.
     pub allow_addresses: Vec<IpNet>,
+    /// Hosts to which users' Services of type ExternalName may lead, beside members' endpoints.
+    pub allow_external_names: Vec<HostPattern>,
     /// Addresses of names that are not looked up by the system's resolver.
     pub host_aliases: Vec<(String, IpAddr)>,
     /// Where `/healthz`, `/readyz` and `/metrics` are answered.
@@ -99,6 +104,7 @@ pub async fn run(options: Options) -> Result<(), HubError> {
         name: instance_name(&clock),
         clock,
         namespace: options.namespace,
+        external_names: options.allow_external_names,
         leader_election: options.leader_election,
         listener: Some(listener),
     };
