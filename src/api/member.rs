@@ -123,10 +123,24 @@ pub struct Probe {
     pub path: String,
 }
 
-/// The Prometheus of a member; exactly one key.
+/// The Prometheus of a member.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub enum Prometheus {
+pub struct Prometheus {
+    /// How it is reached; exactly one key.
+    #[serde(flatten)]
+    pub source: PrometheusSource,
+    /// The label that holds the namespace of each series, such as `namespace`. Every selector of a rollout's queries is
+    /// limited to the rollout's own namespace by it. Default: queries may read all series.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63), regex(pattern = "^([a-zA-Z]|_[a-zA-Z0-9])[a-zA-Z0-9_]*$"))]
+    pub namespace_label: Option<String>,
+}
+
+/// How a member's Prometheus is reached; exactly one key.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum PrometheusSource {
     /// A Service, reached through the member's API server with the kubeconfig alone.
     Service(PrometheusService),
     /// An address that the hub reaches directly.

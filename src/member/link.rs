@@ -15,7 +15,7 @@ use crate::{
     api::{
         MemberClusterSpec, Purpose, Reason,
         fingerprint::fnv1a,
-        member::{NamespacesFrom, Prometheus as PrometheusSpec, PrometheusUrl},
+        member::{NamespacesFrom, PrometheusSource, PrometheusUrl},
     },
     http::{Client, HttpError, Network, Peer},
     prometheus::Prometheus,
@@ -53,7 +53,8 @@ impl Member {
     /// Makes the clients as of `now`. No request is sent yet.
     pub(crate) fn new(declared: Declared, network: Network, now: Timestamp) -> Self {
         let api = api(&declared, &network, now);
-        let prometheus = prometheus(&declared, api.as_ref(), &network);
+        let limited = |found: Prometheus| found.limited_by(declared.spec.prometheus.namespace_label.clone());
+        let prometheus = prometheus(&declared, api.as_ref(), &network).map(limited);
         Self { declared, api, prometheus, network, health: watch::Sender::new(None) }
     }
 
@@ -158,14 +159,14 @@ fn prometheus(
     api: Option<&Result<ApiServer, Problem>>,
     network: &Network,
 ) -> Result<Prometheus, Problem> {
-    match (&declared.spec.prometheus, api) {
-        (PrometheusSpec::Service(service), Some(api)) => Ok(api.clone()?.prometheus(service)),
-        (PrometheusSpec::Service(_), None) => {
+    match (&declared.spec.prometheus.source, api) {
+        (PrometheusSource::Service(service), Some(api)) => Ok(api.clone()?.prometheus(service)),
+        (PrometheusSource::Service(_), None) => {
             let message =
                 "spec.prometheus.service is reached through the API server; give kubeconfigSecretRef or prometheus.url";
             Err(Problem::new(Reason::NoKubeconfig, message))
         }
-        (PrometheusSpec::Url(url), _) => by_url(url, &declared.secrets, network),
+        (PrometheusSource::Url(url), _) => by_url(url, &declared.secrets, network),
     }
 }
 

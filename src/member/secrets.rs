@@ -12,7 +12,7 @@ use super::hosts::Host;
 use crate::{
     api::{
         HOSTS_ANNOTATION, MemberClusterSpec, PURPOSE_LABEL, Purpose, Reason,
-        member::{Prometheus, PrometheusUrl, SecretKeyRef},
+        member::{PrometheusSource, PrometheusUrl, SecretKeyRef},
     },
     http::{Peer, sanitise},
     rollout::input::Problem,
@@ -159,9 +159,9 @@ fn uses(spec: &MemberClusterSpec) -> Vec<Use<'_>> {
     let plain = |field, purpose| move |reference| Use { field, reference, purpose, address: None };
     let endpoints = spec.endpoints.iter().filter_map(|endpoint| endpoint.tls.as_ref()?.ca_secret_ref.as_ref());
     let kubeconfig = spec.kubeconfig_secret_ref.iter().map(plain("spec.kubeconfigSecretRef", Purpose::Kubeconfig));
-    let prometheus = match &spec.prometheus {
-        Prometheus::Service(_) => Vec::new(),
-        Prometheus::Url(url) => of_prometheus(url),
+    let prometheus = match &spec.prometheus.source {
+        PrometheusSource::Service(_) => Vec::new(),
+        PrometheusSource::Url(url) => of_prometheus(url),
     };
     kubeconfig.chain(endpoints.map(plain("spec.endpoints[].tls.caSecretRef", Purpose::Ca))).chain(prometheus).collect()
 }
