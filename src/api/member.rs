@@ -28,7 +28,8 @@ use super::{name, status::Condition};
 #[x_kube(validation = Rule::new("!has(self.prometheus.service) || has(self.kubeconfigSecretRef)")
     .message("spec.prometheus.service is reached through the member's API server and needs kubeconfigSecretRef; or give prometheus.url"))]
 pub struct MemberClusterSpec {
-    /// The kubeconfig, in a Secret of the hub's own namespace. Omit it for a member that is only measured.
+    /// The kubeconfig, in a Secret with the label `cutover.dev/purpose: kubeconfig`. Omit it for a member that is only
+    /// measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kubeconfig_secret_ref: Option<SecretKeyRef>,
     /// Where the hub's data plane reaches this member; the only names that backends may use.
@@ -97,8 +98,8 @@ pub struct EndpointTls {
     /// Name in the SNI extension, for which the certificate must be valid.
     #[schemars(length(min = 1, max = 253))]
     pub server_name: String,
-    /// Certificates that the probe trusts, PEM. Default: those of the system. The data plane has its own
-    /// configuration.
+    /// Certificates that the probe trusts, PEM, in a Secret with the label `cutover.dev/purpose: ca`. Default: those of the
+    /// system. The data plane has its own configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca_secret_ref: Option<SecretKeyRef>,
 }
@@ -122,10 +123,24 @@ pub struct Probe {
     pub path: String,
 }
 
-/// The Prometheus of a member; exactly one key.
+/// The Prometheus of a member.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub enum Prometheus {
+pub struct Prometheus {
+    /// How it is reached; exactly one key.
+    #[serde(flatten)]
+    pub source: PrometheusSource,
+    /// The label that holds the namespace of each series, such as `namespace`. Every selector of a rollout's queries is
+    /// limited to the rollout's own namespace by it. Default: queries may read all series.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63), regex(pattern = "^([a-zA-Z]|_[a-zA-Z0-9])[a-zA-Z0-9_]*$"))]
+    pub namespace_label: Option<String>,
+}
+
+/// How a member's Prometheus is reached; exactly one key.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum PrometheusSource {
     /// A Service, reached through the member's API server with the kubeconfig alone.
     Service(PrometheusService),
     /// An address that the hub reaches directly.
@@ -156,13 +171,14 @@ pub struct PrometheusUrl {
     /// `https://host[:port][/prefix]`; plain `http` is allowed without credentials only.
     #[schemars(length(min = 8, max = 1024), regex(pattern = "^https?://"))]
     pub address: String,
-    /// Certificates to trust, PEM. Default: those of the system.
+    /// Certificates to trust, PEM, in a Secret with the label `cutover.dev/purpose: ca`. Default: those of the system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca_secret_ref: Option<SecretKeyRef>,
-    /// A bearer token.
+    /// A bearer token, in a Secret with the label `cutover.dev/purpose: prometheus` whose annotation `cutover.dev/hosts` lists
+    /// the host of `address`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bearer_token_secret_ref: Option<SecretKeyRef>,
-    /// `user:password`.
+    /// `user:password`, in such a Secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub basic_auth_secret_ref: Option<SecretKeyRef>,
 }

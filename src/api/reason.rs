@@ -200,13 +200,15 @@ reasons! {
     UnexpectedResponse,
     /// The member has no kubeconfig; it is only measured.
     NoKubeconfig,
-    /// The kubeconfig's Secret or key does not exist.
+    /// A Secret or its key does not exist, or the Secret lacks the label that says what it is for.
     SecretNotFound,
+    /// A Secret is not for this use, or not for this host.
+    SecretNotAllowed,
     /// The kubeconfig has a field that is not allowed.
     KubeconfigRefused,
     /// The credentials were refused.
     CredentialsRefused,
-    /// The credentials expire within 14 days.
+    /// The token expires within two days, or a certificate within 14.
     CredentialsExpireSoon,
     /// The credentials are valid.
     CredentialsGood,

@@ -59,7 +59,7 @@ impl Default for Backend {
 #[serde(rename_all = "camelCase")]
 pub struct Named {
     /// Service name by member, where it is not `<service>-<member>`. The hub never changes a Service that is named
-    /// here.
+    /// here. One of type ExternalName must lead to an endpoint of a `MemberCluster`, or to a host that the hub allows.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = 64, "additionalProperties" = name::service()))]
     pub existing: BTreeMap<String, String>,

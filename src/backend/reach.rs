@@ -1,11 +1,11 @@
 //! Where a member is reached, taken from its declaration and checked: whoever may write a rollout must not be able to
 //! point the data plane at the hub cluster itself.
 
-use super::host_name::{Refusal, refusal};
 use crate::api::member::{Endpoint, HostHeader};
 use crate::api::template::{Unfilled, fill};
 use crate::api::{MemberClusterSpec, Reason, ServiceCopy, ServiceSpec};
 use crate::object::Reach;
+use crate::object::host_name::{Refusal, refusal};
 use crate::rollout::input::Problem;
 
 /// The endpoint of a member for one service: the service's own, else the default.
@@ -42,6 +42,15 @@ pub(crate) fn reach_of(
         server_name: endpoint.as_ref().and_then(|endpoint| endpoint.server_name.clone()),
         host_header: endpoint.map_or(HostHeader::Preserve, |endpoint| endpoint.host_header),
     }
+}
+
+/// The hosts of all endpoints of a member that are for this service, or for any.
+pub(crate) fn hosts(member: &MemberClusterSpec, namespace: &str, service: &str) -> Vec<String> {
+    let is_for = |endpoint: &&Endpoint| {
+        endpoint.service.as_ref().is_none_or(|of| of.namespace == namespace && of.name == service)
+    };
+    let host = |endpoint: &Endpoint| dns_name("spec.endpoints[].host", &endpoint.host, namespace, service).ok();
+    member.endpoints.iter().filter(is_for).filter_map(host).collect()
 }
 
 fn find<'m>(member: &'m MemberClusterSpec, namespace: &str, service: &str) -> Option<(usize, &'m Endpoint)> {

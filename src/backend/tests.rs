@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::api::member::HostHeader;
 use crate::api::{MemberClusterSpec, ServiceCopy};
-use crate::object::Reach;
+use crate::object::{AllowedHosts, Reach};
 
 mod bad_services;
 mod writes;
@@ -116,6 +116,7 @@ fn an_unknown_variable_or_service_is_named() {
 struct World {
     service: ServiceSpec,
     endpoints: BTreeMap<String, Reach>,
+    allowed_hosts: AllowedHosts,
     uid: &'static str,
     current: Vec<Option<DynamicObject>>,
 }
@@ -133,6 +134,7 @@ impl World {
         let mut world = Self {
             service: serde_json::from_value(service).unwrap(),
             endpoints: BTreeMap::from([("eu-1".to_owned(), endpoint)]),
+            allowed_hosts: AllowedHosts::new(["gw.eu-1.example.com".to_owned()], &[]),
             uid: "uid-1",
             current: Vec::new(),
         };
@@ -141,7 +143,7 @@ impl World {
     }
 
     fn context(&self) -> Context<'_> {
-        let Self { service, endpoints, uid, .. } = self;
+        let Self { service, endpoints, allowed_hosts, uid, .. } = self;
         Context {
             namespace: "shop",
             rollout: "fleet",
@@ -151,6 +153,7 @@ impl World {
             total: 100,
             endpoints,
             copies: &NO_COPIES,
+            allowed_hosts,
             neighbours: &[],
         }
     }

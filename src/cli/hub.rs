@@ -9,7 +9,8 @@ use ipnet::IpNet;
 
 use super::{CliError, Exit, Output};
 use crate::{
-    http, hub,
+    http,
+    hub::{self, HostPattern},
     telemetry::{self, LogFormat},
 };
 
@@ -19,6 +20,7 @@ use crate::{
   cutover hub                                           in the hub cluster, with its service account
   cutover hub --kubeconfig hub.kubeconfig --leader-election=false
   cutover hub --allow-addresses 127.0.0.0/8             members on this machine, to try things out
+  cutover hub --allow-external-names '*.partner.net'    Services of users may lead there
 
 RUST_LOG=cutover=debug logs more.")]
 pub(super) struct Hub {
@@ -38,6 +40,10 @@ pub(super) struct Hub {
     /// A range of the hub cluster's Services, where its API server reports none (before Kubernetes 1.33); repeatable.
     #[arg(long, value_name = "CIDR")]
     service_cidr: Vec<IpNet>,
+    /// Allow users' Services of type ExternalName to lead to these hosts, beside the endpoints of members: NAME, or *.NAME
+    /// for all below it; separated by commas, or repeated.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    allow_external_names: Vec<HostPattern>,
     /// Resolve a name to this address without DNS, like a Pod's hostAliases; repeatable.
     #[arg(long, value_name = "NAME=ADDRESS", value_parser = alias)]
     host_alias: Vec<(String, IpAddr)>,
@@ -51,16 +57,28 @@ pub(super) struct Hub {
 
 impl Hub {
     pub(super) fn run(self, _: &mut Output) -> Result<Exit, CliError> {
-        telemetry::init(self.log_format);
+        let Self {
+            kubeconfig,
+            namespace,
+            leader_election,
+            allow_addresses,
+            allow_external_names,
+            host_alias,
+            service_cidr,
+            listen,
+            log_format,
+        } = self;
+        telemetry::init(log_format);
         http::install_crypto();
         let options = hub::Options {
-            kubeconfig: self.kubeconfig,
-            namespace: self.namespace,
-            leader_election: self.leader_election,
-            allow_addresses: self.allow_addresses,
-            service_cidrs: self.service_cidr,
-            host_aliases: self.host_alias,
-            listen: self.listen,
+            kubeconfig,
+            namespace,
+            leader_election,
+            allow_addresses,
+            allow_external_names,
+            service_cidrs: service_cidr,
+            host_aliases: host_alias,
+            listen,
         };
         let runtime = tokio::runtime::Runtime::new().map_err(CliError::said)?;
         let ended = runtime.block_on(hub::run(options));

@@ -9,7 +9,7 @@ use super::{CliError, cluster::Cluster, view::View};
 use crate::{
     api::{Mode, Route, ServiceCopy, ServiceSpec},
     backend,
-    object::{Context, Reach, Target},
+    object::{AllowedHosts, Context, Reach, Target},
     rollout, route,
 };
 
@@ -54,6 +54,8 @@ impl Owner {
             total: self.total,
             endpoints: &place.endpoints,
             copies: &place.copies,
+            // Nor does it make Services.
+            allowed_hosts: AllowedHosts::none(),
             // Only the hub assigns numbers, so the neighbours do not matter here.
             neighbours: &[],
         }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::{CliError, Exit, Output, cluster, hub_liveness, text};
 use crate::{
-    api::{Duration, FIELD_MANAGER},
+    api::{Duration, FIELD_MANAGER, PURPOSE_LABEL, Purpose},
     yaml,
 };
 
@@ -38,9 +38,9 @@ enum Command {
 
 /// Create the Secret with a member's kubeconfig from a service account of the member.
 ///
-/// The token comes from a token request: it is bound to the service account, is revoked with it, and expires. Run the same
-/// command again with --apply to renew it; the hub uses the new one without a restart. Tokens that never expire are not
-/// supported, because nothing would remind you of them.
+/// The token comes from a token request: it is bound to the service account, is revoked with it, and expires within days. Run
+/// the same command again with --apply to renew it, from a daily job for example; the hub uses the new one without a restart.
+/// The Secret carries the label cutover.dev/purpose: kubeconfig, without which the hub does not see it.
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("destination").required(true).args(["apply", "output"])))]
 #[command(after_help = "Examples:
@@ -58,8 +58,8 @@ struct Kube {
     /// The service account of the member, as NAMESPACE/NAME.
     #[arg(long, value_parser = account)]
     service_account: Account,
-    /// Lifetime of the token; the member's API server may shorten it.
-    #[arg(long, default_value = "8760h")]
+    /// Lifetime of the token, at most 720h; the member's API server may shorten it.
+    #[arg(long, default_value = "168h", value_parser = lifetime)]
     lifetime: Duration,
     /// Address of the member's API server for the hub, if it differs from yours.
     #[arg(long, value_name = "URL")]
@@ -97,6 +97,17 @@ fn account(text: &str) -> Result<Account, String> {
         }
         _ => Err("write NAMESPACE/NAME".to_owned()),
     }
+}
+
+/// Whoever copies a token has it until it ends.
+const LONGEST: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+fn lifetime(text: &str) -> Result<Duration, String> {
+    let lifetime: Duration = text.parse().map_err(|error| format!("{error}"))?;
+    if lifetime > LONGEST {
+        return Err(format!("longer than {LONGEST}; renew the token with the same command instead"));
+    }
+    Ok(lifetime)
 }
 
 impl Member {
@@ -205,6 +216,7 @@ fn secret(name: &str, namespace: &str, kubeconfig: String) -> Secret {
         metadata: ObjectMeta {
             name: Some(name.to_owned()),
             namespace: Some(namespace.to_owned()),
+            labels: Some([(PURPOSE_LABEL.to_owned(), Purpose::Kubeconfig.to_string())].into()),
             ..ObjectMeta::default()
         },
         type_: Some("Opaque".to_owned()),
@@ -276,6 +288,19 @@ mod tests {
         assert_eq!(plain, Err("server \"http://eu-3:8080\" is not https, which the hub refuses".to_owned()));
         let bare = place_of(cluster(r#"{"server": "https://eu-3"}"#), None, unread);
         assert_eq!(bare, Err("no certificate-authority-data, which the hub needs".to_owned()));
+    }
+
+    #[test]
+    fn the_secret_says_what_it_is_for() {
+        let secret = serde_json::to_value(secret("eu-3", "cutover-system", "{}".to_owned())).unwrap();
+        assert_eq!(secret["metadata"]["labels"], json!({"cutover.dev/purpose": "kubeconfig"}));
+    }
+
+    #[test]
+    fn a_token_lives_for_days() {
+        assert_eq!(lifetime("720h"), Ok(LONGEST));
+        let said = lifetime("721h").unwrap_err();
+        assert_eq!(said, "longer than 720h; renew the token with the same command instead");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use super::{
-    Guarded, Hub, HubError,
+    Guarded, HostPattern, Hub, HubError,
     backoff::Waits,
     cache::{Cache, Change},
     controller,
@@ -43,6 +43,8 @@ pub struct Instance {
     pub name: String,
     /// The hub's own namespace: the Secrets of members.
     pub namespace: String,
+    /// Hosts to which users' Services of type ExternalName may lead, beside members' endpoints.
+    pub external_names: Vec<HostPattern>,
     /// Ask for the Lease of the hub cluster before acting.
     pub leader_election: bool,
     /// Where `/healthz`, `/readyz` and `/metrics` are answered, if anywhere.
@@ -135,13 +137,15 @@ fn serve_pages(hub: &Arc<Hub>, listener: Option<TcpListener>) -> JoinHandle<()> 
 }
 
 /// Begins the watches that last as long as the process.
-fn watch_all(hub: &Arc<Hub>, client: &Client, namespace: &str) {
-    fill("rollouts", hub, Api::all(client.clone()), &hub.rollouts, |_| {}, Hub::declarations_changed);
-    fill("requests", hub, Api::all(client.clone()), &hub.requests, trim_request, Hub::declarations_changed);
-    fill("templates", hub, Api::all(client.clone()), &hub.templates, |_| {}, Hub::declarations_changed);
+pub(super) fn watch_all(hub: &Arc<Hub>, client: &Client, namespace: &str) {
+    let all = watcher::Config::default;
+    fill("rollouts", hub, Api::all(client.clone()), all(), &hub.rollouts, |_| {}, Hub::declarations_changed);
+    fill("requests", hub, Api::all(client.clone()), all(), &hub.requests, trim_request, Hub::declarations_changed);
+    fill("templates", hub, Api::all(client.clone()), all(), &hub.templates, |_| {}, Hub::declarations_changed);
     // What follows from these wakes by itself: the registry, and how its members are.
-    fill("members", hub, Api::all(client.clone()), &hub.members, |_| {}, |_, _| {});
-    fill("secrets", hub, Api::namespaced(client.clone(), namespace), &hub.secrets, |_| {}, |_, _| {});
+    fill("members", hub, Api::all(client.clone()), all(), &hub.members, |_| {}, |_, _| {});
+    let own = Api::namespaced(client.clone(), namespace);
+    fill("secrets", hub, own, members::watched_secrets(), &hub.secrets, |_| {}, |_, _| {});
     let leading = channel::Sender::new(false);
     let (keeping, receiver) = (hub.clone(), leading.subscribe());
     tokio::spawn(async move {
@@ -171,6 +175,7 @@ fn fill<K>(
     name: &'static str,
     hub: &Arc<Hub>,
     api: Api<K>,
+    config: watcher::Config,
     cache: &Arc<Cache<K>>,
     trim: fn(&mut K),
     changed: fn(&Hub, &Change),
@@ -179,8 +184,7 @@ fn fill<K>(
 {
     let (hub, cache) = (hub.clone(), cache.clone());
     tokio::spawn(async move {
-        let config = watcher::Config::default;
-        let fill = || watch::fill(api.clone(), config(), cache.clone(), trim, |change| changed(&hub, change));
+        let fill = || watch::fill(api.clone(), config.clone(), cache.clone(), trim, |change| changed(&hub, change));
         supervise::run_forever(name, &hub.metrics, fill).await;
     });
 }

@@ -19,6 +19,7 @@ mod cleanup;
 mod controller;
 mod dependencies;
 mod execute;
+mod external_names;
 #[cfg(test)]
 mod fixtures;
 mod instance;
@@ -60,6 +61,8 @@ use tokio::sync::Notify;
 pub use instance::{Instance, run_instance};
 pub use process::{HubError, Options, run};
 
+pub use crate::object::HostPattern;
+
 use crate::{
     api::{FleetRollout, MemberCluster, MetricTemplate, RolloutRequest},
     clock::Clock,
@@ -89,7 +92,11 @@ struct Hub {
     requests: Arc<Cache<Guarded<RolloutRequest>>>,
     templates: Arc<Cache<Guarded<MetricTemplate>>>,
     members: Arc<Cache<Guarded<MemberCluster>>>,
-    /// Those of the hub's own namespace.
+    /// The hub's own namespace.
+    namespace: String,
+    /// Hosts to which users' Services may lead, beside members' endpoints.
+    external_names: Vec<HostPattern>,
+    /// Those of that namespace that have a purpose.
     secrets: Arc<Cache<Secret>>,
     /// Rollouts came or went, or a first list is complete.
     changed: Notify,
@@ -102,7 +109,7 @@ struct Hub {
 
 impl Hub {
     fn new(instance: Instance, id: String, leadership: Leadership, metrics: Metrics) -> Self {
-        let Instance { client, network, clock, name: leader, .. } = instance;
+        let Instance { client, network, clock, name: leader, namespace, external_names, .. } = instance;
         let wakers: Arc<Wakers> = Arc::default();
         let objects = Arc::new(Objects::new(client.clone(), wakers.clone(), metrics.clone()));
         let (rollouts, requests, members) = (Arc::default(), Arc::default(), Arc::default());
@@ -124,6 +131,8 @@ impl Hub {
             requests,
             templates: Arc::default(),
             members,
+            namespace,
+            external_names,
             secrets: Arc::default(),
             changed: Notify::new(),
             wakers,

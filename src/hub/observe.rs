@@ -125,17 +125,22 @@ fn see_source(hub: &Hub, subject: &Subject, placed: &Placed, observed: &mut Obse
             BackendSeen::NotReady(problem) | BackendSeen::Missing(problem) => problem,
             BackendSeen::Ready | BackendSeen::Outdated(_) => return,
         }),
-        Ok(found) => backend::source(&placed.spec, found.first().and_then(Option::as_ref)),
+        Ok(found) => backend::source(&subject.context(placed), found.first().and_then(Option::as_ref)),
     };
     observed.seen.sources.insert(name, seen);
 }
 
-/// The primary's Service, if a route names it: it may have traffic.
+/// The primary's Service, if a route names it: it may have traffic. One that leads where none may cannot be taken up, and
+/// cannot be changed under that traffic either.
 fn see_serving(hub: &Hub, subject: &Subject, placed: &Placed, observed: &mut Observed) {
     let name = backend::name(&placed.spec, PRIMARY);
     let is_named = observed.routes.values().any(|route| route::names(route, &name));
     if let Some(object) = hub.objects.known(&service(subject, name)).filter(|_| is_named) {
-        observed.seen.serving.insert(placed.spec.name.clone(), backend::service_copy(&object));
+        let service = placed.spec.name.clone();
+        match backend::serving(&subject.context(placed), &object) {
+            Ok(copy) => drop(observed.seen.serving.insert(service, copy)),
+            Err(problem) => drop(observed.seen.sources.insert(service, SourceSeen::Unusable(problem))),
+        }
     }
 }
 
@@ -263,7 +268,7 @@ mod tests {
             "apiVersion": "cutover.dev/v1alpha1", "kind": "FleetRollout",
             "metadata": {"name": "second", "namespace": "shop", "uid": "uid-2"},
             "spec": {"services": [], "members": [], "analysis": {"metrics": []}}});
-        let subject = Subject::new("hub-1", &serde_json::from_value(object).unwrap(), &Registry::default());
+        let subject = Subject::new("hub-1", &serde_json::from_value(object).unwrap(), &Registry::default(), &[]);
         let key = RouteKey { service: "shop".to_owned(), route: "HTTPRoute/public".to_owned() };
         let seen = |hub: &str, rollout: &str| {
             let mark = Mark { hub: hub.to_owned(), rollout: rollout.to_owned(), run: 1, sequence: 1 };

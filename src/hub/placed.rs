@@ -6,7 +6,8 @@ use crate::{
     api::{ServiceCopy, ServiceSpec},
     backend,
     member::Member,
-    object::Reach,
+    object::{AllowedHosts, Reach},
+    rollout::input::Problem,
 };
 
 /// A service and where its members are reached.
@@ -17,6 +18,8 @@ pub(super) struct Placed {
     pub(super) endpoints: BTreeMap<String, Reach>,
     /// Service mode: what primary and canary are.
     pub(super) copies: BTreeMap<String, ServiceCopy>,
+    /// Where Services that users write may lead.
+    pub(super) allowed_hosts: AllowedHosts,
 }
 
 /// How the hub learns whether somebody answers where a member's backend leads.
@@ -38,14 +41,19 @@ impl Placed {
             Some(((*name).to_owned(), reach))
         };
         let endpoints = members.iter().filter_map(reach).collect();
-        Self { spec: spec.clone(), total, endpoints, copies: BTreeMap::new() }
+        Self { spec: spec.clone(), total, endpoints, copies: BTreeMap::new(), allowed_hosts: AllowedHosts::default() }
     }
 
     /// In service mode: primary and canary, with where each leads.
     pub(super) fn of_copies(spec: &ServiceSpec, total: u32, copies: BTreeMap<String, (ServiceCopy, Reach)>) -> Self {
         let endpoints = copies.iter().map(|(slot, (_, reach))| (slot.clone(), reach.clone())).collect();
         let copies = copies.into_iter().map(|(slot, (copy, _))| (slot, copy)).collect();
-        Self { spec: spec.clone(), total, endpoints, copies }
+        Self { spec: spec.clone(), total, endpoints, copies, allowed_hosts: AllowedHosts::default() }
+    }
+
+    /// With the hosts to which users' Services may lead; before there are none.
+    pub(super) fn with_allowed_hosts(self, allowed_hosts: AllowedHosts) -> Self {
+        Self { allowed_hosts, ..self }
     }
 
     /// The `MemberCluster` behind a member of the distribution; in service mode the one that the copy names.
@@ -59,6 +67,16 @@ impl Placed {
             Some(copy) if copy.leads_to().is_none() => Readiness::NotKnown,
             Some(_) | None => Readiness::ByProbes,
         }
+    }
+
+    /// A copy leads where it may: what was allowed when it was made may not be any more, and then nobody calls it.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub(super) fn check_host(&self, member: &str, namespace: &str) -> Result<(), Problem> {
+        let Some(host) = self.copies.get(member).and_then(ServiceCopy::external_name) else { return Ok(()) };
+        let title = format!("Service {}", backend::name(&self.spec, member));
+        backend::check_host(&self.allowed_hosts, namespace, &title, host)
     }
 }
 
@@ -74,7 +92,8 @@ mod tests {
         let service = json!({"name": "shop", "port": 80, "routes": []});
         let reach = Reach { host: "a".to_owned(), port: 80, server_name: None, host_header: HostHeader::Preserve };
         let copies = [("canary".to_owned(), (serde_json::from_value(copy.clone()).unwrap(), reach))];
-        Placed::of_copies(&serde_json::from_value(service).unwrap(), 100, copies.into())
+        let allowed = AllowedHosts::new(["eu-3.example.com".to_owned()], &[]);
+        Placed::of_copies(&serde_json::from_value(service).unwrap(), 100, copies.into()).with_allowed_hosts(allowed)
     }
 
     #[test]
@@ -92,6 +111,21 @@ mod tests {
             assert_eq!((placed.leads_to("canary"), placed.readiness("canary")), (leads_to, readiness), "{copy}");
             assert_eq!(placed.leads_to("primary"), None);
         }
+    }
+
+    #[test]
+    fn a_copy_may_lead_only_where_its_host_is_still_allowed() {
+        for (host, is_allowed) in [
+            ("eu-3.example.com", true),
+            ("EU-3.example.com.", true),
+            ("kubernetes.default.svc.cluster.local.", false),
+            ("metadata.google.internal", false),
+        ] {
+            let spec = json!({"type": "ExternalName", "externalName": host});
+            let checked = placed(&json!({ "spec": spec })).check_host("canary", "shop");
+            assert_eq!(checked.is_ok(), is_allowed, "{host}: {checked:?}");
+        }
+        assert_eq!(placed(&json!({"spec": {"type": "ClusterIP"}})).check_host("canary", "shop"), Ok(()));
     }
 
     #[test]

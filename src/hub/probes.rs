@@ -158,6 +158,8 @@ fn round(hub: &Hub, subject: &Subject, observed: &Observed) -> (Vec<Unanswered>,
             let key = (placed.spec.name.clone(), member.clone());
             match placed.readiness(member) {
                 Readiness::NotKnown => {}
+                // It leads where no Service may, and nobody calls it.
+                Readiness::ByProbes if placed.check_host(member, &subject.namespace).is_err() => {}
                 Readiness::BySlices(copy) => {
                     known.extend(
                         by_slices(hub, subject, placed, copy, observed.backends.get(&key)).map(|seen| (key, seen)),

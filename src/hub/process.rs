@@ -14,6 +14,7 @@ use kube::{
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{
+    HostPattern,
     instance::{Instance, run_instance},
     service_range,
 };
@@ -36,6 +37,8 @@ pub struct Options {
     pub allow_addresses: Vec<IpNet>,
     /// Ranges of the hub cluster's Services, beside those that its API server reports.
     pub service_cidrs: Vec<IpNet>,
+    /// Hosts to which users' Services of type ExternalName may lead, beside members' endpoints.
+    pub allow_external_names: Vec<HostPattern>,
     /// Addresses of names that are not looked up by the system's resolver.
     pub host_aliases: Vec<(String, IpAddr)>,
     /// Where `/healthz`, `/readyz` and `/metrics` are answered.
@@ -104,6 +107,7 @@ pub async fn run(options: Options) -> Result<(), HubError> {
         name: instance_name(&clock),
         clock,
         namespace: options.namespace,
+        external_names: options.allow_external_names,
         leader_election: options.leader_election,
         listener: Some(listener),
     };

@@ -82,7 +82,7 @@ mod tests {
             "spec": {"services": [], "members": [], "analysis": {"metrics": []}},
             "status": {"routes": [{"service": "shop", "route": "RouteGroup/public", "applied": {"eu-1": 100}, "sequence": 4,
                                    "at": "2026-01-01T00:00:00Z"}]}});
-        Subject::new("hub-1", &serde_json::from_value(object).unwrap(), &Registry::default())
+        Subject::new("hub-1", &serde_json::from_value(object).unwrap(), &Registry::default(), &[])
     }
 
     /// What is said of a route with this mark.

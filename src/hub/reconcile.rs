@@ -38,7 +38,7 @@ pub(super) async fn pass(
     wake: &Arc<Notify>,
 ) -> Result<Ended, CallError> {
     memory.collect();
-    let mut subject = Subject::new(&hub.id, rollout, &hub.registry);
+    let mut subject = Subject::new(&hub.id, rollout, &hub.registry, &hub.external_names);
     subject.neighbours = observe::neighbours(hub, &subject);
     memory.announced.get_or_insert(subject.status.announced);
     let resolved = templates::resolve(hub, rollout);

@@ -41,6 +41,9 @@ pub(super) fn seen(
     let of = |slot: &str| {
         let mut identities = Vec::new();
         for placed in services.iter().filter(|placed| placed.endpoints.contains_key(slot)) {
+            if let Err(problem) = placed.check_host(slot, namespace) {
+                return MemberSeen::Unusable(problem);
+            }
             match cluster(placed, slot, namespace, registry) {
                 Ok(identity) => identities.push(identity),
                 Err(_) if unmeasured => {}
@@ -77,7 +80,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::hub::fixtures::{objects, world::World};
+    use crate::{
+        hub::fixtures::{objects, world::World},
+        object::AllowedHosts,
+    };
 
     /// The hub knows eu-1, and eu-2, which other namespaces may use.
     async fn registry() -> Registry {
@@ -100,7 +106,8 @@ mod tests {
     fn placed_with(canary: &Value, registry: &Registry) -> Placed {
         let promoted = json!({"revision": "r", "services": {"shop": copy(Some("eu-1"))}});
         let status = serde_json::from_value(json!({"promoted": promoted, "canary": {"shop": canary}})).unwrap();
-        placed(&service(), 100, "shop", &status, registry)
+        let allowed = AllowedHosts::new(["gateway.example.com".to_owned()], &[]);
+        placed(&service(), 100, "shop", &status, registry).with_allowed_hosts(allowed)
     }
 
     #[tokio::test]
@@ -140,6 +147,20 @@ mod tests {
             assert_eq!(found[PRIMARY], MemberSeen::Registered { identity });
             let unmeasured = seen(&services, "shop", true, &registry);
             assert_eq!(unmeasured[CANARY], MemberSeen::Registered { identity: String::new() });
+        }
+    }
+
+    #[tokio::test]
+    async fn a_canary_whose_host_is_not_allowed_any_more_gains_nothing_even_if_nothing_is_measured() {
+        let registry = registry().await;
+        let services = [placed_with(&copy(Some("eu-1")), &registry).with_allowed_hosts(AllowedHosts::default())];
+        let message = "Service shop-canary: spec.externalName: \"gateway.example.com\" is no endpoint of a MemberCluster that \
+                       allows namespace shop; correct it, add it to spec.endpoints of the MemberCluster, or start the hub \
+                       with --allow-external-names";
+        for unmeasured in [false, true] {
+            let found = seen(&services, "shop", unmeasured, &registry);
+            let refused = Problem::new(Reason::AddressNotAllowed, message);
+            assert_eq!(found[CANARY], MemberSeen::Unusable(refused), "{unmeasured}");
         }
     }
 }

@@ -10,13 +10,13 @@ use kube::{
     core::{ApiResource, DynamicObject},
 };
 
-use super::{placed::Placed, slots};
+use super::{external_names, placed::Placed, slots};
 use crate::{
     api::{Distribution, FleetRollout, FleetRolloutSpec, FleetRolloutStatus, Mode, Reason, ServiceSpec},
     backend,
     member::{Member, Registry},
     metric::{Clusters, Destination},
-    object::Context,
+    object::{Context, HostPattern},
     rollout::{
         self,
         input::{MemberSeen, Problem},
@@ -44,8 +44,9 @@ pub(super) struct Subject {
 
 impl Subject {
     /// What the rollout declares and records, with the members as they are registered now. In service mode primary and
-    /// canary stand where members do, and each leads where its copy of the Service says.
-    pub(super) fn new(hub: &str, rollout: &FleetRollout, registry: &Registry) -> Self {
+    /// canary stand where members do, and each leads where its copy of the Service says. `patterns` are hosts to which
+    /// users' Services may lead, beside members' endpoints.
+    pub(super) fn new(hub: &str, rollout: &FleetRollout, registry: &Registry, patterns: &[HostPattern]) -> Self {
         let namespace = rollout.namespace().unwrap_or_default();
         let status = rollout.status.clone().unwrap_or_default();
         let spec = &rollout.spec;
@@ -54,9 +55,13 @@ impl Subject {
         let known: BTreeMap<&str, Arc<Member>> =
             placed.filter_map(|name| Some((name, registry.member(name)?))).collect();
         let place = |services: &[ServiceSpec], total| -> Vec<Placed> {
-            let placed = |service| match spec.mode() {
-                Mode::Member => Placed::new(service, total, &namespace, &known),
-                Mode::Service => slots::placed(service, total, &namespace, &status, registry),
+            let placed = |service| {
+                let allowed = external_names::allowed(service, spec.mode(), &namespace, registry, patterns);
+                let placed = match spec.mode() {
+                    Mode::Member => Placed::new(service, total, &namespace, &known),
+                    Mode::Service => slots::placed(service, total, &namespace, &status, registry),
+                };
+                placed.with_allowed_hosts(allowed)
             };
             services.iter().map(placed).collect()
         };
@@ -103,6 +108,7 @@ impl Subject {
             total: placed.total,
             endpoints: &placed.endpoints,
             copies: &placed.copies,
+            allowed_hosts: &placed.allowed_hosts,
             neighbours: &self.neighbours,
         }
     }
@@ -164,7 +170,7 @@ mod tests {
             "apiVersion": "cutover.dev/v1alpha1", "kind": "FleetRollout", "metadata": {"name": "fleet", "namespace": "shop"},
             "spec": {"services": [], "members": [], "analysis": {"metrics": []}}});
         let registry = Registry::default();
-        let mut subject = Subject::new("hub-1", &serde_json::from_value(object).unwrap(), &registry);
+        let mut subject = Subject::new("hub-1", &serde_json::from_value(object).unwrap(), &registry, &[]);
         let service = json!({"name": "storefront", "port": 443, "routes": [{"contour": {"name": "public"}}],
             "backend": {"externalName": {"existing": {"eu-3": "gateway"}}}});
         let reached = member(json!({

@@ -99,7 +99,8 @@ impl Task {
     /// Starts the watches that this process will need once it leads.
     fn prepare(&self, guarded: &Guarded<FleetRollout>) {
         if let Ok(rollout) = &guarded.0 {
-            observe::watch_kinds(&self.hub, &Subject::new(&self.hub.id, rollout, &self.hub.registry));
+            let subject = Subject::new(&self.hub.id, rollout, &self.hub.registry, &self.hub.external_names);
+            observe::watch_kinds(&self.hub, &subject);
         }
     }
 

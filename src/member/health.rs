@@ -1,9 +1,9 @@
 //! One check of a member: its API server, its endpoints, its Prometheus.
 
 use futures::{future::join_all, join};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
-use super::{Member, client::ApiServer, kubeconfig::Expiry};
+use super::{Member, client::ApiServer};
 use crate::{
     api::{
         Reason,
@@ -12,9 +12,6 @@ use crate::{
     },
     rollout::input::Problem,
 };
-
-/// Credentials that end within this time are warned of.
-const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
 
 /// What a check found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -90,9 +87,8 @@ async fn api_server(member: &Member, now: Timestamp) -> Health {
 }
 
 fn in_force(api: &ApiServer, now: Timestamp) -> Finding {
-    let Expiry { what, at } = api.expires;
-    let day = at.strftime("%Y-%m-%d");
-    if at.duration_since(now) > SOON {
+    let (what, day) = (api.expires.what, api.expires.at.strftime("%Y-%m-%d"));
+    if !api.expires.is_soon(now) {
         let message = format!("the credentials are good; the {what} ends on {day}");
         return Finding::new("CredentialsValid", True, Reason::CredentialsGood, message);
     }
@@ -109,7 +105,7 @@ fn neither(status: ConditionStatus, reason: Reason, message: &str) -> Health {
 /// credentials.
 fn unusable(problem: Problem) -> Health {
     let (reachable, credentials) = match problem.reason {
-        Reason::SecretNotFound | Reason::KubeconfigRefused => (Unknown, False),
+        Reason::SecretNotFound | Reason::SecretNotAllowed | Reason::KubeconfigRefused => (Unknown, False),
         _ => (False, Unknown),
     };
     let findings = vec![

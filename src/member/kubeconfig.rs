@@ -3,7 +3,9 @@
 //! A client library's own loader runs `exec` and `auth-provider` commands and sends local files to whatever server the text
 //! names. So the text of a Secret never reaches it: what is not known to be harmless is refused by name.
 
-use jiff::Timestamp;
+use std::fmt;
+
+use jiff::{SignedDuration, Timestamp};
 use secrecy::{SecretSlice, SecretString};
 use serde_json::{Map, Value};
 
@@ -38,9 +40,41 @@ pub(crate) struct Kubeconfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Expiry {
     /// What ends.
-    pub what: &'static str,
+    pub what: Ending,
     /// When.
     pub at: Timestamp,
+}
+
+/// What of a kubeconfig ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// The certificate of the authority.
+    Trust,
+    /// The client certificate.
+    Certificate,
+    /// The token.
+    Token,
+}
+
+impl Expiry {
+    /// It is time for a new one. A token lives for days, certificates for months.
+    pub(crate) fn is_soon(&self, now: Timestamp) -> bool {
+        let days = match self.what {
+            Ending::Trust | Ending::Certificate => 14,
+            Ending::Token => 2,
+        };
+        self.at.duration_since(now) <= SignedDuration::from_hours(days * 24)
+    }
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Trust => "CA certificate",
+            Self::Certificate => "client certificate",
+            Self::Token => "token",
+        })
+    }
 }
 
 /// Who the hub is at a member.
@@ -147,7 +181,7 @@ fn assemble(cluster: &Table, user: &Table, now: Timestamp) -> Result<Kubeconfig,
         server_name: cluster.text("tls-server-name")?.map(ToOwned::to_owned),
         roots,
         credentials,
-        expires: first(Expiry { what: "CA certificate", at: trusted_until }, own),
+        expires: first(Expiry { what: Ending::Trust, at: trusted_until }, own),
     })
 }
 
@@ -160,12 +194,12 @@ fn credentials(user: &Table, now: Timestamp) -> Result<(Credentials, Option<Expi
     let (chain, key) = (user.text("client-certificate-data")?, user.text("client-key-data")?);
     match (token, chain, key) {
         (Some(token), None, None) if !token.trim().is_empty() => {
-            let expires = token::expiry(token.trim()).map(|at| Expiry { what: "token", at });
+            let expires = token::expiry(token.trim()).map(|at| Expiry { what: Ending::Token, at });
             Ok((Credentials::Token(SecretString::from(token.trim())), expires))
         }
         (None, Some(chain), Some(key)) => {
             let (pem, at) = certificate::identity(chain, key, &user.path, now)?;
-            Ok((Credentials::Certificate(pem), Some(Expiry { what: "client certificate", at })))
+            Ok((Credentials::Certificate(pem), Some(Expiry { what: Ending::Certificate, at })))
         }
         (None, Some(_), None) => Err(Refused::Missing(user.path("client-key-data"))),
         (None, None, Some(_)) => Err(Refused::Missing(user.path("client-certificate-data"))),

@@ -13,9 +13,9 @@ use super::{
 };
 use crate::{
     api::{
-        MemberClusterSpec, Reason,
+        MemberClusterSpec, Purpose, Reason,
         fingerprint::fnv1a,
-        member::{NamespacesFrom, Prometheus as PrometheusSpec, PrometheusUrl},
+        member::{NamespacesFrom, PrometheusSource, PrometheusUrl},
     },
     http::{Client, HttpError, Network, Peer},
     prometheus::Prometheus,
@@ -53,7 +53,8 @@ impl Member {
     /// Makes the clients as of `now`. No request is sent yet.
     pub(crate) fn new(declared: Declared, network: Network, now: Timestamp) -> Self {
         let api = api(&declared, &network, now);
-        let prometheus = prometheus(&declared, api.as_ref(), &network);
+        let limited = |found: Prometheus| found.limited_by(declared.spec.prometheus.namespace_label.clone());
+        let prometheus = prometheus(&declared, api.as_ref(), &network).map(limited);
         Self { declared, api, prometheus, network, health: watch::Sender::new(None) }
     }
 
@@ -122,7 +123,9 @@ impl Member {
         let tls = spec.endpoints.iter().filter(|endpoint| endpoint.port == port).filter_map(|found| found.tls.as_ref());
         let mut named = tls.filter(|tls| server_name.is_some_and(|name| fits(&tls.server_name, name)));
         let authority = named.find_map(|tls| tls.ca_secret_ref.as_ref());
-        let roots = authority.map(|reference| self.declared.secrets.get(reference).map(<[u8]>::to_vec)).transpose()?;
+        let roots = authority
+            .map(|reference| self.declared.secrets.get(reference, Purpose::Ca).map(<[u8]>::to_vec))
+            .transpose()?;
         Ok(Probe {
             host: host.to_owned(),
             port,
@@ -144,7 +147,7 @@ fn fits(declared: &str, name: &str) -> bool {
 
 fn api(declared: &Declared, network: &Network, now: Timestamp) -> Option<Result<ApiServer, Problem>> {
     let reference = declared.spec.kubeconfig_secret_ref.as_ref()?;
-    let kubeconfig = declared.secrets.text(reference).and_then(|text| {
+    let kubeconfig = declared.secrets.text(reference, Purpose::Kubeconfig).and_then(|text| {
         let refused = |why: kubeconfig::Refused| Problem::new(Reason::KubeconfigRefused, why.to_string());
         kubeconfig::parse(text, now).map_err(refused)
     });
@@ -156,14 +159,14 @@ fn prometheus(
     api: Option<&Result<ApiServer, Problem>>,
     network: &Network,
 ) -> Result<Prometheus, Problem> {
-    match (&declared.spec.prometheus, api) {
-        (PrometheusSpec::Service(service), Some(api)) => Ok(api.clone()?.prometheus(service)),
-        (PrometheusSpec::Service(_), None) => {
+    match (&declared.spec.prometheus.source, api) {
+        (PrometheusSource::Service(service), Some(api)) => Ok(api.clone()?.prometheus(service)),
+        (PrometheusSource::Service(_), None) => {
             let message =
                 "spec.prometheus.service is reached through the API server; give kubeconfigSecretRef or prometheus.url";
             Err(Problem::new(Reason::NoKubeconfig, message))
         }
-        (PrometheusSpec::Url(url), _) => by_url(url, &declared.secrets, network),
+        (PrometheusSource::Url(url), _) => by_url(url, &declared.secrets, network),
     }
 }
 
@@ -176,18 +179,19 @@ fn by_url(url: &PrometheusUrl, secrets: &Secrets, network: &Network) -> Result<P
         Problem::new(reason, format!("spec.prometheus.url: {error}"))
     };
     let mut peer = Peer::at(&url.address).map_err(unusable)?;
-    if let Some(reference) = &url.ca_secret_ref {
-        peer.roots = Some(secrets.get(reference)?.to_vec());
-    }
-    if let Some(reference) = &url.bearer_token_secret_ref {
-        peer.authorization = Some(bearer(secrets.text(reference)?).map_err(unusable)?);
-    }
-    if let Some(reference) = &url.basic_auth_secret_ref {
-        peer.authorization = Some(basic(secrets.text(reference)?).map_err(unusable)?);
-    }
-    if peer.authorization.is_some() && peer.base.scheme() != "https" {
+    let has_credentials = url.bearer_token_secret_ref.is_some() || url.basic_auth_secret_ref.is_some();
+    if has_credentials && peer.base.scheme() != "https" {
         let message = "spec.prometheus.url.address: credentials need https; write https://host:port";
         return Err(Problem::new(Reason::MetricsUnreachable, message));
+    }
+    if let Some(reference) = &url.ca_secret_ref {
+        peer.roots = Some(secrets.get(reference, Purpose::Ca)?.to_vec());
+    }
+    if let Some(reference) = &url.bearer_token_secret_ref {
+        peer.authorization = Some(bearer(secrets.text(reference, Purpose::Prometheus)?).map_err(unusable)?);
+    }
+    if let Some(reference) = &url.basic_auth_secret_ref {
+        peer.authorization = Some(basic(secrets.text(reference, Purpose::Prometheus)?).map_err(unusable)?);
     }
     Client::new(&peer, network).map(|client| Prometheus::new(client, "")).map_err(unusable)
 }

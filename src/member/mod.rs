@@ -9,6 +9,7 @@ mod certificate;
 mod checks;
 mod client;
 mod health;
+mod hosts;
 pub(crate) mod kubeconfig;
 mod link;
 mod manager;

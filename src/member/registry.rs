@@ -19,6 +19,11 @@ impl Registry {
         self.0.borrow().as_ref()?.get(name).cloned()
     }
 
+    /// Every member.
+    pub(crate) fn all(&self) -> Vec<Arc<Member>> {
+        self.0.borrow().iter().flat_map(Members::values).cloned().collect()
+    }
+
     /// Fires whenever a member or its health changed. Holds none until the first list is complete: before that a member
     /// that is not found may only not be known yet.
     pub(crate) fn changes(&self) -> watch::Receiver<Option<Members>> {

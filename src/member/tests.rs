@@ -61,12 +61,23 @@ fn spec() -> Value {
     })
 }
 
-/// A member with this spec, and this value under key `k` of Secret `s`.
+/// A Secret with this value under key `k`, for this purpose.
+fn secret(value: &str, purpose: &str) -> Secret {
+    let data = json!({"k": ByteString(value.as_bytes().to_vec())});
+    let metadata =
+        json!({"labels": {"cutover.dev/purpose": purpose}, "annotations": {"cutover.dev/hosts": "localhost"}});
+    serde_json::from_value(json!({"metadata": metadata, "data": data})).unwrap()
+}
+
+/// A member with this spec, and this value under key `k` of Secret `s`, which is a kubeconfig.
 fn member(spec: &Value, value: Option<&str>, network: Network) -> Member {
+    member_with(spec, value.map(|value| secret(value, "kubeconfig")).as_ref(), network)
+}
+
+/// A member with this spec and this Secret `s`.
+fn member_with(spec: &Value, secret: Option<&Secret>, network: Network) -> Member {
     let spec = serde_json::from_value(spec.clone()).unwrap();
-    let data = value.map(|value| [("k".to_owned(), ByteString(value.as_bytes().to_vec()))].into());
-    let secret = Secret { data, ..Secret::default() };
-    let secrets = Secrets::pick(&spec, |name| (name == "s").then_some(&secret));
+    let secrets = Secrets::pick(&spec, "cutover-system", |name| secret.filter(|_| name == "s"));
     assert!(!format!("{secrets:?}").contains("s3cret"));
     let declared = Declared { name: "eu-3".to_owned(), uid: None, generation: Some(1), spec, secrets };
     Member::new(declared, network, Timestamp::now())
@@ -101,7 +112,7 @@ async fn a_healthy_member_is_measured_through_its_api_server_alone() {
 }
 
 #[tokio::test]
-async fn credentials_are_warned_of_fourteen_days_ahead() {
+async fn certificates_are_warned_of_fourteen_days_ahead() {
     let server = api_server(healthy).await;
     let member = member(&spec(), Some(&kubeconfig(&server)), loopback());
     let end = member.api.as_ref().unwrap().as_ref().unwrap().expires.at;
@@ -113,16 +124,16 @@ async fn credentials_are_warned_of_fourteen_days_ahead() {
 }
 
 #[tokio::test]
-async fn a_token_that_says_when_it_ends_is_warned_of_as_well() {
+async fn a_token_that_says_when_it_ends_is_warned_of_two_days_ahead() {
     // {"exp":1798761600}, the first second of 2027.
     let token = "eyJhbGciOiJSUzI1NiJ9.eyJleHAiOjE3OTg3NjE2MDB9.c2ln";
     let answer = move |head: &str| healthy(&head.replace(token, "s3cret"));
     let server = api_server(answer).await;
     let member = member(&spec(), Some(&kubeconfig(&server).replace("s3cret", token)), loopback());
     for (now, expected) in [
-        ("2026-12-17T00:00:00Z", (Reason::CredentialsGood, "the credentials are good; the token ends on 2027-01-01")),
+        ("2026-12-29T00:00:00Z", (Reason::CredentialsGood, "the credentials are good; the token ends on 2027-01-01")),
         (
-            "2026-12-18T00:00:00Z",
+            "2026-12-30T00:00:00Z",
             (Reason::CredentialsExpireSoon, "the token of the kubeconfig ends on 2027-01-01; issue a new one"),
         ),
     ] {
@@ -163,7 +174,9 @@ async fn what_keeps_a_kubeconfig_from_being_used_is_a_reason() {
     use ConditionStatus::{False, Unknown};
     let server = api_server(healthy).await;
     let good = kubeconfig(&server);
-    let missing = "Secret s with key k is not in the hub's namespace";
+    let missing = "spec.kubeconfigSecretRef: Secret s does not exist in namespace cutover-system, or lacks the label \
+                   cutover.dev/purpose: kubeconfig; create it, or run: kubectl label secret s -n cutover-system \
+                   cutover.dev/purpose=kubeconfig";
     for (value, rules, condition, expected) in [
         (None, loopback(), "CredentialsValid", (False, Reason::SecretNotFound, missing.to_owned())),
         (None, loopback(), "Reachable", (Unknown, Reason::SecretNotFound, missing.to_owned())),
@@ -210,16 +223,15 @@ async fn a_prometheus_by_url_gets_its_basic_credentials() {
     let server = Server::tls("localhost", Manner::Answers(Arc::new(|_| response(503, "")))).await;
     let address = format!("https://localhost:{}", server.address.port());
     let mut spec = spec();
-    let (authority, user) = (json!({"name": "s", "key": "ca"}), json!({"name": "s", "key": "user"}));
+    let (authority, user) = (json!({"name": "ca", "key": "k"}), json!({"name": "user", "key": "k"}));
     spec["prometheus"] = json!({"url": {"address": address, "caSecretRef": authority, "basicAuthSecretRef": user}});
     let spec: crate::api::MemberClusterSpec = serde_json::from_value(spec).unwrap();
-    let bytes = |text: &str| ByteString(text.as_bytes().to_vec());
-    let data = [
-        ("ca".to_owned(), bytes(server.certificate.as_ref().unwrap())),
-        ("user".to_owned(), bytes("Aladdin:open sesame\n")),
-    ];
-    let secret = Secret { data: Some(data.into()), ..Secret::default() };
-    let secrets = Secrets::pick(&spec, |_| Some(&secret));
+    let trusted = secret(server.certificate.as_ref().unwrap(), "ca");
+    let mut sent = secret("Aladdin:open sesame\n", "prometheus");
+    let hosts = format!("localhost:{}", server.address.port());
+    sent.metadata.annotations.get_or_insert_default().insert("cutover.dev/hosts".to_owned(), hosts);
+    let find = |name: &str| [("ca", &trusted), ("user", &sent)].into_iter().find(|(known, _)| *known == name);
+    let secrets = Secrets::pick(&spec, "cutover-system", |name| find(name).map(|(_, secret)| secret));
     let declared = Declared { name: "eu-3".to_owned(), uid: None, generation: None, spec, secrets };
     let member = Member::new(declared, loopback(), Timestamp::now());
     let missing = member.prometheus().unwrap().query("up", Timestamp::now()).await.unwrap_err();
@@ -260,8 +272,13 @@ fn a_probe_trusts_what_its_endpoint_declares() {
         {"host": "a.example.com", "port": 443, "tls": {"serverName": "a.example.com"}},
         {"host": "b.example.com", "port": 443, "tls": {"serverName": "{{ service }}.b.example.com", "caSecretRef": reference}},
     ]);
-    let roots = |value, name| member(&spec, value, loopback()).probe("h", 443, name, "h").map(|probe| probe.roots);
-    assert_eq!(roots(Some("PEM"), Some("a.example.com")), Ok(None));
-    assert_eq!(roots(Some("PEM"), Some("shop.b.example.com")), Ok(Some(b"PEM".to_vec())));
-    assert_eq!(roots(None, Some("shop.b.example.com")).unwrap_err().reason, Reason::SecretNotFound);
+    let roots = |purpose: Option<&str>, name| {
+        let secret = purpose.map(|purpose| secret("PEM", purpose));
+        let probe = member_with(&spec, secret.as_ref(), loopback()).probe("h", 443, Some(name), "h");
+        probe.map(|probe| probe.roots).map_err(|problem| problem.reason)
+    };
+    assert_eq!(roots(Some("ca"), "a.example.com"), Ok(None));
+    assert_eq!(roots(Some("ca"), "shop.b.example.com"), Ok(Some(b"PEM".to_vec())));
+    assert_eq!(roots(Some("kubeconfig"), "shop.b.example.com"), Err(Reason::SecretNotAllowed));
+    assert_eq!(roots(None, "shop.b.example.com"), Err(Reason::SecretNotFound));
 }

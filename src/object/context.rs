@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kube::core::DynamicObject;
 
-use super::Reach;
+use super::{AllowedHosts, Reach};
 use crate::api::{ServiceCopy, ServiceSpec};
 
 /// Whose objects they are, and where the members are.
@@ -27,6 +27,8 @@ pub(crate) struct Context<'a> {
     pub endpoints: &'a BTreeMap<String, Reach>,
     /// Service mode: what the Services of primary and canary must be; empty in member mode.
     pub copies: &'a BTreeMap<String, ServiceCopy>,
+    /// Where Services that users write may lead.
+    pub allowed_hosts: &'a AllowedHosts,
     /// Every object of the route's kind in all namespaces, for a kind whose objects share numbers; else empty.
     pub neighbours: &'a [Arc<DynamicObject>],
 }

@@ -1,12 +1,16 @@
 //! Objects of the hub cluster: whose they are, who else writes them, and what changes them. Routes and backends are both
 //! made of these.
 
+mod allowed_hosts;
 mod context;
 pub(crate) mod field_manager;
+pub(crate) mod host_name;
 pub(crate) mod owner;
 mod reach;
 mod write;
 
+pub use allowed_hosts::HostPattern;
+pub(crate) use allowed_hosts::{AllowedHosts, spelled};
 pub(crate) use context::Context;
 use kube::ResourceExt;
 use kube::core::DynamicObject;

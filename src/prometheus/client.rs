@@ -1,11 +1,11 @@
 //! The client of one Prometheus, reached by URL or through a member's API server.
 
-use std::{sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Answer, Missing, parse, refusals::Refusals, turns::Turns};
+use super::{Answer, Missing, namespace_label::limited, parse, refusals::Refusals, turns::Turns};
 use crate::http::{self, Client, Limits, METRIC_BODY};
 
 /// A query of a round that is not sent within this time of its begin is missing in it: the verdict on one member does not
@@ -19,6 +19,8 @@ const LIMITS: Limits = Limits { deadline: Duration::from_secs(5), body: METRIC_B
 pub(crate) struct Prometheus {
     client: Client,
     path: String,
+    /// The label that holds the namespace of a series, where queries are limited by it.
+    namespace_label: Option<String>,
     shared: Arc<Shared>,
 }
 
@@ -31,11 +33,17 @@ struct Shared {
 impl Prometheus {
     /// A Prometheus below `prefix` at the client's peer.
     pub(crate) fn new(client: Client, prefix: &str) -> Self {
-        Self { client, path: format!("{prefix}/api/v1/query"), shared: Arc::default() }
+        Self { client, path: format!("{prefix}/api/v1/query"), namespace_label: None, shared: Arc::default() }
     }
 
-    /// The answer to a query of a rollout in this namespace, evaluated at an instant: sent when it is the namespace's turn, if
-    /// that comes before `until`, and not sent at all while it is known to be refused.
+    /// Limits every query of a rollout to series that have its namespace in this label.
+    pub(crate) fn limited_by(self, namespace_label: Option<String>) -> Self {
+        Self { namespace_label, ..self }
+    }
+
+    /// The answer to a query of a rollout in this namespace, evaluated at an instant: limited to the namespace where the member
+    /// wants that, sent when it is the namespace's turn, if that comes before `until`, and not sent at all while it is known
+    /// to be refused.
     ///
     /// # Errors
     /// Whatever keeps a whole answer from being there.
@@ -46,14 +54,18 @@ impl Prometheus {
         at: Timestamp,
         until: Instant,
     ) -> Result<Answer, Missing> {
+        let query = match &self.namespace_label {
+            Some(label) => Cow::from(limited(query, label, namespace)?),
+            None => Cow::from(query),
+        };
         let turn = timeout_at(until, self.shared.turns.wait(namespace)).await;
         // A turn that is free at once is given after the deadline as well.
         let Some(_turn) = turn.ok().filter(|_| Instant::now() < until) else {
             return Err(Missing::NotSent(SENT_WITHIN));
         };
-        match self.shared.refusals.of(query) {
+        match self.shared.refusals.of(&query) {
             Some(missing) => Err(missing),
-            None => self.query(query, at).await,
+            None => self.query(&query, at).await,
         }
     }
 
@@ -133,6 +145,31 @@ mod tests {
         assert_eq!(server.heads.lock().await.len(), 1);
         assert!(prometheus.query("sum(", Timestamp::UNIX_EPOCH).await.is_err());
         assert_eq!(server.heads.lock().await.len(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_rollouts_query_is_limited_to_its_namespace_and_one_that_cannot_be_is_not_sent() {
+        let result = r#"{"status":"success","data":{"resultType":"scalar","result":[0,"1"]}}"#;
+        let server = Server::fixed(200, result).await;
+        let client = Client::new(&Peer::at(&server.url()).unwrap(), &loopback()).unwrap();
+        let prometheus = Prometheus::new(client, "").limited_by(Some("namespace".to_owned()));
+        let query = async |namespace: &str, query: &str| {
+            let until = Instant::now() + SENT_WITHIN;
+            prometheus.query_for(namespace, query, Timestamp::UNIX_EPOCH, until).await.map(drop)
+        };
+        assert_eq!(query("shop", "sum(up)").await, Ok(()));
+        assert_eq!(query("bank", "sum(up)").await, Ok(()));
+        let refused = query("shop", "sum(info(up))").await.unwrap_err().to_string();
+        let expected = "the query is not sent, for it cannot be limited to the rollout's namespace: info() reads series that no \
+                        selector names; join them with group_left";
+        assert_eq!(refused, expected);
+        let heads = server.heads.lock().await;
+        assert_eq!(heads.len(), 2);
+        for (head, sent) in
+            heads.iter().zip(["sum%28up%7Bnamespace%3D%22shop%22%7D%29", "sum%28up%7Bnamespace%3D%22bank%22%7D%29"])
+        {
+            assert!(head.contains(&format!("query={sent}&")), "{head}");
+        }
     }
 
     #[tokio::test]

@@ -1,5 +1,6 @@
 //! Why there is no number.
 
+use super::namespace_label::Unlimited;
 use crate::{api::Duration, http::HttpError};
 
 /// Why there is no number: neither a pass nor a failure. Holds nothing of an answer's body but numbers and Prometheus' own
@@ -26,6 +27,9 @@ pub(crate) enum Missing {
         /// What it says about it.
         text: String,
     },
+    /// It would show series of other namespaces.
+    #[error("the query is not sent, for it cannot be limited to the rollout's namespace: {0}")]
+    Unlimited(#[from] Unlimited),
     /// The answer is not one of Prometheus.
     #[error("UnexpectedResponse: not an answer of the Prometheus query API")]
     Unexpected,

@@ -7,6 +7,7 @@ mod answer;
 mod body;
 mod client;
 mod missing;
+mod namespace_label;
 mod refusals;
 mod turns;
 

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     api::{
         FleetRolloutSpec, MemberClusterSpec, Mode,
-        member::{AllowedNamespaces, Endpoint, NamespacesFrom, Prometheus, PrometheusUrl},
+        member::{AllowedNamespaces, Endpoint, NamespacesFrom, PrometheusSource, PrometheusUrl},
     },
     backend,
 };
@@ -59,14 +59,14 @@ pub fn member(spec: &MemberClusterSpec) -> Vec<Problem> {
     let mut problems: Vec<Problem> =
         spec.endpoints.iter().enumerate().flat_map(|(i, one)| endpoint(&format!("spec.endpoints[{i}]"), one)).collect();
     problems.extend(endpoints_for_one_service(&spec.endpoints));
-    problems.extend(match &spec.prometheus {
-        Prometheus::Service(_) if spec.kubeconfig_secret_ref.is_none() => Some(Problem::error(
+    problems.extend(match &spec.prometheus.source {
+        PrometheusSource::Service(_) if spec.kubeconfig_secret_ref.is_none() => Some(Problem::error(
             "spec.prometheus.service",
             "is reached through the member's API server, but there is no kubeconfigSecretRef",
             "give spec.kubeconfigSecretRef, or use spec.prometheus.url",
         )),
-        Prometheus::Service(_) => None,
-        Prometheus::Url(url) => address(url),
+        PrometheusSource::Service(_) => None,
+        PrometheusSource::Url(url) => address(url),
     });
     problems.extend(namespaces(&spec.allowed_namespaces));
     problems

@@ -49,6 +49,7 @@ async fn hub_cluster() -> Client {
         clock: Clock::default(),
         name: "hub-1".to_owned(),
         namespace: "cutover-system".to_owned(),
+        external_names: Vec::new(),
         leader_election: false,
         listener: None,
     };

@@ -24,10 +24,11 @@ pub async fn install(hub: &Cluster, members: &BTreeMap<&'static str, Member>, pk
     install_kinds(hub).await?;
     hub.apply(SYSTEM, &bound("config/rbac/people.yaml", OPERATOR)?).await?;
     hub.apply(SYSTEM, &operator()).await?;
-    hub.apply(SYSTEM, &secret("lab-ca", "ca.crt", &pki.ca)).await?;
+    hub.apply(SYSTEM, &secret("lab-ca", "ca", "ca.crt", &pki.ca)).await?;
     for (name, member) in members {
         member.cluster.apply(SYSTEM, &bound("config/rbac/member.yaml", READER)?).await?;
-        hub.apply(SYSTEM, &secret(&kubeconfig(name), "value", &member.cluster.kubeconfig(READER))).await?;
+        let value = member.cluster.kubeconfig(READER);
+        hub.apply(SYSTEM, &secret(&kubeconfig(name), "kubeconfig", "value", &value)).await?;
         hub.apply(SYSTEM, &member_cluster(name, member).to_string()).await?;
     }
     Ok(())
@@ -74,8 +75,9 @@ fn kubeconfig(member: &str) -> String {
     format!("{member}-kubeconfig")
 }
 
-fn secret(name: &str, key: &str, value: &str) -> String {
-    json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": {key: value}}).to_string()
+fn secret(name: &str, purpose: &str, key: &str, value: &str) -> String {
+    let metadata = json!({"name": name, "labels": {"cutover.dev/purpose": purpose}});
+    json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {key: value}}).to_string()
 }
 
 /// Prometheus by URL; that of eu-2 through its API server.

@@ -88,7 +88,7 @@ impl Hub {
         command
             .env("KUBECONFIG", &self.kubeconfig)
             .env("RUST_LOG", "cutover=debug")
-            .args(["hub", "--allow-addresses", "10.77.0.0/24"])
+            .args(["hub", "--allow-addresses", "10.77.0.0/24", "--allow-external-names", "*.eu-1.lab"])
             .arg(format!("--leader-election={}", self.elects))
             .arg(format!("--listen=127.0.0.1:{}", self.port));
         command

@@ -56,6 +56,7 @@ impl Instance {
             clock: clock.clone(),
             name: format!("hub-{index}"),
             namespace: "cutover-system".to_owned(),
+            external_names: Vec::new(),
             leader_election,
             listener: None,
         };

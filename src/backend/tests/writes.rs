@@ -189,18 +189,21 @@ fn a_service_that_cannot_be_copied_is_a_problem_with_its_reason() {
     };
     let seen = |backend: &str, spec: Option<Value>| {
         let world = World::new(json!({backend: {}}));
-        match source(&world.service, spec.map(object).as_ref()) {
+        match source(&world.context(), spec.map(object).as_ref()) {
             SourceSeen::Unusable(problem) => Some(problem.reason),
             SourceSeen::Found(_) => None,
         }
     };
     let external = |name: &str| json!({"type": "ExternalName", "externalName": name, "ports": [{"port": 80}]});
     let inside = |port: u16| json!({"type": "ClusterIP", "externalName": "localhost", "selector": {"app": "shop"}, "ports": [{"port": port}]});
+    let by_hand = |address: &str| json!({"type": "ClusterIP", "clusterIP": address, "ports": [{"port": 80}]});
     for (backend, spec, expected) in [
-        ("externalName", Some(external("eu-1.example.com")), None),
+        ("externalName", Some(external("gw.eu-1.example.com")), None),
         ("clusterIP", Some(inside(80)), None),
         ("clusterIP", None, Some(Reason::ServiceNotFound)),
-        ("clusterIP", Some(external("eu-1.example.com")), Some(Reason::CannotCarryWeights)),
+        ("clusterIP", Some(by_hand("")), Some(Reason::CannotCarryWeights)),
+        ("clusterIP", Some(by_hand("None")), Some(Reason::CannotCarryWeights)),
+        ("clusterIP", Some(external("gw.eu-1.example.com")), Some(Reason::CannotCarryWeights)),
         ("externalName", Some(external("localhost")), Some(Reason::AddressNotAllowed)),
         ("clusterIP", Some(inside(81)), Some(Reason::BackendNotReady)),
     ] {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::declared::{NAMESPACE, Plan, gateway, host};
 use crate::{
-    api::{Distribution, crd},
+    api::{Distribution, PURPOSE_LABEL, Purpose, crd},
     cli::hub_liveness,
     sandbox::{
         member::{HEALTH, Member},
@@ -55,7 +55,8 @@ fn namespace(name: &str) -> Value {
 fn secret(member: &Member) -> Value {
     let namespace = hub_liveness::NAMESPACE;
     let data = json!({"value": ByteString(member.kubeconfig().into_bytes())});
-    let metadata = json!({"name": format!("{}-kubeconfig", member.name()), "namespace": namespace});
+    let labels = json!({PURPOSE_LABEL: Purpose::Kubeconfig.as_str()});
+    let metadata = json!({"name": format!("{}-kubeconfig", member.name()), "namespace": namespace, "labels": labels});
     json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data})
 }
 

@@ -9,7 +9,7 @@ mod tests;
 use std::{collections::BTreeMap, sync::Arc};
 
 use k8s_openapi::api::core::v1::Secret;
-use kube::ResourceExt;
+use kube::{ResourceExt, runtime::watcher};
 use tokio::{
     sync::watch,
     time::{Instant, sleep_until},
@@ -22,9 +22,14 @@ use super::{
     calls::CallError,
 };
 use crate::{
-    api::{FleetRollout, MemberCluster},
+    api::{FleetRollout, MemberCluster, Purpose},
     member::{Declared, Manager, Secrets},
 };
+
+/// Which Secrets of its namespace the hub sees: those that somebody has given a purpose.
+pub(super) fn watched_secrets() -> watcher::Config {
+    watcher::Config::default().labels(&Purpose::selector())
+}
 
 /// Keeps the registry at what is declared. Members are checked only while `leading`. Never ends.
 pub(super) async fn keep_registry(hub: &Hub, leading: watch::Receiver<bool>) {
@@ -48,7 +53,7 @@ pub(super) async fn keep_registry(hub: &Hub, leading: watch::Receiver<bool>) {
 fn declared(hub: &Hub) -> Vec<Declared> {
     let secrets = hub.secrets.all();
     let read = |member: &Arc<Guarded<MemberCluster>>| match &member.0 {
-        Ok(readable) => Some(declaration(readable, &secrets)),
+        Ok(readable) => Some(declaration(readable, &hub.namespace, &secrets)),
         Err(invalid) => {
             tracing::warn!(member = invalid.metadata.name, "this MemberCluster cannot be read and is left out");
             None
@@ -57,14 +62,14 @@ fn declared(hub: &Hub) -> Vec<Declared> {
     hub.members.all().iter().filter_map(read).collect()
 }
 
-fn declaration(member: &MemberCluster, secrets: &[Arc<Secret>]) -> Declared {
+fn declaration(member: &MemberCluster, namespace: &str, secrets: &[Arc<Secret>]) -> Declared {
     let find = |name: &str| secrets.iter().find(|secret| secret.name_any() == name).map(AsRef::as_ref);
     Declared {
         name: member.name_any(),
         uid: member.uid(),
         generation: member.metadata.generation,
         spec: member.spec.clone(),
-        secrets: Secrets::pick(&member.spec, find),
+        secrets: Secrets::pick(&member.spec, namespace, find),
     }
 }
 

@@ -20,7 +20,7 @@ use kube::{Api, runtime::watcher};
 use serde_json::{Value, json};
 use tokio::{sync::watch, time::Instant};
 
-use super::{keep_objects, keep_registry};
+use super::{keep_objects, keep_registry, watched_secrets};
 use crate::{
     api::FINALIZER,
     http::{
@@ -131,11 +131,12 @@ fn member(name: &str, endpoint: &Server, prometheus: &Value) -> Value {
     })
 }
 
-fn secret(version: u32, certificate: &str) -> Value {
+fn secret(version: u32, purpose: &str, value: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Secret",
-        "metadata": {"name": "ca", "namespace": "cutover-system", "resourceVersion": version.to_string()},
-        "data": {"ca.crt": ByteString(certificate.as_bytes().to_vec())},
+        "metadata": {"name": "ca", "namespace": "cutover-system", "resourceVersion": version.to_string(),
+                     "labels": {"cutover.dev/purpose": purpose}},
+        "data": {"ca.crt": ByteString(value.as_bytes().to_vec())},
     })
 }
 
@@ -157,7 +158,7 @@ fn run(client: &kube::Client, claim: &watch::Sender<Claim>) -> Arc<Hub> {
     let leading = watch::Sender::new(*claim.borrow() != Claim::None);
     let (members, secrets) = (Api::all(client.clone()), Api::namespaced(client.clone(), "cutover-system"));
     tokio::spawn(fill(members, config(), hub.members.clone(), |_| {}, |_| {}));
-    tokio::spawn(fill(secrets, config(), hub.secrets.clone(), |_| {}, |_| {}));
+    tokio::spawn(fill(secrets, watched_secrets(), hub.secrets.clone(), |_| {}, |_| {}));
     let (registry, objects) = (hub.clone(), hub.clone());
     let receiver = leading.subscribe();
     tokio::spawn(async move { keep_registry(&registry, receiver).await });
@@ -186,7 +187,7 @@ async fn a_rotated_secret_is_used_within_seconds_and_a_member_that_hangs_delays_
     let malformed = json!({
         "apiVersion": "cutover.dev/v1alpha1", "kind": "MemberCluster", "metadata": {"name": "bad", "resourceVersion": "3"}, "spec": {"endpoints": 7}});
     let members = vec![malformed, member("eu-1", &gateway, &by_url), member("eu-2", &hung, &silent)];
-    let (cluster, client) = Cluster::start(members, vec![secret(1, &other.certificate.unwrap())]).await;
+    let (cluster, client) = Cluster::start(members, vec![secret(1, "ca", &other.certificate.unwrap())]).await;
 
     let claim = watch::Sender::new(held());
     let registry = run(&client, &claim).registry.clone();
@@ -198,7 +199,7 @@ async fn a_rotated_secret_is_used_within_seconds_and_a_member_that_hangs_delays_
     assert!(registry.member("bad").is_none());
 
     let before = registry.member("eu-1").unwrap();
-    let rotated = json!({"type": "MODIFIED", "object": secret(2, &metrics.certificate.unwrap())});
+    let rotated = json!({"type": "MODIFIED", "object": secret(2, "ca", &metrics.certificate.unwrap())});
     cluster.events.send_replace(Some(rotated));
     cluster.says("eu-1", "MetricsAvailable", "True", "MetricsAnswer").await;
     cluster.says("eu-1", "Healthy", "True", "MemberHealthy").await;
@@ -215,7 +216,7 @@ async fn a_standby_asks_nobody_and_writes_nothing_until_it_leads() {
         "caSecretRef": {"name": "ca", "key": "ca.crt"}}});
     let certificate = metrics.certificate.clone().unwrap();
     let (cluster, client) =
-        Cluster::start(vec![member("eu-1", &gateway, &by_url)], vec![secret(1, &certificate)]).await;
+        Cluster::start(vec![member("eu-1", &gateway, &by_url)], vec![secret(1, "ca", &certificate)]).await;
 
     let claim = watch::Sender::new(Claim::None);
     let registry = run(&client, &claim).registry.clone();
@@ -250,7 +251,7 @@ async fn one_cluster_under_two_names_is_reported() {
         member["spec"]["kubeconfigSecretRef"] = json!({"name": "ca", "key": "ca.crt"});
         members.push(member);
     }
-    let (cluster, client) = Cluster::start(members, vec![secret(1, &kubeconfig.to_string())]).await;
+    let (cluster, client) = Cluster::start(members, vec![secret(1, "kubeconfig", &kubeconfig.to_string())]).await;
     let claim = watch::Sender::new(held());
     run(&client, &claim);
     let twice = ("False".to_owned(), "ClusterRegisteredTwice".to_owned());

@@ -120,3 +120,27 @@ fn a_service_with_addresses_that_selects_others_starts_anew() {
     assert_ne!(place(&of("blue")), place(&of("green")));
     assert_ne!(place(&of("blue")), Place::of(Readiness::ByProbes, &reach));
 }
+
+#[tokio::test]
+async fn a_canary_that_leads_where_no_service_may_is_never_probed() {
+    let world = World::of([member("eu-1")]).await;
+    let hosts = |host: &str| {
+        let spec = json!({"type": "ExternalName", "externalName": host});
+        let copy = json!({"spec": spec, "annotations": {"cutover.dev/member": "eu-1"}});
+        let rollout = json!({
+            "apiVersion": "cutover.dev/v1alpha1", "kind": "FleetRollout",
+            "metadata": {"name": "shop", "namespace": "shop"},
+            "spec": {"services": [{"name": "shop", "port": 80, "routes": []}], "analysis": {"metrics": []}},
+            "status": {"promoted": {"revision": "r", "services": {}}, "canary": {"shop": copy}}});
+        let rollout = serde_json::from_value(rollout).unwrap();
+        let subject = Subject::new("hub", &rollout, &world.hub.registry, &[]);
+        let (probes, known) = super::round(&world.hub, &subject, &Observed::default());
+        assert_eq!(known, BTreeMap::new());
+        probes.into_iter().map(|(_, _, probe)| probe.host).collect::<Vec<_>>()
+    };
+    assert_eq!(hosts("eu-1.example.com"), ["eu-1.example.com"]);
+    assert_eq!(hosts("EU-1.example.com."), ["EU-1.example.com."]);
+    for host in ["kubernetes.default.svc.cluster.local.", "metadata.google.internal", "eu-2.example.com"] {
+        assert_eq!(hosts(host), [""; 0], "{host}");
+    }
+}

@@ -37,6 +37,7 @@ async fn a_process_that_stops_ends_its_passes_and_gives_the_lease_back_at_once()
         clock: Clock::starting_at(BEGIN.parse().unwrap()),
         name: "hub-1".to_owned(),
         namespace: "cutover-system".to_owned(),
+        external_names: Vec::new(),
         leader_election: true,
         listener: None,
     };

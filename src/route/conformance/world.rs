@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::api::{Split, Steering};
+use crate::object::AllowedHosts;
 
 pub(super) const UID: &str = "uid-1";
 
@@ -57,6 +58,7 @@ impl World {
             total: self.total,
             endpoints: &self.form.endpoints,
             copies: &self.form.copies,
+            allowed_hosts: AllowedHosts::none(),
             neighbours: &self.form.neighbours,
         }
     }

@@ -39,8 +39,9 @@ fn prometheus(member: &Member, prometheus: &Value) -> Prometheus {
     });
     let spec = serde_json::from_value(spec).unwrap();
     let data = BTreeMap::from([("value".to_owned(), ByteString(member.kubeconfig().into_bytes()))]);
-    let secret = Secret { data: Some(data), ..Secret::default() };
-    let secrets = Secrets::pick(&spec, |_| Some(&secret));
+    let mut secret = Secret { data: Some(data), ..Secret::default() };
+    secret.metadata.labels = Some([("cutover.dev/purpose".to_owned(), "kubeconfig".to_owned())].into());
+    let secrets = Secrets::pick(&spec, "cutover-system", |_| Some(&secret));
     let declared = Declared { name: member.name().to_owned(), uid: None, generation: None, spec, secrets };
     Seen::new(declared, network(member), Timestamp::now()).prometheus().unwrap()
 }

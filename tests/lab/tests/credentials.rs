@@ -70,10 +70,11 @@ async fn rotated(scene: Scene) -> Result<()> {
 /// eu-1's Prometheus is measured with a token and with a password, and says so when they are wrong.
 async fn guarded(scene: Scene) -> Result<()> {
     let guard = guard(&scene).await?;
-    let secret = format!(
-        "{{apiVersion: v1, kind: Secret, metadata: {{name: guarded}}, stringData: {{token: {TOKEN}, user: '{USER}'}}}}"
-    );
-    scene.hub.apply(SYSTEM, &secret).await?;
+    let metadata = json!({"name": "guarded", "labels": {"cutover.dev/purpose": "prometheus"},
+                          "annotations": {"cutover.dev/hosts": format!("eu-1.lab:{GUARDED}")}});
+    let data = json!({"token": TOKEN, "user": USER});
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data});
+    scene.hub.apply(SYSTEM, &secret.to_string()).await?;
     let mut outcome = Ok(());
     for (name, field, key, good) in
         [("by-bearer", "bearerTokenSecretRef", "token", TOKEN), ("by-basic", "basicAuthSecretRef", "user", USER)]

@@ -69,7 +69,8 @@ pub fn secret_of(name: &str, token: &str) -> Value {
         "users": [{"name": name, "user": {"token": token}}],
         "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
     });
-    json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "cutover-system"},
+    let labels = json!({"cutover.dev/purpose": "kubeconfig"});
+    json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "cutover-system", "labels": labels},
            "stringData": {"kubeconfig": config.to_string()}})
 }
 
