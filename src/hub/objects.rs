@@ -85,6 +85,11 @@ impl Objects {
         }
     }
 
+    /// Only a part of this object was kept, and the whole is being read.
+    pub(super) fn is_awaited(&self, resource: &ApiResource, key: &Key) -> bool {
+        lock(&self.kind(resource).awaited).contains(key)
+    }
+
     /// Reads an object of which only a part was kept, and wakes who waits for it.
     fn complete(&self, resource: &ApiResource, kind: Arc<Kind>, key: &Key) {
         if !lock(&kind.awaited).insert(key.clone()) {
@@ -190,7 +195,7 @@ impl Kind {
                 true
             }
             Ok(Err(error)) => {
-                tracing::debug!(%key, %error, "an object was not read");
+                tracing::warn!(%key, %error, "an object that a rollout names could not be read; trying again");
                 false
             }
             Err(_) => false,

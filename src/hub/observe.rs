@@ -67,19 +67,24 @@ pub(super) fn observe(
     observed
 }
 
-/// Looks at every object that the subject names, so that their kinds are watched.
-pub(super) fn watch_kinds(hub: &Hub, subject: &Subject) {
+/// Looks at every object that the subject names, so that their kinds are watched. True unless the whole of one is still
+/// being read.
+pub(super) fn name_all(hub: &Hub, subject: &Subject) -> bool {
+    let mut whole = true;
     for placed in &subject.services {
         let context = subject.context(placed);
         let routes = placed.spec.routes.iter().flat_map(|route| route::targets(&context, route));
         let backends = placed.endpoints.keys().flat_map(|member| backend::targets(&context, member));
         for target in routes.chain(backends).chain([source(subject, placed)]) {
-            hub.objects.lookup(&target.resource, &Key::new(target.namespace, target.name));
+            let key = Key::new(target.namespace, target.name);
+            hub.objects.lookup(&target.resource, &key);
+            whole &= !hub.objects.is_awaited(&target.resource, &key);
         }
         if placed.endpoints.keys().any(|member| matches!(placed.readiness(member), Readiness::BySlices(_))) {
             hub.objects.availability(&backend::slices());
         }
     }
+    whole
 }
 
 /// Every object of the kinds of which its routes count all.

@@ -39,6 +39,10 @@ pub(super) async fn pass(
 ) -> Result<Ended, CallError> {
     memory.collect();
     let mut subject = Subject::new(&hub.id, rollout, &hub.registry, &hub.external_names);
+    // What belongs together is judged together: of a Service without the one that serves, the wrong one would be promoted.
+    if !observe::name_all(hub, &subject) {
+        return Ok(Ended::Rest(None));
+    }
     subject.neighbours = observe::neighbours(hub, &subject);
     memory.announced.get_or_insert(subject.status.announced);
     let resolved = templates::resolve(hub, rollout);

@@ -100,7 +100,7 @@ impl Task {
     fn prepare(&self, guarded: &Guarded<FleetRollout>) {
         if let Ok(rollout) = &guarded.0 {
             let subject = Subject::new(&self.hub.id, rollout, &self.hub.registry, &self.hub.external_names);
-            observe::watch_kinds(&self.hub, &subject);
+            observe::name_all(&self.hub, &subject);
         }
     }
 

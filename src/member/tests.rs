@@ -16,6 +16,7 @@ use crate::{
         AddressRules, Network,
         fixtures::{Manner, Server, loopback, response},
     },
+    prometheus::SENT_WITHIN,
 };
 
 mod bad_api_servers;
@@ -238,6 +239,19 @@ async fn a_prometheus_by_url_gets_its_basic_credentials() {
     assert_eq!(missing.to_string(), "Prometheus answered with status 503");
     let heads = server.heads.lock().await.join("");
     assert!(heads.contains("authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\n"), "{heads}");
+}
+
+#[tokio::test]
+async fn queries_of_a_rollout_are_limited_by_the_label_that_the_member_names() {
+    let server = Server::fixed(503, "").await;
+    let mut spec = spec();
+    spec.as_object_mut().unwrap().remove("kubeconfigSecretRef");
+    spec["prometheus"] = json!({"url": {"address": server.url()}, "namespaceLabel": "tenant"});
+    let prometheus = member(&spec, None, loopback()).prometheus().unwrap();
+    let until = tokio::time::Instant::now() + SENT_WITHIN;
+    prometheus.query_for("shop", "up", Timestamp::now(), until).await.unwrap_err();
+    let heads = server.heads.lock().await.join("");
+    assert!(heads.contains("query=up%7Btenant%3D%22shop%22%7D&"), "{heads}");
 }
 
 #[test]

@@ -85,6 +85,19 @@ fn members_that_cannot_be_reached_or_measured_are_refused() {
 }
 
 #[test]
+fn a_namespace_label_is_one_that_prometheus_does_not_reserve() {
+    let labelled = |label: &str| problems(&format!("{MEMBER}    namespaceLabel: {label}\n"));
+    assert_eq!(labelled("namespace"), Vec::<String>::new());
+    for label in ["__name__", "name-space"] {
+        let expected = format!(
+            "10: spec.prometheus.namespaceLabel: {label:?} is not allowed; write a text of at most 63 characters that \
+             matches ^([a-zA-Z]|_[a-zA-Z0-9])[a-zA-Z0-9_]*$"
+        );
+        assert_eq!(labelled(label), [expected]);
+    }
+}
+
+#[test]
 fn a_measured_service_needs_the_members_kubeconfig() {
     let text = MEMBER.replace("  kubeconfigSecretRef: {name: eu-3-kubeconfig, key: value}\n", "");
     let text = text.replace(

@@ -1,13 +1,17 @@
 //! What is sent, in which order, and over which version.
 
+use std::time::Duration;
+
 use serde_json::json;
+use tokio::time::sleep;
 
 use super::{ROLLBACK, aborted, at_step_1};
 use crate::{
     api::FINALIZER,
     hub::{
         fixtures::{
-            objects::{at_rest, backend, member, rollout, route},
+            api_server::Answer::Code,
+            objects::{at_rest, backend, member, request, rollout, route},
             world::World,
         },
         reconcile::Ended,
@@ -65,6 +69,21 @@ async fn the_finalizer_is_set_over_the_version_that_was_read_and_nothing_else_is
     let calls = world.calls_of_a_pass().await;
     assert!(calls.contains(&"PATCH fleetrollouts/shop rv=101".to_owned()), "{calls:?}");
     assert_eq!(world.api.stored("FleetRollout")[0]["metadata"]["finalizers"], json!(["other.dev/mine", FINALIZER]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_decided_before_all_that_the_rollout_names_was_read() {
+    let mut world = World::of_late(at_step_1().into_iter().chain([request("abort", "Abort")])).await;
+    world.api.script("GET httproutes/intern", Code(500));
+    for _ in 0..2 {
+        assert_eq!(world.pass().await, Ok(Ended::Rest(None)), "at most one of the routes was read");
+        sleep(Duration::from_millis(10)).await;
+    }
+    let both = ["GET httproutes/intern", "GET httproutes/public"];
+    assert_eq!(world.api.calls(), both);
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(world.pass().await, Ok(Ended::Again));
+    assert_eq!(world.api.calls(), [&both[..1], &ROLLBACK].concat());
 }
 
 #[tokio::test(start_paused = true)]

@@ -92,11 +92,13 @@ fn without(matcher: &str, tree: &Expr) -> String {
 /// A selector whose matchers are in the order of their text, perhaps one on the namespace among them.
 fn selector() -> impl Strategy<Value = String> {
     let value = "[a-z\"\\\\\n{}#,é]{0,6}".prop_map(|text| format!("{text:?}"));
-    let matchers = (prop::option::of(value.clone()), prop::option::of("bank|shop"), prop::option::of(value));
+    let pattern =
+        prop::sample::select(vec![r#""""#, r#""a.*|b""#, r#""[0-9]{2}\\d""#, r#"".+\\.eu""#]).prop_map(str::to_owned);
+    let matchers = (prop::option::of(value), prop::option::of("bank|shop"), prop::option::of(pattern));
     ("[a-z][a-z_:]{0,8}[0-9]", matchers).prop_map(|(name, (a, namespace, z))| {
         let one = |label: &str, op: &str, value: Option<String>| value.map(|value| format!("{label}{op}{value}"));
         let namespace = namespace.map(|value| format!("{value:?}"));
-        let all = [one("a", "=", a), one("namespace", "!=", namespace), one("z", "!=", z)];
+        let all = [one("a", "=", a), one("namespace", "!=", namespace), one("z", "=~", z)];
         format!("{name}{{{}}}", all.into_iter().flatten().collect::<Vec<_>>().join(","))
     })
 }
