@@ -14,8 +14,8 @@ use kube::{
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The lab may be busy: a condition has this long to come true.
-pub const PATIENCE: Duration = seconds(60);
+/// The lab may be busy, and the hub says only after a minute that a write is late: a condition has this long to come true.
+pub const PATIENCE: Duration = seconds(90);
 
 /// One service called `name` at eu-1, with one route; nothing is to move yet.
 pub fn declaration(name: &str, route: &Value) -> Value {

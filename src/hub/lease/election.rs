@@ -56,17 +56,20 @@ impl Election {
     }
 
     /// One turn: who leads renews its leases together, so that neither waits for the other; who does not takes the second
-    /// only with the first.
+    /// only with the first, but looks at it meanwhile, so that both are known to have run out at one time.
     async fn turn(&mut self) {
         let (holder, wall, holds) = (self.holder.as_str(), self.clock.now(), self.held_until().is_some());
         if holds {
             join_all(self.seats.iter_mut().map(|seat| seat.turn(holder, wall))).await;
         } else {
+            let mut has_all_before = true;
             for seat in &mut self.seats {
-                seat.turn(holder, wall).await;
-                if seat.held_until().is_none() {
-                    break;
+                if has_all_before {
+                    seat.turn(holder, wall).await;
+                } else {
+                    seat.watch().await;
                 }
+                has_all_before &= seat.held_until().is_some();
             }
         }
         self.change(self.held_until().map_or(Claim::None, Claim::Until));

@@ -72,6 +72,13 @@ impl Seat {
         }
     }
 
+    /// Looks at the Lease, and takes nothing.
+    pub(super) async fn watch(&mut self) {
+        if let Err(error) = within_deadline(self.look()).await {
+            tracing::debug!(%error, lease = %self, "the lease was not looked at");
+        }
+    }
+
     /// Gives the Lease back, if it is held.
     pub(super) async fn release(self, wall: Timestamp) {
         let held = self.held_until().is_some();

@@ -124,3 +124,18 @@ async fn both_leases_are_given_back() {
     assert_eq!(holders(&api), [None, None]);
     assert_eq!(api.calls()[4..], [renewal(101), renewal(102)]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn who_ends_without_a_word_is_succeeded_when_one_lease_would_have_run_out() {
+    let api = ApiServer::default();
+    let clock = Clock::starting_at("2026-01-01T00:00:00Z".parse().unwrap());
+    let (election, first) = Election::new(&api.client(), clock, "cutover-system", "hub-1");
+    let first_task = tokio::spawn(election.run(std::future::pending()));
+    sleep(seconds(1)).await;
+    assert!(first.is_current());
+    let second = start(&api, "cutover-system", "hub-2");
+    sleep(seconds(1)).await;
+    first_task.abort();
+    sleep(seconds(20)).await;
+    assert!(second.leads());
+}
