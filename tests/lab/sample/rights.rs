@@ -17,7 +17,8 @@ pub fn everywhere() -> Result<String> {
             object["roleRef"]["name"] = name.clone().into();
         }
         object["metadata"] = serde_json::json!({"name": name});
-        for rule in object["rules"].as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+        let rules = object.get_mut("rules").and_then(Value::as_array_mut);
+        for rule in rules.into_iter().flatten().filter_map(Value::as_object_mut) {
             rule.remove("resourceNames");
         }
         object.to_string()
