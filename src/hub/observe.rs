@@ -259,7 +259,7 @@ impl Missing {
 }
 
 fn forbidden(kind: &str) -> String {
-    format!("the hub may not list {kind}; give it the role in deploy/")
+    format!("the hub may not list {kind}; give it its role in config/rbac")
 }
 
 #[cfg(test)]
@@ -307,7 +307,7 @@ mod tests {
             route(Missing::Forbidden(kind())),
             Problem::new(
                 Reason::RouteUnreadable,
-                "the hub may not list httproutes.gateway.networking.k8s.io; give it the role in deploy/"
+                "the hub may not list httproutes.gateway.networking.k8s.io; give it its role in config/rbac"
             )
         );
     }

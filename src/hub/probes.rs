@@ -215,7 +215,7 @@ fn by_slices(
         Availability::Pending => return None,
         Availability::Synced => {}
         Availability::NotInstalled | Availability::Forbidden => {
-            return Some(Err("the hub may not list EndpointSlices; give it the role in deploy/".to_owned()));
+            return Some(Err("the hub may not list EndpointSlices; give it its role in config/rbac".to_owned()));
         }
     }
     let service = service.and_then(|found| found.first()).and_then(Option::as_ref);

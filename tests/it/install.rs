@@ -22,7 +22,7 @@ fn strings(value: &Value) -> BTreeSet<&str> {
 #[test]
 fn every_manifest_is_in_its_kustomization() {
     let for_members = "member.yaml";
-    for folder in ["config/crd", "config/rbac", "config/admission", "deploy"] {
+    for folder in ["config/crd", "config/rbac", "config/rbac/routes", "config/admission", "deploy"] {
         let kustomization = read(&format!("{folder}/kustomization.yaml"));
         let listed = strings(&kustomization[0]["resources"]);
         let names = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap();
@@ -69,9 +69,36 @@ fn rules(file: &str, kind: &str) -> Vec<Value> {
     roles.flat_map(|role| role["rules"].as_array().cloned().unwrap_or_default()).collect()
 }
 
+/// The roles for kinds of routes.
+const ROUTES: [&str; 4] = ["gateway-api", "contour", "skipper", "ingress"];
+
+fn of_routes() -> Vec<String> {
+    ROUTES.map(|name| format!("config/rbac/routes/{name}.yaml")).into()
+}
+
+/// How many pairs of a resource and a verb the rules grant.
+fn pairs(rules: &[Value]) -> usize {
+    rules.iter().map(|rule| strings(&rule["resources"]).len() * strings(&rule["verbs"]).len()).sum()
+}
+
+#[test]
+fn the_hub_needs_few_rights_and_a_small_role_for_each_kind_of_route() {
+    assert!(pairs(&rules("config/rbac/hub.yaml", "ClusterRole")) <= 30);
+    for file in of_routes() {
+        let rules = rules(&file, "ClusterRole");
+        assert_eq!((rules.len(), pairs(&rules)), (1, 6), "{file}");
+        let documents = read(&file);
+        let name = &documents[0]["metadata"]["name"];
+        assert_eq!(documents[1]["roleRef"]["name"], *name, "{file}");
+        let account = json!([{"kind": "ServiceAccount", "name": "cutover-hub", "namespace": "cutover-system"}]);
+        assert_eq!(documents[1]["subjects"], account, "{file}");
+    }
+}
+
 #[test]
 fn no_role_is_wider_than_it_must_be() {
-    for file in ["config/rbac/hub.yaml", "config/rbac/member.yaml", "config/rbac/people.yaml"] {
+    let others = ["config/rbac/hub.yaml", "config/rbac/member.yaml", "config/rbac/people.yaml"].map(str::to_owned);
+    for file in of_routes().iter().chain(&others) {
         for rule in [rules(file, "ClusterRole"), rules(file, "Role")].concat() {
             assert!(!rule.to_string().contains('*'), "{file}: {rule}");
         }

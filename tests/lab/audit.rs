@@ -34,6 +34,8 @@ pub struct ObjectRef {
 struct Status {
     #[serde(default)]
     code: u16,
+    #[serde(default)]
+    message: String,
 }
 
 /// The requests of one user so far, in the order in which they were logged; a watch counts when it starts.
@@ -47,6 +49,12 @@ impl Request {
     /// The answer's HTTP status; 0 where none was logged.
     pub fn code(&self) -> u16 {
         self.response_status.as_ref().map_or(0, |status| status.code)
+    }
+
+    /// Refused by the authorizer, and not by admission.
+    pub fn is_beyond_rights(&self) -> bool {
+        let message = self.response_status.as_ref().map_or("", |status| status.message.as_str());
+        self.code() == 403 && message.contains("is forbidden: User ")
     }
 
     /// A long-running request is logged twice, at the start of its response and at its end.

@@ -38,11 +38,25 @@ pub async fn install(hub: &Cluster, members: &BTreeMap<&'static str, Member>, pk
 pub async fn install_kinds(hub: &Cluster) -> Result<()> {
     hub.create_namespace(SYSTEM).await?;
     hub.install_crds(&source("config/crd")).await?;
-    hub.apply(SYSTEM, &bound("config/rbac/hub.yaml", HUB_USER)?).await?;
+    for file in hub_roles()? {
+        hub.apply(SYSTEM, &bound(&file, HUB_USER)?).await?;
+    }
     for policy in ["authors", "requested-by"] {
         hub.apply(SYSTEM, &fs::read_to_string(source(&format!("config/admission/{policy}.yaml")))?).await?;
     }
     Ok(())
+}
+
+/// The files with the hub's roles: what it always needs, and one for each kind of route.
+pub fn hub_roles() -> Result<Vec<String>> {
+    let mut files = vec!["config/rbac/hub.yaml".to_owned()];
+    for entry in fs::read_dir(source("config/rbac/routes"))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name != "kustomization.yaml" {
+            files.push(format!("config/rbac/routes/{name}"));
+        }
+    }
+    Ok(files)
 }
 
 /// A file of the repository.

@@ -46,7 +46,9 @@ pub async fn run_all(lab: &Arc<Lab>, filter: &str) -> ExitCode {
         tests::all().into_iter().filter(|test| chosen(test.name)).partition(|test| test.exclusive);
     let mut passed =
         stream::iter(together).map(|test| run(lab, test)).buffer_unordered(AT_A_TIME).collect::<Vec<_>>().await;
-    for test in alone {
+    // What all tests together did is known after the last one.
+    let last = filter.is_empty().then_some(tests::rights::LAST);
+    for test in alone.into_iter().chain(last) {
         passed.push(run(lab, test).await);
     }
     let failed = passed.iter().filter(|passed| !**passed).count();

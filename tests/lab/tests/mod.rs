@@ -20,6 +20,7 @@ mod people;
 mod plans;
 mod promotion;
 mod requests_that_match;
+pub mod rights;
 mod routes;
 mod service_mode;
 mod services;
