@@ -15,6 +15,7 @@ mod hand_made;
 mod harness;
 mod inputs;
 mod lockstep;
+mod made;
 mod mirror;
 mod people;
 mod plans;
@@ -49,6 +50,7 @@ pub fn all() -> Vec<Test> {
         service_mode::TESTS,
         taken_over::TESTS,
         services::TESTS,
+        made::TESTS,
         session_affinity::TESTS,
         mirror::TESTS,
         requests_that_match::TESTS,
