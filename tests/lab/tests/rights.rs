@@ -10,8 +10,11 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Runs after all others.
-pub const LAST: Test =
-    Test { name: "every_right_of_the_hub_is_used", exclusive: true, run: |scene| Box::pin(used(scene)) };
+pub const LAST: Test = Test {
+    name: "every_right_of_the_hub_is_used",
+    exclusive: true,
+    run: |scene| Box::pin(async move { used(&scene) }),
+};
 
 /// A resource, with its subresource, and a verb.
 type Right = (String, String);
@@ -20,7 +23,7 @@ type Right = (String, String);
 /// after they were answered.
 const NOT_SHOWN: [(&str, &str); 2] = [("leases", "create"), ("rolloutrequests", "delete")];
 
-async fn used(scene: Scene) -> Result<()> {
+fn used(scene: &Scene) -> Result<()> {
     let requests = scene.hub.requests(HUB_USER)?;
     let refused = requests.iter().find(|request| request.is_beyond_rights());
     ensure!(refused.is_none(), "the hub's roles lack a right: {refused:?}");
