@@ -221,7 +221,7 @@ pub(super) fn run(view: &View) -> Option<String> {
 fn live_run(view: &View, run: &Run) -> Vec<String> {
     let began = began(run.number, &run.revision, "", run.started_at, run.started_by.as_deref());
     let deadline = run.pinned.strategy.progress_deadline;
-    let clock = deadline.map(|deadline| format!("deadline clock at {} of {deadline}", run.deadline_used));
+    let clock = deadline.map(|deadline| format!("deadline clock at {} of {deadline}", run.deadline_used_at(view.now)));
     let checked = run.check.as_ref().map(|check| format!("last check {} ago", age(check.at, view.now)));
     [Some(began), clock, checked].into_iter().flatten().collect()
 }

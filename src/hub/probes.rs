@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use kube::ResourceExt;
+use kube::core::DynamicObject;
 use serde_json::Value;
 use tokio::{sync::Notify, time::Instant};
 
@@ -10,7 +10,7 @@ use super::{
     Hub,
     background_task::BackgroundTask,
     cache::Availability,
-    observed::{Found, Observed},
+    observed::Observed,
     placed::{Placed, Readiness},
     public_host,
     subject::Subject,
@@ -161,13 +161,15 @@ fn round(hub: &Hub, subject: &Subject, observed: &Observed) -> (Vec<Unanswered>,
                 // It leads where no Service may, and nobody calls it.
                 Readiness::ByProbes if placed.check_host(member, &subject.namespace).is_err() => {}
                 Readiness::BySlices(copy) => {
-                    known.extend(
-                        by_slices(hub, subject, placed, copy, observed.backends.get(&key)).map(|seen| (key, seen)),
-                    );
+                    let service = observed.backends.get(&key).map(|found| found.first().and_then(Option::as_ref));
+                    let seen = service.and_then(|service| by_slices(hub, subject, placed, (member, copy), service));
+                    known.extend(seen.map(|seen| (key, seen)));
                 }
                 Readiness::ByProbes => match probe_of(hub, placed, member, reach, public.as_deref()) {
                     Some(Ok(probe)) => probes.push((key.0, key.1, probe)),
-                    Some(Err(why)) => drop(known.insert(key, Err(why))),
+                    Some(Err(why)) => {
+                        known.insert(key, Err(why));
+                    }
                     None => {}
                 },
             }
@@ -207,8 +209,8 @@ fn by_slices(
     hub: &Hub,
     subject: &Subject,
     placed: &Placed,
-    copy: &ServiceCopy,
-    service: Option<&Found>,
+    (member, copy): (&str, &ServiceCopy),
+    service: Option<&DynamicObject>,
 ) -> Option<Answer> {
     let kind = backend::slices();
     match hub.objects.availability(&kind) {
@@ -218,11 +220,10 @@ fn by_slices(
             return Some(Err("the hub may not list EndpointSlices; give it its role in config/rbac".to_owned()));
         }
     }
-    let service = service.and_then(|found| found.first()).and_then(Option::as_ref);
     if service.is_some_and(|service| !backend::service_copy(service).leads_as(copy)) {
         return Some(Err("its Service does not lead there yet".to_owned()));
     }
-    let name = service.map(ResourceExt::name_any).unwrap_or_default();
+    let name = backend::name(&placed.spec, member);
     let slices = hub.objects.of_rollout(&kind, &subject.namespace, &subject.uid);
     let unready = backend::unready(&name, service, placed.spec.port, slices.iter().map(AsRef::as_ref));
     Some(unready.map_or(Ok(()), Err))

@@ -1,11 +1,6 @@
 //! `progressDeadline`: how long a run may take, not counting what people, windows and other rollouts take.
 
-use super::{
-    checks,
-    draft::Draft,
-    standing::Standing,
-    time::{between, later},
-};
+use super::{checks, draft::Draft, standing::Standing, time::later};
 use crate::api::{
     Reason,
     status::{Run, RunState},
@@ -17,11 +12,10 @@ pub(super) fn passes_while_not_ready(draft: &mut Draft<'_>, standing: &Standing)
     let (now, paused) = (draft.now(), draft.input.spec.paused);
     let Some(run) = draft.run_mut() else { return false };
     let waits = !paused && waits_for_a_member(run, standing.reason);
-    let Some(since) = run.not_ready_since.filter(|_| !waits) else {
-        return waits && passes_now(draft);
-    };
-    run.deadline_used = run.deadline_used.saturating_add(between(since, now));
-    run.not_ready_since = None;
+    if waits {
+        return passes_now(draft, &standing.message);
+    }
+    (run.deadline_used, run.not_ready_since) = (run.deadline_used_at(now), None);
     false
 }
 
@@ -35,19 +29,17 @@ fn waits_for_a_member(run: &Run, reason: Reason) -> bool {
     is_its_turn && is_free && matches!(reason, Reason::MemberNotReady | Reason::BackendNotReady)
 }
 
-fn passes_now(draft: &mut Draft<'_>) -> bool {
+fn passes_now(draft: &mut Draft<'_>, obstacle: &str) -> bool {
     let now = draft.now();
     let Some(run) = draft.run_mut() else { return false };
-    let since = *run.not_ready_since.get_or_insert(now);
-    let used = run.deadline_used;
+    run.not_ready_since.get_or_insert(now);
+    let used = run.deadline_used_at(now);
     let Some(deadline) = run.pinned.strategy.progress_deadline else { return false };
-    let ends = later(since, deadline.saturating_sub(used));
-    if now <= ends {
-        draft.wake_at(later(ends, checks::SHORTEST));
+    if used <= deadline {
+        draft.wake_at(later(now, deadline.saturating_sub(used).saturating_add(checks::SHORTEST)));
         return false;
     }
-    let message =
-        format!("a member that is to gain traffic was not ready before the deadline of {deadline} had passed");
+    let message = format!("progressDeadline of {deadline} has passed: {obstacle}");
     checks::fail(draft, Reason::ProgressDeadlineExceeded, message);
     true
 }

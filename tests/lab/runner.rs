@@ -39,24 +39,32 @@ impl Deref for Scene {
     }
 }
 
-/// Runs the tests whose name contains one of the words of `filter`, separated by commas; the last line says how many passed and failed.
+/// A test that failed: its name and why.
+struct Failure(&'static str, String);
+
+/// Runs the tests whose name contains one of the words of `filter`, separated by commas; the last lines name what failed,
+/// the very last says how many passed and failed.
 pub async fn run_all(lab: &Arc<Lab>, filter: &str) -> ExitCode {
     let chosen = |name: &str| filter.split(',').any(|word| name.contains(word));
     let (alone, together): (Vec<_>, Vec<_>) =
         tests::all().into_iter().filter(|test| chosen(test.name)).partition(|test| test.exclusive);
-    let mut passed =
+    let mut outcomes =
         stream::iter(together).map(|test| run(lab, test)).buffer_unordered(AT_A_TIME).collect::<Vec<_>>().await;
     // What all tests together did is known after the last one.
     let last = filter.is_empty().then_some(tests::rights::LAST);
     for test in alone.into_iter().chain(last) {
-        passed.push(run(lab, test).await);
+        outcomes.push(run(lab, test).await);
     }
-    let failed = passed.iter().filter(|passed| !**passed).count();
-    println!("lab: {} passed, {failed} failed", passed.len() - failed);
-    if failed == 0 && !passed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let tried = outcomes.len();
+    let failures: Vec<_> = outcomes.into_iter().filter_map(Result::err).collect();
+    for Failure(name, why) in &failures {
+        println!("lab: {name} FAILED: {why}");
+    }
+    println!("lab: {} passed, {} failed", tried - failures.len(), failures.len());
+    if failures.is_empty() && tried > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-async fn run(lab: &Arc<Lab>, test: Test) -> bool {
+async fn run(lab: &Arc<Lab>, test: Test) -> Result<(), Failure> {
     let since = Instant::now();
     let outcome = attempt(lab.clone(), test).await;
     let took = since.elapsed();
@@ -64,7 +72,7 @@ async fn run(lab: &Arc<Lab>, test: Test) -> bool {
         Ok(()) => println!("lab: {} … ok ({took:.1?})", test.name),
         Err(error) => println!("lab: {} … FAILED ({took:.1?})\n  {error:#}\n{}", test.name, logs(lab, test.name)),
     }
-    outcome.is_ok()
+    outcome.map_err(|error| Failure(test.name, format!("{error:#}")))
 }
 
 /// A local task of its own (what a test awaits need not be `Send`), so that a panic fails one test and not the run.

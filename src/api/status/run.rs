@@ -85,6 +85,12 @@ impl Run {
         self.state.step()
     }
 
+    /// The time that counts against `progressDeadline` until `now`: a member that is still not ready counts too.
+    pub fn deadline_used_at(&self, now: Timestamp) -> Duration {
+        let waited = self.not_ready_since.map_or(0, |since| now.duration_since(since).as_millis());
+        self.deadline_used.saturating_add(Duration::from_millis(u64::try_from(waited).unwrap_or(0)))
+    }
+
     /// The present step; none before the first.
     pub fn present(&self) -> Option<&PlannedStep> {
         self.step_at(self.step())

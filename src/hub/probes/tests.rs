@@ -98,6 +98,8 @@ async fn looked(primary: Option<bool>, canary: Option<bool>) -> BTreeMap<Key, An
     let observed = observe::observe(&world.hub, &rollout, &BTreeMap::new(), &subject, &mut world.memory);
     let (probes, known) = super::round(&world.hub, &subject, &observed);
     assert!(probes.is_empty());
+    let (_, unseen) = super::round(&world.hub, &subject, &Observed::default());
+    assert_eq!(unseen, BTreeMap::new(), "a Service that was not looked at is not one that is missing");
     known
 }
 

@@ -103,8 +103,12 @@ fn a_canary_that_never_becomes_ready_ends_the_run_at_its_deadline() {
     world.down.insert("eu-3".to_owned());
     world.run_for(175);
     shows(&world, Phase::Held, Reason::MemberNotReady);
+    let used = world.run().deadline_used_at(world.now).as_millis();
+    assert!((165_000..=180_000).contains(&used), "the clock runs while it waits: {used}");
     world.run_for(30);
     shows(&world, Phase::Failed, Reason::ProgressDeadlineExceeded);
+    let said = "progressDeadline of 3m has passed: the endpoint of eu-3 for shop does not answer";
+    assert_eq!(world.status.history.last().unwrap().message, said);
     assert!(world.written.is_empty(), "{:?}", world.written);
     world.run_for(600);
     assert_eq!(world.status.history.len(), 1, "it is not tried again by itself");
