@@ -41,8 +41,8 @@ pub struct MemberClusterSpec {
     pub probe: Probe,
     /// The Prometheus with its metrics.
     pub prometheus: Prometheus,
-    /// Namespaces whose rollouts may use this member.
-    #[serde(default)]
+    /// Namespaces whose rollouts may use this member: `{from: All}`, or `{from: Names, names: [shop]}`. There is no
+    /// default.
     pub allowed_namespaces: AllowedNamespaces,
 }
 
@@ -184,24 +184,22 @@ pub struct PrometheusUrl {
 }
 
 /// The namespaces whose rollouts may use a member.
-#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new("(self.from == 'Names') == has(self.names)").message("names is required with from: Names, and only then"))]
 pub struct AllowedNamespaces {
-    /// All, or those in `names`.
-    #[serde(default)]
+    /// All, or those in `names`. There is no default.
     pub from: NamespacesFrom,
-    /// The namespaces.
+    /// The namespaces, with `from: Names` only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 256), inner(length(min = 1, max = 63), regex(pattern = name::LABEL)))]
     pub names: Vec<String>,
 }
 
 /// The choice of namespaces.
-#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamespacesFrom {
     /// All namespaces.
-    #[default]
     All,
     /// The namespaces in `names`.
     Names,

@@ -17,10 +17,9 @@ mod writes;
 static NO_COPIES: BTreeMap<String, ServiceCopy> = BTreeMap::new();
 
 fn spec(endpoints: Value) -> MemberClusterSpec {
-    serde_json::from_value(
-        json!({"endpoints": endpoints, "prometheus": {"url": {"address": "http://prometheus.example.com"}}}),
-    )
-    .unwrap()
+    let prometheus = json!({"url": {"address": "http://prometheus.example.com"}});
+    let spec = json!({"endpoints": endpoints, "prometheus": prometheus, "allowedNamespaces": {"from": "All"}});
+    serde_json::from_value(spec).unwrap()
 }
 
 fn reached(host: &str) -> Result<Reach, Problem> {

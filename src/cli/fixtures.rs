@@ -139,7 +139,8 @@ fn member(name: &str) -> MemberCluster {
     let prometheus = json!({"url": {"address": "https://prometheus.example.com"}});
     serde_json::from_value(json!({
         "apiVersion": "cutover.dev/v1alpha1", "kind": "MemberCluster", "metadata": {"name": name},
-        "spec": {"endpoints": [{"host": format!("{name}.example.com"), "port": 443}], "prometheus": prometheus},
+        "spec": {"endpoints": [{"host": format!("{name}.example.com"), "port": 443}], "prometheus": prometheus,
+                 "allowedNamespaces": {"from": "All"}},
         "status": {"conditions": [condition("EndpointsReady", "EndpointsAnswer"), condition("Reachable", "ApiServerAnswers")]}
     }))
     .unwrap()

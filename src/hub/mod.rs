@@ -55,7 +55,10 @@ mod watch;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Secret;
-use kube::{ResourceExt, core::DeserializeGuard};
+use kube::{
+    ResourceExt,
+    core::{DeserializeGuard, error_boundary::InvalidObject},
+};
 use tokio::sync::Notify;
 
 pub use instance::{Instance, run_instance};
@@ -68,6 +71,7 @@ use crate::{
     clock::Clock,
     http::Network,
     member::Registry,
+    text::one_line,
     web::Metrics,
 };
 use cache::{Availability, Cache, Change, Key};
@@ -78,6 +82,14 @@ use wake::Wakers;
 
 /// An object of a kind that users write: one that cannot be read is reported and stops no other.
 type Guarded<K> = DeserializeGuard<K>;
+
+/// Characters that are kept of why an object cannot be read; the error repeats what stands in it.
+const ERROR: usize = 512;
+
+/// Why an object cannot be read, on one line.
+fn why_unreadable(invalid: &InvalidObject) -> String {
+    one_line(&invalid.error, ERROR)
+}
 
 /// What all tasks share.
 struct Hub {

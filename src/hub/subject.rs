@@ -175,7 +175,8 @@ mod tests {
             "backend": {"externalName": {"existing": {"eu-3": "gateway"}}}});
         let reached = member(json!({
             "endpoints": [{"host": "{{ service }}.eu-3.example.com", "port": 443}],
-            "prometheus": {"url": {"address": "https://prometheus.example.com"}}}));
+            "prometheus": {"url": {"address": "https://prometheus.example.com"}},
+            "allowedNamespaces": {"from": "All"}}));
         let reached = Arc::new(reached);
         let members = [("eu-3", reached.clone()), ("eu-4", reached)].into();
         subject.services = vec![Placed::new(&serde_json::from_value(service).unwrap(), 100, "shop", &members)];
@@ -210,7 +211,7 @@ mod tests {
         let elsewhere =
             json!([{"service": {"namespace": "shop", "name": "checkout"}, "host": "eu-3.example.com", "port": 443}]);
         let inside = json!([{"host": "{{ service }}.svc.cluster.local", "port": 443}]);
-        let allowed = json!({"from": "Names", "names": ["billing"]});
+        let (all, billing) = (json!({"from": "All"}), json!({"from": "Names", "names": ["billing"]}));
         for (object, reason, message) in [
             (
                 None,
@@ -218,17 +219,17 @@ mod tests {
                 "spec.members: MemberCluster eu-3 does not exist; register it, or correct the name",
             ),
             (
-                Some(json!({"endpoints": reached, "prometheus": prometheus, "allowedNamespaces": allowed})),
+                Some(json!({"endpoints": reached, "prometheus": prometheus, "allowedNamespaces": billing})),
                 Reason::NamespaceNotAllowed,
                 "MemberCluster eu-3 does not allow namespace shop; add it to its spec.allowedNamespaces.names",
             ),
             (
-                Some(json!({"endpoints": elsewhere, "prometheus": prometheus})),
+                Some(json!({"endpoints": elsewhere, "prometheus": prometheus, "allowedNamespaces": all})),
                 Reason::InvalidSpec,
                 "MemberCluster eu-3: spec.endpoints: none is for service shop/storefront and none is the default: add one",
             ),
             (
-                Some(json!({"endpoints": inside, "prometheus": prometheus})),
+                Some(json!({"endpoints": inside, "prometheus": prometheus, "allowedNamespaces": all})),
                 Reason::AddressNotAllowed,
                 "MemberCluster eu-3: spec.endpoints[0].host: \"storefront.svc.cluster.local\" leads into the hub \
                  cluster; give the DNS name of the member's gateway",
@@ -238,7 +239,7 @@ mod tests {
             let expected = MemberSeen::Unusable(Problem::new(reason, message));
             assert_eq!(seen("eu-3", "shop", member.as_ref(), &services), expected);
         }
-        let good = member(json!({"endpoints": reached, "prometheus": prometheus}));
+        let good = member(json!({"endpoints": reached, "prometheus": prometheus, "allowedNamespaces": all}));
         assert!(matches!(seen("eu-3", "shop", Some(&good), &services), MemberSeen::Registered { .. }));
     }
 }

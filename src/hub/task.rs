@@ -13,8 +13,9 @@ use super::{
     observe, publish,
     reconcile::{Ended, pass},
     subject::Subject,
+    why_unreadable,
 };
-use crate::{api::FleetRollout, supervise, text::one_line};
+use crate::{api::FleetRollout, supervise};
 
 /// News that come together are looked at together.
 const DEBOUNCE: Duration = Duration::from_millis(20);
@@ -22,9 +23,6 @@ const DEBOUNCE: Duration = Duration::from_millis(20);
 const LOOK_AT_LEAST_EVERY: Duration = Duration::from_mins(1);
 /// A pass that is stale waits for the watch; if that stays silent, it looks again after this time.
 const STALE: Duration = Duration::from_secs(2);
-
-/// Characters that are kept of why an object cannot be read; the error repeats what stands in it.
-const ERROR: usize = 512;
 
 /// What a task waits for before it looks again, unless something changes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +88,7 @@ impl Task {
         Some(Rest::For(match &guarded.0 {
             Ok(rollout) => self.guarded_pass(rollout).await,
             Err(invalid) => {
-                self.report(&guarded, &one_line(&invalid.error, ERROR)).await;
+                self.report(&guarded, &why_unreadable(invalid)).await;
                 LOOK_AT_LEAST_EVERY
             }
         }))

@@ -59,6 +59,7 @@ fn spec() -> Value {
         "kubeconfigSecretRef": {"name": "s", "key": "k"},
         "endpoints": [{"host": "{{ service }}.eu-3.example.com", "port": 443}],
         "prometheus": {"service": {"namespace": "monitoring", "name": "prom", "port": 9090}},
+        "allowedNamespaces": {"from": "All"},
     })
 }
 

@@ -179,8 +179,18 @@ fn expected(schema: &Value) -> String {
         Some("number") => range("a number"),
         Some("boolean") => "true or false".to_owned(),
         Some("array") => "a list".to_owned(),
-        Some("object") => format!("a mapping with {}", names(schema).collect::<Vec<_>>().join(", ")),
+        Some("object") => mapping_expected(schema),
         _ => text_expected(schema),
+    }
+}
+
+fn mapping_expected(schema: &Value) -> String {
+    match names(schema).collect::<Vec<_>>().as_slice() {
+        // Who may use a member has no default, so this is what everybody reads who did not say it.
+        ["from", "names"] => {
+            "the namespaces that may use this member: {from: All}, or {from: Names, names: [shop]}".to_owned()
+        }
+        names => format!("a mapping with {}", names.join(", ")),
     }
 }
 

@@ -12,7 +12,11 @@ spec:
     - {host: eu-3.example.com, port: 443, tls: {serverName: eu-3.example.com}}
   prometheus:
     url: {address: https://prometheus.example.com, bearerTokenSecretRef: {name: token, key: token}}
+  allowedNamespaces: {from: Names, names: [shop]}
 ";
+
+/// The line of `MEMBER` that says who may use it.
+const ALLOWED: &str = "  allowedNamespaces: {from: Names, names: [shop]}\n";
 
 #[test]
 fn members_that_cannot_be_reached_or_measured_are_refused() {
@@ -85,8 +89,37 @@ fn members_that_cannot_be_reached_or_measured_are_refused() {
 }
 
 #[test]
+fn who_may_use_a_member_is_said_in_full() {
+    let choice = "the namespaces that may use this member: {from: All}, or {from: Names, names: [shop]}";
+    for (allowed, expected) in [
+        ("", format!("4: spec.allowedNamespaces: missing; give {choice}")),
+        ("  allowedNamespaces: shop\n", format!("10: spec.allowedNamespaces: \"shop\" is not allowed; write {choice}")),
+        ("  allowedNamespaces: {}\n", "10: spec.allowedNamespaces.from: missing; give one of All, Names".to_owned()),
+        (
+            "  allowedNamespaces: {names: [shop]}\n",
+            "10: spec.allowedNamespaces.from: missing; give one of All, Names".to_owned(),
+        ),
+        (
+            "  allowedNamespaces: {from: Names}\n",
+            "10: spec.allowedNamespaces.names: is empty, so no rollout may use this member; name the namespaces, or \
+             write from: All"
+                .to_owned(),
+        ),
+        (
+            "  allowedNamespaces: {from: All, names: [shop]}\n",
+            "10: spec.allowedNamespaces.names: has no effect with from: All; write from: Names, or leave names out"
+                .to_owned(),
+        ),
+    ] {
+        assert!(MEMBER.contains(ALLOWED));
+        assert_eq!(problems(&MEMBER.replace(ALLOWED, allowed)), [expected]);
+    }
+    assert_eq!(problems(&MEMBER.replace(ALLOWED, "  allowedNamespaces: {from: All}\n")), [""; 0]);
+}
+
+#[test]
 fn a_namespace_label_is_one_that_prometheus_does_not_reserve() {
-    let labelled = |label: &str| problems(&format!("{MEMBER}    namespaceLabel: {label}\n"));
+    let labelled = |label: &str| problems(&MEMBER.replace(ALLOWED, &format!("    namespaceLabel: {label}\n{ALLOWED}")));
     assert_eq!(labelled("namespace"), Vec::<String>::new());
     for label in ["__name__", "name-space"] {
         let expected = format!(

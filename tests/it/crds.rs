@@ -1,6 +1,7 @@
 //! The definitions as they are installed.
 
-use cutover::api::crd::definitions;
+use cutover::api::crd::{definitions, schema};
+use serde_json::json;
 
 use crate::command::{cutover, printed, root};
 
@@ -28,6 +29,16 @@ fn every_field_that_a_user_writes_is_described() {
         }
     }
     for definition in definitions().unwrap() {
-        described("", cutover::api::crd::schema(&definition));
+        described("", schema(&definition));
     }
+}
+
+#[test]
+fn who_may_use_a_member_is_required_and_has_no_default() {
+    let definitions = definitions().unwrap();
+    let spec = &schema(&definitions[1])["properties"]["spec"];
+    let allowed = &spec["properties"]["allowedNamespaces"];
+    assert!(spec["required"].as_array().unwrap().contains(&json!("allowedNamespaces")));
+    assert_eq!(allowed["required"], json!(["from"]));
+    assert!(allowed["default"].is_null() && allowed["properties"]["from"]["default"].is_null(), "{allowed}");
 }

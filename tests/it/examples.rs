@@ -60,6 +60,18 @@ fn every_member_of_an_example_is_registered_in_it() {
     }
 }
 
+/// Examples are copied, so none of them says more than it needs.
+#[test]
+fn the_members_of_an_example_allow_the_namespace_of_its_rollouts_alone() {
+    for folder in folders() {
+        let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+        let (members, rollouts) = (read("members.yaml"), read("rollout.yaml"));
+        let namespace = rollouts.lines().find_map(|line| line.strip_prefix("  namespace: ")).unwrap();
+        let allowed = format!("\n  allowedNamespaces: {{from: Names, names: [{namespace}]}}\n");
+        assert_eq!(members.matches(&allowed).count(), members.matches("kind: MemberCluster").count(), "{folder:?}");
+    }
+}
+
 #[test]
 fn the_first_rollout_is_shown_step_by_step() {
     let (status, table, _) = printed(&cutover(&["plan", "examples/first-rollout/rollout.yaml"]));

@@ -2,6 +2,8 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::struct_excessive_bools)]
 
+#[cfg(feature = "demo")]
+mod api_server;
 mod bad_environments;
 mod bad_inputs;
 mod bad_members;

@@ -38,7 +38,8 @@ async fn hub_cluster() -> Client {
     for name in ["eu-1", "eu-3"] {
         let spec = json!({
             "endpoints": [{"host": format!("gateway.{name}.example.com"), "port": 80}],
-            "prometheus": {"url": {"address": format!("https://prometheus.{name}.example.com")}}});
+            "prometheus": {"url": {"address": format!("https://prometheus.{name}.example.com")}},
+            "allowedNamespaces": {"from": "All"}});
         let member = json!({
             "apiVersion": "cutover.dev/v1alpha1", "kind": "MemberCluster", "metadata": {"name": name}, "spec": spec});
         create(&client, "/apis/cutover.dev/v1alpha1/memberclusters", &member).await;

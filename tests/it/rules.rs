@@ -125,24 +125,24 @@ fn each_rule_of_a_member_refuses_what_it_is_about() {
         said(1, &json!({"endpoints": endpoints, "prometheus": prometheus, "allowedNamespaces": allowed}), None)
     };
     let (one, url) = (json!({"host": "a.example.com", "port": 443}), json!({"url": {"address": "https://p"}}));
-    let named = json!({"name": "s", "key": "k"});
+    let (named, all) = (json!({"name": "s", "key": "k"}), json!({"from": "All"}));
     assert_eq!(member(json!([one]), url.clone(), json!({"from": "Names", "names": ["shop"]})), Vec::<String>::new());
     assert_eq!(
-        member(json!([one]), json!({"service": {"namespace": "m", "name": "p", "port": 1}}), json!({})),
+        member(json!([one]), json!({"service": {"namespace": "m", "name": "p", "port": 1}}), all.clone()),
         [
             "spec.prometheus.service is reached through the member's API server and needs kubeconfigSecretRef; or give prometheus.url"
         ]
     );
     assert_eq!(
-        member(json!([one, one]), url.clone(), json!({})),
+        member(json!([one, one]), url.clone(), all.clone()),
         ["spec.endpoints: at most one endpoint without service, the default"]
     );
-    assert_eq!(
-        member(json!([one]), url, json!({"from": "Names"})),
-        ["names is required with from: Names, and only then"]
-    );
+    for allowed in [json!({"from": "Names"}), json!({"from": "All", "names": ["shop"]})] {
+        let expected = ["names is required with from: Names, and only then"];
+        assert_eq!(member(json!([one]), url.clone(), allowed), expected);
+    }
     let both = json!({"url": {"address": "https://p", "bearerTokenSecretRef": named, "basicAuthSecretRef": named}});
-    assert_eq!(member(json!([one]), both, json!({})), ["bearerTokenSecretRef or basicAuthSecretRef, not both"]);
+    assert_eq!(member(json!([one]), both, all), ["bearerTokenSecretRef or basicAuthSecretRef, not both"]);
 }
 
 #[test]

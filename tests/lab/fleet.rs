@@ -117,6 +117,7 @@ fn member_cluster(name: &str, member: &Member) -> Value {
             "endpoints": endpoints,
             "probe": {"path": "/healthz"},
             "prometheus": prometheus,
+            "allowedNamespaces": {"from": "All"},
         },
     })
 }

@@ -73,6 +73,7 @@ fn member_cluster(member: &Member, index: usize) -> Value {
         "endpoints": [{"host": gateway(name), "port": addresses.gateway.port()}],
         "probe": {"path": HEALTH},
         "prometheus": prometheus,
+        "allowedNamespaces": {"from": "Names", "names": [NAMESPACE]},
     });
     json!({"apiVersion": "cutover.dev/v1alpha1", "kind": "MemberCluster", "metadata": {"name": name}, "spec": spec})
 }

@@ -131,7 +131,8 @@ mod tests {
         let mut object = json!({
             "apiVersion": "cutover.dev/v1alpha1", "kind": "MemberCluster",
             "metadata": {"name": "eu-1", "finalizers": finalizers},
-            "spec": {"endpoints": [{"host": "eu-1.example.com", "port": 443}], "prometheus": {"url": {"address": "https://p"}}},
+            "spec": {"endpoints": [{"host": "eu-1.example.com", "port": 443}], "prometheus": {"url": {"address": "https://p"}},
+                     "allowedNamespaces": {"from": "All"}},
         });
         if deleted {
             object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");

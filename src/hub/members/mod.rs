@@ -20,6 +20,7 @@ use super::{
     backoff::Backoff,
     cache::{Availability, Key},
     calls::CallError,
+    why_unreadable,
 };
 use crate::{
     api::{FleetRollout, MemberCluster, Purpose},
@@ -55,7 +56,8 @@ fn declared(hub: &Hub) -> Vec<Declared> {
     let read = |member: &Arc<Guarded<MemberCluster>>| match &member.0 {
         Ok(readable) => Some(declaration(readable, &hub.namespace, &secrets)),
         Err(invalid) => {
-            tracing::warn!(member = invalid.metadata.name, "this MemberCluster cannot be read and is left out");
+            let error = why_unreadable(invalid);
+            tracing::warn!(member = invalid.metadata.name, error, "this MemberCluster cannot be read and is left out");
             None
         }
     };

@@ -22,15 +22,16 @@ use tokio::{sync::watch, time::Instant};
 
 use super::{keep_objects, keep_registry, watched_secrets};
 use crate::{
-    api::FINALIZER,
+    api::{FINALIZER, MemberCluster},
     http::{
         fixtures::{Manner, Server, loopback, response},
         install_crypto,
     },
     hub::{
-        Hub, fixtures,
+        Guarded, Hub, fixtures,
         lease::{Claim, DURATION, Leadership},
         watch::fill,
+        why_unreadable,
     },
 };
 
@@ -127,6 +128,7 @@ fn member(name: &str, endpoint: &Server, prometheus: &Value) -> Value {
         "spec": {
             "endpoints": [{"host": "127.0.0.1", "port": endpoint.address.port()}],
             "prometheus": prometheus,
+            "allowedNamespaces": {"from": "All"},
         },
     })
 }
@@ -261,6 +263,17 @@ async fn one_cluster_under_two_names_is_reported() {
         }
     };
     tokio::time::timeout(Duration::from_secs(5), reported).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_member_that_does_not_say_who_may_use_it_is_left_out_and_no_other_is() {
+    let mut silent = fixtures::objects::member("eu-2");
+    silent["spec"].as_object_mut().unwrap().remove("allowedNamespaces");
+    let hub = fixtures::world::World::of([fixtures::objects::member("eu-1"), silent]).await.hub;
+    assert!(hub.registry.member("eu-1").is_some() && hub.registry.member("eu-2").is_none());
+    let said = |member: &Guarded<MemberCluster>| member.0.as_ref().err().map(why_unreadable);
+    let said: Vec<String> = hub.members.all().iter().filter_map(|member| said(member)).collect();
+    assert_eq!(said, ["Missing field allowedNamespaces"]);
 }
 
 /// A cluster with one member, whose Prometheus does not know the question.

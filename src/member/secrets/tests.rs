@@ -16,7 +16,8 @@ fn spec(prometheus: &Value) -> MemberClusterSpec {
     let reference = json!({"name": "s", "key": "k"});
     let endpoint = json!({"host": "eu-3.example.com", "port": 443,
                           "tls": {"serverName": "eu-3.example.com", "caSecretRef": reference}});
-    let spec = json!({"kubeconfigSecretRef": reference, "endpoints": [endpoint], "prometheus": {"url": prometheus}});
+    let spec = json!({"kubeconfigSecretRef": reference, "endpoints": [endpoint], "prometheus": {"url": prometheus},
+                      "allowedNamespaces": {"from": "All"}});
     serde_json::from_value(spec).unwrap()
 }
 

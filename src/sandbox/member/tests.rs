@@ -36,6 +36,7 @@ fn prometheus(member: &Member, prometheus: &Value) -> Prometheus {
         "kubeconfigSecretRef": {"name": "s", "key": "value"},
         "endpoints": [{"host": "gateway.eu-1.test", "port": 80}],
         "prometheus": prometheus,
+        "allowedNamespaces": {"from": "All"},
     });
     let spec = serde_json::from_value(spec).unwrap();
     let data = BTreeMap::from([("value".to_owned(), ByteString(member.kubeconfig().into_bytes()))]);

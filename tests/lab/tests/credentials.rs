@@ -112,6 +112,7 @@ fn member(name: &str, field: &str, key: &str) -> Value {
                 "caSecretRef": {"name": "lab-ca", "key": "ca.crt"},
                 field: {"name": "guarded", "key": key},
             }},
+            "allowedNamespaces": {"from": "All"},
         },
     })
 }

@@ -108,6 +108,7 @@ fn spare() -> Value {
         "spec": {
             "endpoints": [{"host": "{{ service }}.spare.lab", "port": 80}],
             "prometheus": {"url": {"address": "http://spare.lab:9090"}},
+            "allowedNamespaces": {"from": "All"},
         },
     })
 }

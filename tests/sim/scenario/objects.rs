@@ -38,6 +38,7 @@ pub fn member(name: &str) -> Value {
             "kubeconfigSecretRef": {"name": name, "key": "kubeconfig"},
             "endpoints": [{"host": format!("{name}.example.com"), "port": 80}],
             "prometheus": {"url": {"address": format!("https://prometheus.{name}.example.com")}},
+            "allowedNamespaces": {"from": "All"},
         },
     })
 }

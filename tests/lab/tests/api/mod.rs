@@ -36,6 +36,7 @@ async fn members(scene: Scene) -> Result<()> {
         "spec": {
             "endpoints": [{"host": "eu-9.example.com", "port": 443}],
             "prometheus": {"url": {"address": "https://prometheus.example.com"}},
+            "allowedNamespaces": {"from": "All"},
         },
     });
     let service = json!({"service": {"namespace": "monitoring", "name": "prometheus", "port": 9090}});
@@ -68,6 +69,9 @@ async fn members(scene: Scene) -> Result<()> {
             json!({"url": {"address": "https://p.example.com", "bearerTokenSecretRef": secret, "basicAuthSecretRef": secret}}),
             "bearerTokenSecretRef or basicAuthSecretRef, not both",
         ),
+        // An API server drops a null, so the field is left out.
+        ("/spec/allowedNamespaces", Value::Null, "spec.allowedNamespaces: Required value"),
+        ("/spec/allowedNamespaces", json!({}), "spec.allowedNamespaces.from: Required value"),
         ("/spec/allowedNamespaces", json!({"from": "Names"}), "names is required with from: Names, and only then"),
         ("/spec/probe", json!({"path": "healthz"}), "spec.probe.path in body should match"),
         ("/spec/state", json!("Drained"), "unknown field \"spec.state\""),
