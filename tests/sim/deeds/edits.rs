@@ -35,10 +35,20 @@ pub fn edit(world: &World, what: Edit) {
         Edit::Mark => {
             world.patch(&path, &json!({"metadata": {"annotations": {"cutover.dev/write": null}}}), "kubectl-edit");
         }
+        Edit::Forged => forge(world, &path, &route),
         Edit::Status => {
             world.patch(&format!("{ROLLOUT}/status"), &json!({"status": {"message": "all is well"}}), "kubectl-edit");
         }
     }
+}
+
+/// Marks the route as if the hub had written it a thousand million times more.
+fn forge(world: &World, path: &str, route: &Value) {
+    let mark = route["metadata"]["annotations"]["cutover.dev/write"].as_str().unwrap_or_default();
+    let [hub, rollout, run, sequence, rules] = mark.split('/').collect::<Vec<_>>()[..] else { return };
+    let ahead = sequence.parse::<u64>().unwrap_or(0) + 1_000_000_000;
+    let forged = format!("{hub}/{rollout}/{run}/{ahead}/{rules}");
+    world.patch(path, &json!({"metadata": {"annotations": {"cutover.dev/write": forged}}}), "kubectl-edit");
 }
 
 /// Gives the canary so much more, or less, at the cost of a primary member.

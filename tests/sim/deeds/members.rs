@@ -1,6 +1,6 @@
 //! P8 and P20: what the members answer, and which there are.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::{
     fleet::{Metrics, Wrong},
@@ -87,8 +87,18 @@ pub fn change(world: &World, what: MemberChange) {
             // The cluster takes the new one only.
             NEW_TOKEN.clone_into(&mut world.fleet().member(name).token);
         }
+        MemberChange::Withdrawn => {
+            let name = world.canary();
+            allow(world, name, &json!({"from": "Names", "names": ["billing"]}));
+            world.fleet().member(name).closed_since = Some(world.now());
+        }
         MemberChange::Twice => "cluster-eu-1".clone_into(&mut world.fleet().member(world.canary()).cluster),
     }
+}
+
+/// Which namespaces may use a member from now on.
+pub fn allow(world: &World, name: &str, namespaces: &Value) {
+    world.patch(&format!("{MEMBER_PATH}/{name}"), &json!({"spec": {"allowedNamespaces": namespaces}}), "user");
 }
 
 /// The cluster is registered and declared under another name, and no more under its own.

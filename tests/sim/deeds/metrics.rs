@@ -25,6 +25,7 @@ fn wrong(what: MetricsFault) -> Metrics {
         MetricsFault::Nan => Metrics::Value("NaN"),
         MetricsFault::PlusInfinity => Metrics::Value("+Inf"),
         MetricsFault::MinusInfinity => Metrics::Value("-Inf"),
+        MetricsFault::Negative => Metrics::Failures("-7"),
         MetricsFault::Empty => Metrics::Empty,
         MetricsFault::NoValue => Metrics::NoValue,
         MetricsFault::Two => Metrics::Two,

@@ -100,7 +100,11 @@ const fn is_a_change(fault: Fault) -> bool {
             | Fault::Declare(_)
             | Fault::Poison(_)
             | Fault::Members(
-                MemberChange::Added | MemberChange::Removed | MemberChange::Renamed | MemberChange::Rotated
+                MemberChange::Added
+                    | MemberChange::Removed
+                    | MemberChange::Renamed
+                    | MemberChange::Rotated
+                    | MemberChange::Withdrawn
             )
     )
 }

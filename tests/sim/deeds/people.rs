@@ -9,7 +9,8 @@ use super::{
         plan::{
             Fault,
             sorts::{
-                BadCalls, Blind, Declared, Deleted, Failover, FinalizerFault, LeaseFault, Poison, Reapply, WatchFault,
+                BadCalls, Blind, Declared, Deleted, Edit, Failover, FinalizerFault, LeaseFault, MemberChange, Poison,
+                Reapply, WatchFault,
             },
         },
         scenario::{self, CRDS, MEMBER_PATH, MEMBERS, ROUTES, SECRETS},
@@ -17,6 +18,7 @@ use super::{
         world::{ROLLOUT, World},
     },
     edits::reapply,
+    members::allow,
 };
 
 /// The kinds are there at last, and with them what people declare.
@@ -48,6 +50,9 @@ pub fn repair(world: &World) {
     }
     if world.object(&format!("{CRDS}/memberclusters.cutover.dev")).is_none() {
         scenario::kinds(world);
+    }
+    for name in MEMBERS.iter().filter(|name| world.fleet().member(name).closed_since.take().is_some()) {
+        allow(world, name, &json!({"from": "All", "names": null}));
     }
     let kinds = world.object(CRDS).is_some();
     for name in world.scenario.members().iter().filter(|_| kinds) {
@@ -150,6 +155,8 @@ const fn holds_nothing(fault: Fault) -> bool {
                     | WatchFault::Older
             )
             | Fault::Blind(Blind::DropEvent | Blind::HideWrite)
+            | Fault::Edit(Edit::Forged)
+            | Fault::Members(MemberChange::Withdrawn)
     )
 }
 

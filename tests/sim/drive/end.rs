@@ -10,7 +10,7 @@ use super::{
         judge::nonzero,
         plan::{
             Fault, Plan, Run,
-            sorts::{Deleted, Failover, FinalizerFault, MemberFault, MetricsFault, Poison},
+            sorts::{Deleted, Edit, Failover, FinalizerFault, MemberChange, MemberFault, MetricsFault, Poison},
         },
         status::Status,
         world::World,
@@ -120,6 +120,8 @@ pub fn ends_alike(plan: &Plan) -> bool {
         | Fault::Forbidden(_)
         | Fault::Webhook(_)
         | Fault::DataPlane(_)
+        | Fault::Edit(Edit::Forged)
+        | Fault::Members(MemberChange::Rotated | MemberChange::Withdrawn)
         | Fault::Delete(Deleted::Secret)
         | Fault::Poison(
             Poison::RolloutBefore

@@ -194,12 +194,14 @@ impl Drive {
         false
     }
 
+    /// People come when nothing happens, and not before the hub had time to see that a fault is over.
     fn help(&mut self) {
         let now = self.world.now();
+        let relieved = self.world.faults().relieved.is_some_and(|at| now.duration_since(at) < seconds(5.0));
         let idle = self.world.judge().last_hub_write().is_none_or(|at| now.duration_since(at) > seconds(20.0));
         let stuck = self.world.age() > 240.0;
         let due = now.duration_since(self.helped) > seconds(30.0);
-        if due && (idle || stuck) && !self.world.faults().active() {
+        if due && (idle || stuck) && !relieved && !self.world.faults().active() {
             self.helped = now;
             deeds::help(&self.world);
         }

@@ -20,6 +20,9 @@ use super::{
     Door, Metrics, Wrong, cluster_of,
 };
 
+/// The query of the health check, which is no rollout's.
+const HEALTH: &str = "vector(1)";
+
 /// What the hub's network leads to.
 pub struct Doors {
     pub world: Arc<World>,
@@ -158,12 +161,17 @@ async fn query(world: &World, name: &str, call: &Request<()>) -> Result<Answer, 
         Timestamp::from_millisecond((time * 1000.0).round() as i64).ok()
     });
     let at = at.unwrap_or_default();
-    let (wrong, through_api) = {
+    let (wrong, through_api, is_closed) = {
         let mut fleet = world.fleet();
         let member = fleet.member(name);
         member.at(Door::Prometheus).count(world.now());
-        (member.metrics, member.api.filter(|_| call.uri().path().contains("/proxy/")))
+        let through_api = member.api.filter(|_| call.uri().path().contains("/proxy/"));
+        (member.metrics, through_api, member.is_closed(world.now()))
     };
+    if is_closed && query != HEALTH {
+        let broken = format!("I2: {name} does not allow the namespace, and was sent {query}");
+        world.judge().broken.push(broken);
+    }
     match wrong.or(through_api.map(Metrics::Door)) {
         Some(Metrics::Door(Wrong::Slow(millis))) => {
             world.faults().strike();
@@ -180,7 +188,7 @@ async fn query(world: &World, name: &str, call: &Request<()>) -> Result<Answer, 
         let now = world.now();
         let data = fleet.answer(name, &query, at);
         let member = fleet.member(name);
-        if matches!(wrong, None | Some(Metrics::Door(Wrong::Slow(_)))) && member.errors < 0.01 && query != "vector(1)" {
+        if matches!(wrong, None | Some(Metrics::Door(Wrong::Slow(_)))) && member.errors < 0.01 && query != HEALTH {
             member.proven = Some((now, at));
         }
         data
@@ -188,7 +196,7 @@ async fn query(world: &World, name: &str, call: &Request<()>) -> Result<Answer, 
     let (status, mut body) = prometheus::response(&data);
     if let Some(wrong) = wrong {
         let good = body.clone();
-        spoil(&mut body, wrong, at);
+        spoil(&mut body, wrong, &query, at);
         if body != good {
             world.faults().strike();
         }
@@ -202,12 +210,14 @@ fn spoiled(world: &World, name: &str) {
     world.fleet().member(name).at(Door::Prometheus).badly = Some(now);
 }
 
-fn spoil(body: &mut Value, wrong: Metrics, at: Timestamp) {
+fn spoil(body: &mut Value, wrong: Metrics, query: &str, at: Timestamp) {
     let time = at.as_second();
     let vector = |value: &str| json!([{"metric": {}, "value": [time, value]}]);
     match wrong {
         Metrics::Door(_) => {}
         Metrics::Value(value) => body["data"]["result"] = vector(value),
+        Metrics::Failures(value) if query.contains("5..") => body["data"]["result"] = vector(value),
+        Metrics::Failures(_) => {}
         Metrics::Empty => body["data"]["result"] = json!([]),
         Metrics::NoValue => body["data"]["result"] = json!([{"metric": {}}]),
         Metrics::Two => {

@@ -21,6 +21,8 @@ pub use doors::Doors;
 const RATE: f64 = 200.0;
 /// Seconds between two scrapes.
 const SCRAPE: f64 = 2.0;
+/// Seconds after which the hub knows what was declared, however slow its watches are.
+const KNOWN: f64 = 3.0;
 
 /// What is wrong with one door of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +41,8 @@ pub enum Wrong {
 pub enum Metrics {
     Door(Wrong),
     Value(&'static str),
+    /// The same for queries of failed requests alone.
+    Failures(&'static str),
     Empty,
     NoValue,
     Two,
@@ -60,6 +64,8 @@ pub struct Member {
     /// When a good answer about it was given, and the time that it was about.
     pub proven: Option<(Timestamp, Timestamp)>,
     pub probed: Option<Timestamp>,
+    /// Since when it does not allow the rollout's namespace.
+    pub closed_since: Option<Timestamp>,
     pub cluster: String,
     /// The bearer token that its API server takes.
     pub token: String,
@@ -72,6 +78,11 @@ impl Member {
     /// The calls at one of its doors.
     pub fn at(&mut self, door: Door) -> &mut Calls {
         self.calls.entry(door).or_default()
+    }
+
+    /// It has not allowed the rollout's namespace for so long that the hub knows.
+    pub fn is_closed(&self, now: Timestamp) -> bool {
+        self.closed_since.is_some_and(|since| now.duration_since(since) > seconds(KNOWN))
     }
 
     fn answered_well(&self) -> bool {
@@ -104,6 +115,7 @@ impl Fleet {
                 bad_at: None,
                 proven: None,
                 probed: None,
+                closed_since: None,
                 cluster: cluster_of(name),
                 token: SECRET.to_owned(),
                 calls: BTreeMap::new(),

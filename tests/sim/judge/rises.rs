@@ -47,6 +47,7 @@ impl Judge {
         if to <= at(&self.good, member) || self.stands_in(world, member) {
             return;
         }
+        self.judge_consent(world, &rise);
         self.judge_rise_in_rollback(world, &rise);
         // A webhook took a part of what was decided; to write it whole again is no new step.
         let mutated = world.plan.fault == Fault::Webhook(Webhook::Mutate);
@@ -101,6 +102,16 @@ impl Judge {
         let acts = self.rollout.is_some() && self.status.has_live_run() && world.hub_was_awake(SURELY_DOWN);
         if let Some(member) = kept.filter(|_| stands_in && acts) {
             self.break_rule(world, format!("I2: {member} is down and keeps its weight, although another one answers"));
+        }
+    }
+
+    /// I2: nothing for a member that does not allow the namespace.
+    fn judge_consent(&mut self, world: &World, rise: &Rise) {
+        let Rise { route, member, from, to, at, .. } = rise;
+        if world.fleet().members.get(rise.behind).is_some_and(|found| found.is_closed(*at)) {
+            let broken =
+                format!("I2: {route} gives {member}, which does not allow the namespace, {to} instead of {from}");
+            self.break_rule(world, broken);
         }
     }
 

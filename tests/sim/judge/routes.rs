@@ -69,6 +69,8 @@ impl Judge {
             Some(Ownership::Released) if !by_hub && new != old => Ownership::Foreign,
             before => before.unwrap_or(Ownership::Hub),
         };
+        // What somebody else marks is not what the hub has reached; what is taken off is gone.
+        let mark = if by_hub { mark } else { before.map_or(mark, |before| before.mark.min(mark)) };
         self.routes.insert(change.name.clone(), Route { weights: new, accepted, mark, kept, ownership });
         self.look_at_all(world, change.at);
     }

@@ -79,6 +79,8 @@ sorts! {
         Nan = "nan",
         PlusInfinity = "+inf",
         MinusInfinity = "-inf",
+        /// So many failed requests as nobody can count.
+        Negative = "negative",
         Empty = "empty",
         NoValue = "no-value",
         Two = "two",
@@ -94,7 +96,16 @@ sorts! {
 
 sorts! {
     /// P10: a person edits what the hub looks after.
-    Edit { Raise = "raise", Lower = "lower", Host = "host", Timeout = "timeout", Mark = "mark", Status = "status" }
+    Edit {
+        Raise = "raise",
+        Lower = "lower",
+        Host = "host",
+        Timeout = "timeout",
+        Mark = "mark",
+        Status = "status",
+        /// The hub's mark, with a sequence that it never had.
+        Forged = "forged",
+    }
 }
 
 sorts! {
@@ -194,6 +205,8 @@ sorts! {
         Rotated = "rotated",
         /// Two names lead to one cluster.
         Twice = "twice",
+        /// The canary no longer allows the rollout's namespace.
+        Withdrawn = "withdrawn",
     }
 }
 
