@@ -5,7 +5,9 @@ use std::{future::Future, time::Duration};
 use futures::{Stream, TryStreamExt};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::{Api, Client, Config, Error, api::ListParams, config::KubeConfigOptions, runtime::watcher};
+use kube::{
+    Api, Client, Config, Error, api::ListParams, config::KubeConfigOptions, core::DeserializeGuard, runtime::watcher,
+};
 
 use super::{
     CliError,
@@ -154,10 +156,11 @@ impl Cluster {
         self.call(access::READ, self.api::<FleetRollout>().get(name)).await
     }
 
-    /// Every member that is declared.
+    /// Every member that is declared and can be read: one that cannot hides no other.
     pub(super) async fn members(&self) -> Result<Vec<MemberCluster>, CliError> {
-        let api: Api<MemberCluster> = Api::all(self.client.clone());
-        Ok(self.call(access::READ, api.list(&ListParams::default())).await?.items)
+        let api: Api<DeserializeGuard<MemberCluster>> = Api::all(self.client.clone());
+        let members = self.call(access::READ, api.list(&ListParams::default())).await?;
+        Ok(members.items.into_iter().filter_map(|member| member.0.ok()).collect())
     }
 
     /// Whether the hub runs; never an error.

@@ -1,17 +1,41 @@
 //! All rollouts as a table. Pure.
 
+use std::error::Error;
+
 use jiff::Timestamp;
-use kube::ResourceExt;
+use kube::{ResourceExt, core::DynamicObject};
 
 use crate::{
     api::FleetRollout,
     cli::text::{age, columns, cut, escape},
 };
 
-pub(super) fn render(rollouts: &[FleetRollout], with_namespace: bool, wide: bool, now: Timestamp) -> String {
-    if rollouts.is_empty() {
+/// A row for each rollout, then a line for each that cannot be read: it hides no other.
+pub(super) fn render(objects: &[DynamicObject], with_namespace: bool, wide: bool, now: Timestamp) -> String {
+    if objects.is_empty() {
         return "no rollouts\n".to_owned();
     }
+    let (mut readable, mut unreadable) = (Vec::new(), String::new());
+    for object in objects {
+        match object.clone().try_parse::<FleetRollout>() {
+            Ok(rollout) => readable.push(rollout),
+            Err(error) => unreadable += &left_alone(object, error.source().unwrap_or(&error)),
+        }
+    }
+    let table = if readable.is_empty() { String::new() } else { table(&readable, with_namespace, wide, now) };
+    table + &unreadable
+}
+
+/// Characters of why an object cannot be read.
+const WHY: usize = 200;
+
+fn left_alone(object: &DynamicObject, why: &dyn Error) -> String {
+    let namespace = escape(&object.namespace().unwrap_or_default());
+    let name = cut(&escape(&object.name_any()), 30);
+    format!("{namespace}/{name} cannot be read, and the hub leaves it alone: {}\n", cut(&escape(&why.to_string()), WHY))
+}
+
+fn table(rollouts: &[FleetRollout], with_namespace: bool, wide: bool, now: Timestamp) -> String {
     let row = |namespace: String, cells: [String; 7], message: String| -> Vec<String> {
         with_namespace.then_some(namespace).into_iter().chain(cells).chain(wide.then_some(message)).collect()
     };

@@ -8,7 +8,12 @@ mod tree;
 mod tests;
 
 use clap::ValueEnum;
-use kube::{Api, api::ListParams, runtime::watcher};
+use kube::{
+    Api,
+    api::ListParams,
+    core::{ApiResource, DynamicObject},
+    runtime::watcher,
+};
 
 use super::{
     CliError, Exit, Output, access,
@@ -69,7 +74,9 @@ impl Get {
 }
 
 async fn list(cluster: &Cluster, everywhere: bool, shape: Option<Shape>, out: &mut Output) -> Result<Exit, CliError> {
-    let api: Api<FleetRollout> = if everywhere { Api::all(cluster.client.clone()) } else { cluster.api() };
+    let (client, kind) = (cluster.client.clone(), ApiResource::erase::<FleetRollout>(&()));
+    let api: Api<DynamicObject> =
+        if everywhere { Api::all_with(client, &kind) } else { Api::namespaced_with(client, &cluster.namespace, &kind) };
     let rollouts = cluster.call(access::READ, api.list(&ListParams::default())).await?;
     match shape {
         Some(Shape::Json) => out.json(&rollouts)?,

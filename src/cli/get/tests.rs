@@ -1,5 +1,7 @@
+use kube::core::DynamicObject;
+
 use super::render;
-use crate::api::{Reason, status::Outcome};
+use crate::api::{FleetRollout, Reason, status::Outcome};
 use crate::cli::{Exit, fixtures, hub_liveness::HubLiveness, text::WIDTH, view::View};
 
 const HEAD_OF_RUN: &str =
@@ -233,9 +235,28 @@ fn many_metrics_leave_the_table_within_its_width() {
 fn the_list_has_a_row_for_each_rollout() {
     let view = fixtures::waiting();
     assert_eq!(
-        super::list::render(&[view.rollout], true, false, view.now),
+        super::list::render(&[stored(&view.rollout)], true, false, view.now),
         "NAMESPACE   NAME   PHASE              STEP   WEIGHTS                      VERDICT   REASON                SINCE\n\
          shop        shop   WaitingPromotion   2/4    eu-1:375 eu-2:500 eu-3:125   Pass      WaitingForPromotion   2h14m\n"
     );
     assert_eq!(super::list::render(&[], true, false, view.now), "no rollouts\n");
+}
+
+fn stored(rollout: &FleetRollout) -> DynamicObject {
+    serde_json::from_value(serde_json::to_value(rollout).unwrap()).unwrap()
+}
+
+#[test]
+fn a_rollout_that_cannot_be_read_hides_no_other() {
+    let view = fixtures::waiting();
+    let good = stored(&view.rollout);
+    let mut bad = stored(&view.rollout);
+    bad.metadata.name = Some("old\u{1b}[2J".to_owned());
+    bad.data["spec"]["members"] = "eu-1".into();
+    let listed = super::list::render(&[bad.clone(), good], false, false, view.now);
+    let [header, row, left_alone] = listed.lines().collect::<Vec<_>>()[..] else { panic!("{listed}") };
+    assert!(header.starts_with("NAME ") && row.starts_with("shop "), "{listed}");
+    let said = "shop/old\\u{1b}[2J cannot be read, and the hub leaves it alone: invalid type: string \"eu-1\"";
+    assert!(left_alone.starts_with(said), "{left_alone}");
+    assert!(super::list::render(&[bad], false, false, view.now).starts_with(said), "no header without a row");
 }
