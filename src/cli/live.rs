@@ -72,8 +72,8 @@ pub(super) fn places(view: &View) -> Result<Vec<Place>, CliError> {
     let names: BTreeSet<&str> = declared.chain(view.shown_members()).collect();
     let place = |service: &ServiceSpec| {
         let reach = |name: &str| {
-            let member =
-                view.member(name).ok_or_else(|| CliError::Said(format!("membercluster {name} does not exist")))?;
+            let missing = || format!("membercluster {name} does not exist, or this version of cutover cannot read it");
+            let member = view.member(name).ok_or_else(|| CliError::Said(missing()))?;
             let reach = backend::reach(&member.spec, &view.namespace(), &service.name);
             reach.map_err(|problem| CliError::Said(format!("membercluster {name}: {}", problem.message)))
         };

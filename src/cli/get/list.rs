@@ -19,7 +19,7 @@ pub(super) fn render(objects: &[DynamicObject], with_namespace: bool, wide: bool
     for object in objects {
         match object.clone().try_parse::<FleetRollout>() {
             Ok(rollout) => readable.push(rollout),
-            Err(error) => unreadable += &left_alone(object, error.source().unwrap_or(&error)),
+            Err(error) => unreadable += &cannot_be_read(object, error.source().unwrap_or(&error)),
         }
     }
     let table = if readable.is_empty() { String::new() } else { table(&readable, with_namespace, wide, now) };
@@ -29,10 +29,10 @@ pub(super) fn render(objects: &[DynamicObject], with_namespace: bool, wide: bool
 /// Characters of why an object cannot be read.
 const WHY: usize = 200;
 
-fn left_alone(object: &DynamicObject, why: &dyn Error) -> String {
+fn cannot_be_read(object: &DynamicObject, why: &dyn Error) -> String {
     let namespace = escape(&object.namespace().unwrap_or_default());
     let name = cut(&escape(&object.name_any()), 30);
-    format!("{namespace}/{name} cannot be read, and the hub leaves it alone: {}\n", cut(&escape(&why.to_string()), WHY))
+    format!("{namespace}/{name} cannot be read by this version of cutover: {}\n", cut(&escape(&why.to_string()), WHY))
 }
 
 fn table(rollouts: &[FleetRollout], with_namespace: bool, wide: bool, now: Timestamp) -> String {
