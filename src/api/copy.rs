@@ -84,6 +84,13 @@ impl ServiceCopy {
         self.spec == other.spec && self.leads_to() == other.leads_to()
     }
 
+    /// Names its spec: equal specs have equal names.
+    #[must_use]
+    pub fn spec_hash(&self) -> String {
+        let text = Value::Object(self.spec.clone()).to_string();
+        format!("{:016x}", super::fingerprint::fnv1a(text.as_bytes()))
+    }
+
     /// The DNS name that it stands for, if it is of type ExternalName.
     pub fn external_name(&self) -> Option<&str> {
         let is_external = self.spec.get("type").and_then(Value::as_str) == Some("ExternalName");

@@ -66,6 +66,9 @@ pub const STEERING_ANNOTATION: &str = "cutover.dev/steering";
 pub const AFFINITY_ANNOTATION: &str = "cutover.dev/session-affinity";
 /// On a backend that the hub made: the uid of its rollout.
 pub const ROLLOUT_LABEL: &str = "cutover.dev/rollout-uid";
+/// In service mode, on the Services of primary and canary: the spec that the hub gave them. A cluster puts the labels of a Service
+/// on its `EndpointSlice`s, so there it says for which spec the addresses were chosen.
+pub const SPEC_HASH_LABEL: &str = "cutover.dev/spec-hash";
 /// On a backend that the hub made: the member it leads to.
 pub const MEMBER_LABEL: &str = "cutover.dev/member";
 /// The Lease that the acting hub process holds, whatever namespace it is installed in.

@@ -6,7 +6,7 @@ use kube::{ResourceExt, core::DynamicObject};
 use serde_json::{Map, Value};
 
 use super::{cluster_ip, is_ours, name, targets};
-use crate::api::{Backend, Reason, ServiceCopy, ServiceSpec};
+use crate::api::{Backend, Reason, SPEC_HASH_LABEL, ServiceCopy, ServiceSpec};
 use crate::object::{Context, Write, field_manager, owner};
 use crate::rollout::input::{Problem, SourceSeen};
 
@@ -99,6 +99,7 @@ pub(super) fn render(
         after.metadata.annotations = None;
     }
     owner::set(&mut after, context);
+    after.metadata.labels.get_or_insert_default().insert(SPEC_HASH_LABEL.to_owned(), copy.spec_hash());
     Ok(Write::between(target, current, Some(after)).into_iter().collect())
 }
 
@@ -240,7 +241,14 @@ mod tests {
         let declared = ServiceCopy { labels: BTreeMap::from([("tier".into(), "front".into())]), ..copy_of(&spec) };
         let written = rewritten(&live, declared.clone()).unwrap().unwrap();
         let keys = |map: &BTreeMap<String, String>| map.keys().cloned().collect::<Vec<_>>();
-        let ours = ["app.kubernetes.io/instance", "app.kubernetes.io/managed-by", ROLLOUT_LABEL, "tier", "zone"];
+        let ours = [
+            "app.kubernetes.io/instance",
+            "app.kubernetes.io/managed-by",
+            ROLLOUT_LABEL,
+            SPEC_HASH_LABEL,
+            "tier",
+            "zone",
+        ];
         assert_eq!(keys(written.labels()), ours);
         assert_eq!(keys(written.annotations()), ["lb/status"]);
         let again = serde_json::to_value(&written).unwrap();
@@ -284,9 +292,10 @@ mod tests {
 
     #[test]
     fn a_copy_that_is_as_declared_keeps_what_others_wrote_into_it() {
-        let own = json!({ROLLOUT_LABEL: "uid-1", "app.kubernetes.io/managed-by": "cutover", "app.kubernetes.io/instance": "fleet"});
         let live = json!({"type": "LoadBalancer", "selector": {"app": "a"}, "loadBalancerIP": "203.0.113.7"});
         let declared = json!({"type": "LoadBalancer", "selector": {"app": "a"}});
+        let own = json!({ROLLOUT_LABEL: "uid-1", SPEC_HASH_LABEL: copy_of(&declared).spec_hash(),
+                         "app.kubernetes.io/managed-by": "cutover", "app.kubernetes.io/instance": "fleet"});
         assert_eq!(written(&own, &live, &declared), Ok(None));
     }
 }

@@ -1,10 +1,14 @@
 //! Whether a Service with addresses has a ready one, by the `EndpointSlice`s that the cluster keeps for it.
 
 use k8s_openapi::api::discovery::v1::EndpointSlice;
-use kube::core::{ApiResource, DynamicObject};
+use kube::{
+    ResourceExt,
+    core::{ApiResource, DynamicObject},
+};
 use serde_json::Value;
 
 use super::cluster_ip::text;
+use crate::api::SPEC_HASH_LABEL;
 
 /// On every slice: the Service whose addresses it holds.
 pub(super) const SERVICE_NAME: &str = "kubernetes.io/service-name";
@@ -28,13 +32,16 @@ pub(crate) fn unready<'o>(
     let Some(port_name) = port_name(&service.data, port) else {
         return Some(format!("Service {name} has no TCP port {port}"));
     };
-    let own = |slice: &&DynamicObject| {
-        slice.metadata.labels.as_ref().is_some_and(|labels| labels.get(SERVICE_NAME).is_some_and(|of| of == name))
+    let mut own = slices.into_iter().filter(|slice| slice.labels().get(SERVICE_NAME).is_some_and(|of| of == name));
+    let serves = |slice: &DynamicObject| {
+        is_of_spec(slice, service) && has_port(&slice.data, port_name) && list(&slice.data, "endpoints").any(is_ready)
     };
-    let serves =
-        |slice: &DynamicObject| has_port(&slice.data, port_name) && list(&slice.data, "endpoints").any(is_ready);
-    (!slices.into_iter().filter(own).any(serves))
-        .then(|| format!("no EndpointSlice of Service {name} has a ready address for port {port}"))
+    (!own.any(serves)).then(|| format!("no EndpointSlice of Service {name} has a ready address for port {port}"))
+}
+
+/// The addresses were chosen by the spec that the Service has now: what is left of the one before it says nothing.
+fn is_of_spec(slice: &DynamicObject, service: &DynamicObject) -> bool {
+    slice.labels().get(SPEC_HASH_LABEL) == service.labels().get(SPEC_HASH_LABEL)
 }
 
 /// The name of a Service's TCP port; that of its only port may be empty.
@@ -117,6 +124,27 @@ mod tests {
         assert_eq!(why(&[slice("shop-canary", &no_number, &[json!(true)])]), none);
         let of_two = [slice("shop-canary", &http, &[json!(false)]), slice("shop-canary", &http, &[json!(true)])];
         assert_eq!(why(&of_two), None);
+    }
+
+    #[test]
+    fn the_addresses_of_an_earlier_spec_do_not_count() {
+        let port = json!({"name": "http", "port": 8080, "protocol": "TCP"});
+        let labelled = |mut object: DynamicObject, hash: Option<&str>| {
+            let labels = object.metadata.labels.get_or_insert_default();
+            labels.extend(hash.map(|hash| (SPEC_HASH_LABEL.to_owned(), hash.to_owned())));
+            object
+        };
+        for (of_slice, of_service, serves) in [
+            (Some("a"), Some("a"), true),
+            (Some("a"), Some("b"), false),
+            (None, Some("b"), false),
+            (Some("a"), None, false),
+        ] {
+            let service = labelled(service(), of_service);
+            let slices = [labelled(slice("shop-canary", &port, &[json!(true)]), of_slice)];
+            let why = unready("shop-canary", Some(&service), 80, &slices);
+            assert_eq!(why.is_none(), serves, "{of_slice:?} {of_service:?}");
+        }
     }
 
     #[test]

@@ -17,39 +17,58 @@ const EVERY: Duration = Duration::from_millis(200);
 
 /// Keeps the slices of one namespace until it is dropped.
 pub struct EndpointSlices {
-    unready: watch::Sender<BTreeSet<String>>,
+    manner: watch::Sender<Manner>,
     task: JoinHandle<()>,
+}
+
+/// What the controller finds, and whether it works.
+#[derive(Clone, Default)]
+struct Manner {
+    unready: BTreeSet<String>,
+    is_paused: bool,
 }
 
 impl EndpointSlices {
     pub async fn keep(cluster: &Cluster, namespace: &str) -> Result<Self> {
         let services = cluster.api("v1", "Service", namespace).await?;
         let slices = cluster.api("discovery.k8s.io/v1", "EndpointSlice", namespace).await?;
-        let unready = watch::Sender::new(BTreeSet::new());
-        let of = unready.subscribe();
+        let manner = watch::Sender::new(Manner::default());
+        let of = manner.subscribe();
         let task = tokio::spawn(async move {
             let mut applied = BTreeSet::new();
             loop {
-                let unready = of.borrow().clone();
-                // What fails is tried again in the next round.
-                drop(round(&services, &slices, &unready, &mut applied).await);
+                let manner = of.borrow().clone();
+                if !manner.is_paused {
+                    // What fails is tried again in the next round.
+                    drop(round(&services, &slices, &manner.unready, &mut applied).await);
+                }
                 sleep(EVERY).await;
             }
         });
-        Ok(Self { unready, task })
+        Ok(Self { manner, task })
+    }
+
+    /// From now on all slices stay as they are, as while the controller is late.
+    pub fn pause(&self) {
+        self.manner.send_modify(|manner| manner.is_paused = true);
+    }
+
+    /// It follows again.
+    pub fn resume(&self) {
+        self.manner.send_modify(|manner| manner.is_paused = false);
     }
 
     /// No address of this Service is ready from now on.
     pub fn fail(&self, service: &str) {
-        self.unready.send_modify(|unready| {
-            unready.insert(service.to_owned());
+        self.manner.send_modify(|manner| {
+            manner.unready.insert(service.to_owned());
         });
     }
 
     /// Its addresses are ready again.
     pub fn recover(&self, service: &str) {
-        self.unready.send_modify(|unready| {
-            unready.remove(service);
+        self.manner.send_modify(|manner| {
+            manner.unready.remove(service);
         });
     }
 }

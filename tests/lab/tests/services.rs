@@ -234,16 +234,24 @@ async fn unready(scene: Scene) -> Result<()> {
     let rollout = proven(&scene, &["shop"]).await?;
     let strategy = json!({"bake": "1s", "steps": [{"progress": "100%"}], "progressDeadline": "20s"});
     rollout.edit(json!({ "strategy": strategy })).await?;
-    slices.fail("shop-canary");
+    // The addresses of v1, ready, are still there when the canary selects v2.
+    slices.pause();
     service["spec"]["selector"] = json!({"app": "v2"});
     copies.apply("owner", &service).await?;
-    let status = rollout.stands(Phase::Held, Reason::MemberNotReady).await?;
-    ensure!(status.message == "the endpoint of canary for shop has no ready address", "{}", status.message);
+    let no_address = async || {
+        let status = rollout.stands(Phase::Held, Reason::MemberNotReady).await?;
+        ensure!(status.message == "the endpoint of canary for shop has no ready address", "{}", status.message);
+        Ok(())
+    };
+    no_address().await?;
     rollout.stands(Phase::Failed, Reason::ProgressDeadlineExceeded).await?;
     let primary = copies.spec("shop-primary").await?;
     ensure!(primary["selector"] == json!({"app": "v1"}), "the primary selects {}", primary["selector"]);
-    slices.recover("shop-canary");
+    slices.fail("shop-canary");
+    slices.resume();
     rollout.ask(Verb::Retry).await?;
+    no_address().await?;
+    slices.recover("shop-canary");
     rollout.phase(Phase::Succeeded).await?;
     let primary = copies.spec("shop-primary").await?;
     ensure!(primary["selector"] == json!({"app": "v2"}), "the primary selects {}", primary["selector"]);
