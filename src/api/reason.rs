@@ -160,7 +160,7 @@ reasons! {
     MemberNotDeclared,
     /// Service mode: the user's Service, which declares the canary, does not exist.
     ServiceNotFound,
-    /// A named `MemberCluster` does not exist.
+    /// A named `MemberCluster` does not exist, or cannot be read.
     MemberNotFound,
     /// A `MetricTemplate` that a metric names does not exist.
     TemplateNotFound,

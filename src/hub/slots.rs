@@ -65,11 +65,8 @@ fn cluster(placed: &Placed, slot: &str, namespace: &str, registry: &Registry) ->
         return Err(Problem::new(Reason::MemberNotFound, message));
     };
     let Some(member) = registry.member(name) else {
-        let name = sanitise(name);
-        let message = format!(
-            "Service {service}: annotation {LEADS_TO_ANNOTATION}: MemberCluster {name} does not exist; register it, or \
-             correct the name"
-        );
+        let (name, why) = (sanitise(name), registry.why_absent(name));
+        let message = format!("Service {service}: annotation {LEADS_TO_ANNOTATION}: MemberCluster {name} {why}");
         return Err(Problem::new(Reason::MemberNotFound, message));
     };
     member.consents(namespace).map(|()| member.identity())

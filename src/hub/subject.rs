@@ -68,7 +68,10 @@ impl Subject {
         let total = status.run.as_ref().map_or(spec.weight_total, |run| run.pinned.weight_total);
         let services = place(rollout::services(spec, &status), total);
         let declared = place(&spec.services, spec.weight_total);
-        let seen = |name: &String| seen(name, &namespace, known.get(name.as_str()).map(AsRef::as_ref), &spec.services);
+        let seen = |name: &String| {
+            let member = known.get(name.as_str()).map(AsRef::as_ref).ok_or_else(|| registry.why_absent(name));
+            seen(name, &namespace, member, &spec.services)
+        };
         let members = match spec.mode() {
             Mode::Member => names.iter().map(|name| (name.clone(), seen(name))).collect(),
             Mode::Service => slots::seen(&services, &namespace, spec.skip_analysis, registry),
@@ -130,10 +133,13 @@ fn left_behind(status: &FleetRolloutStatus) -> impl Iterator<Item = &str> {
     status.routes.iter().filter(move |route| Some(route.sequence) != last).flat_map(|route| route.applied.members())
 }
 
-fn seen(name: &str, namespace: &str, member: Option<&Member>, services: &[ServiceSpec]) -> MemberSeen {
-    let Some(member) = member else {
-        let message = format!("spec.members: MemberCluster {name} does not exist; register it, or correct the name");
-        return MemberSeen::Unusable(Problem::new(Reason::MemberNotFound, message));
+fn seen(name: &str, namespace: &str, member: Result<&Member, &str>, services: &[ServiceSpec]) -> MemberSeen {
+    let member = match member {
+        Ok(member) => member,
+        Err(why_absent) => {
+            let message = format!("spec.members: MemberCluster {name} {why_absent}");
+            return MemberSeen::Unusable(Problem::new(Reason::MemberNotFound, message));
+        }
     };
     if let Err(problem) = member.consents(namespace) {
         return MemberSeen::Unusable(problem);
@@ -237,9 +243,10 @@ mod tests {
         ] {
             let member = object.map(member);
             let expected = MemberSeen::Unusable(Problem::new(reason, message));
-            assert_eq!(seen("eu-3", "shop", member.as_ref(), &services), expected);
+            let member = member.as_ref().ok_or("does not exist; register it, or correct the name");
+            assert_eq!(seen("eu-3", "shop", member, &services), expected);
         }
         let good = member(json!({"endpoints": reached, "prometheus": prometheus, "allowedNamespaces": all}));
-        assert!(matches!(seen("eu-3", "shop", Some(&good), &services), MemberSeen::Registered { .. }));
+        assert!(matches!(seen("eu-3", "shop", Ok(&good), &services), MemberSeen::Registered { .. }));
     }
 }

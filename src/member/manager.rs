@@ -1,6 +1,9 @@
 //! Every declared member is in the registry, with a task that checks it.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use tokio::{sync::watch, task::JoinHandle};
 
@@ -39,14 +42,15 @@ impl Manager {
     }
 
     /// Takes what is declared now: makes anew every member whose declaration or Secrets changed, and forgets those that
-    /// are gone.
-    pub(crate) fn declare(&mut self, declared: impl IntoIterator<Item = Declared>) {
+    /// are gone. `unreadable` are the names of those that are declared and cannot be read.
+    pub(crate) fn declare(&mut self, declared: impl IntoIterator<Item = Declared>, unreadable: BTreeSet<String>) {
         let declared: BTreeMap<String, Declared> = declared.into_iter().map(|one| (one.name.clone(), one)).collect();
         let before = self.registry.0.borrow().clone();
-        let mut changed = before.as_ref().is_none_or(|before| before.len() != declared.len());
+        let is_as_before = |before: &Members| before.by_name.len() == declared.len() && before.unreadable == unreadable;
+        let mut changed = !before.as_ref().is_some_and(is_as_before);
         self.tasks.retain(|name, _| declared.contains_key(name));
-        let known = before.unwrap_or_default();
-        let mut members = Members::new();
+        let known = before.unwrap_or_default().by_name;
+        let mut members = Members { unreadable, ..Members::default() };
         for (name, declared) in declared {
             let member = match known.get(&name) {
                 Some(member) if member.declared == declared && self.tasks.contains_key(&name) => Arc::clone(member),
@@ -55,7 +59,7 @@ impl Manager {
                     self.start(declared)
                 }
             };
-            members.insert(name, member);
+            members.by_name.insert(name, member);
         }
         if changed {
             self.registry.0.send_replace(Some(members));

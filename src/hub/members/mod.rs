@@ -37,10 +37,14 @@ pub(super) async fn keep_registry(hub: &Hub, leading: watch::Receiver<bool>) {
     let mut manager =
         Manager::new(hub.registry.clone(), hub.network.clone(), hub.clock.clone(), leading, hub.metrics.clone());
     let (mut members, mut secrets) = (hub.members.changes(), hub.secrets.changes());
+    let mut known = BTreeMap::new();
     loop {
         // Both lists, or a member would seem to have lost its Secret.
         if [hub.members.availability(), hub.secrets.availability()].iter().all(Availability::is_synced) {
-            manager.declare(declared(hub));
+            let unreadable = unreadable(hub);
+            log_new(&unreadable, &known);
+            manager.declare(declared(hub), unreadable.keys().cloned().collect());
+            known = unreadable;
         }
         tokio::select! {
             biased;
@@ -50,18 +54,27 @@ pub(super) async fn keep_registry(hub: &Hub, leading: watch::Receiver<bool>) {
     }
 }
 
-/// What is declared now. An object that cannot be read is logged and left out.
+/// What is declared now and can be read.
 fn declared(hub: &Hub) -> Vec<Declared> {
     let secrets = hub.secrets.all();
-    let read = |member: &Arc<Guarded<MemberCluster>>| match &member.0 {
-        Ok(readable) => Some(declaration(readable, &hub.namespace, &secrets)),
-        Err(invalid) => {
-            let error = why_unreadable(invalid);
-            tracing::warn!(member = invalid.metadata.name, error, "this MemberCluster cannot be read and is left out");
-            None
-        }
+    let readable = |member: &Arc<Guarded<MemberCluster>>| {
+        member.0.as_ref().ok().map(|readable| declaration(readable, &hub.namespace, &secrets))
     };
-    hub.members.all().iter().filter_map(read).collect()
+    hub.members.all().iter().filter_map(readable).collect()
+}
+
+/// What is declared now and cannot be read: the name, and why.
+fn unreadable(hub: &Hub) -> BTreeMap<String, String> {
+    let why = |member: &Arc<Guarded<MemberCluster>>| {
+        member.0.as_ref().err().map(|invalid| (member.name_any(), why_unreadable(invalid)))
+    };
+    hub.members.all().iter().filter_map(why).collect()
+}
+
+fn log_new(unreadable: &BTreeMap<String, String>, known: &BTreeMap<String, String>) {
+    for (member, error) in unreadable.iter().filter(|(member, error)| known.get(*member) != Some(error)) {
+        tracing::warn!(member, error, "this MemberCluster cannot be read and is left out");
+    }
 }
 
 fn declaration(member: &MemberCluster, namespace: &str, secrets: &[Arc<Secret>]) -> Declared {

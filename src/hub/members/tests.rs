@@ -199,6 +199,8 @@ async fn a_rotated_secret_is_used_within_seconds_and_a_member_that_hangs_delays_
     cluster.says("eu-1", "Healthy", "False", "MetricsUnreachable").await;
     assert_eq!(cluster.condition("eu-2", "Healthy"), None, "eu-2 is still being checked");
     assert!(registry.member("bad").is_none());
+    assert_eq!(registry.why_absent("bad"), "cannot be read; correct it as the log of the hub says");
+    assert_eq!(registry.why_absent("eu-9"), "does not exist; register it, or correct the name");
 
     let before = registry.member("eu-1").unwrap();
     let rotated = json!({"type": "MODIFIED", "object": secret(2, "ca", &metrics.certificate.unwrap())});
@@ -332,7 +334,8 @@ async fn health_that_is_found_while_the_lease_is_not_held_is_written_when_it_is(
     tokio::spawn(async move { keep_registry(&registry, receiver).await });
     tokio::spawn(async move { keep_objects(&objects).await });
     let mut changes = hub.registry.changes();
-    changes.wait_for(|members| members.as_ref().is_some_and(|all| all["eu-1"].health().is_some())).await.unwrap();
+    let is_checked = || hub.registry.member("eu-1").is_some_and(|member| member.health().is_some());
+    changes.wait_for(|_| is_checked()).await.unwrap();
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert!(cluster.patches.lock().unwrap().is_empty());
     claim.send_replace(held());

@@ -1,7 +1,7 @@
 //! Which members there are, what is kept of them, and when they are made anew.
 
 use std::{
-    collections::BTreeMap,
+    collections::BTreeSet,
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
@@ -40,27 +40,27 @@ async fn a_member_is_made_anew_when_its_declaration_changes_and_is_forgotten_wit
     let (registry, mut manager, _leads) = kept();
     let mut changes = registry.changes();
     let spec = without_kubeconfig();
-    manager.declare([declared("eu-1", &spec), declared("eu-3", &spec)]);
+    manager.declare([declared("eu-1", &spec), declared("eu-3", &spec)], BTreeSet::new());
     let made = |name: &str| registry.member(name).unwrap();
     let (one, three) = (made("eu-1"), made("eu-3"));
     assert!(changes.has_changed().unwrap());
     changes.mark_unchanged();
-    manager.declare([declared("eu-1", &spec), declared("eu-3", &spec)]);
+    manager.declare([declared("eu-1", &spec), declared("eu-3", &spec)], BTreeSet::new());
     assert!(Arc::ptr_eq(&one, &made("eu-1")) && !changes.has_changed().unwrap(), "nothing is new");
     let mut moved = spec.clone();
     moved["endpoints"][0]["port"] = json!(8443);
-    manager.declare([declared("eu-1", &spec), declared("eu-3", &moved)]);
+    manager.declare([declared("eu-1", &spec), declared("eu-3", &moved)], BTreeSet::new());
     assert!(Arc::ptr_eq(&one, &made("eu-1")) && !Arc::ptr_eq(&three, &made("eu-3")));
     assert!(changes.has_changed().unwrap());
     changes.mark_unchanged();
-    manager.declare([declared("eu-3", &moved)]);
+    manager.declare([declared("eu-3", &moved)], BTreeSet::new());
     assert!(registry.member("eu-1").is_none() && changes.has_changed().unwrap());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_member_is_checked_only_while_this_process_leads_and_only_news_is_announced() {
     let (registry, mut manager, leads) = kept();
-    manager.declare([declared("eu-1", &without_kubeconfig())]);
+    manager.declare([declared("eu-1", &without_kubeconfig())], BTreeSet::new());
     let mut changes = registry.changes();
     let health = || registry.member("eu-1").unwrap().health();
     assert!(timeout(MINUTE, changes.changed()).await.is_err() && health().is_none(), "another process leads");
@@ -74,15 +74,18 @@ async fn a_member_is_checked_only_while_this_process_leads_and_only_news_is_anno
 async fn no_member_is_known_to_be_missing_before_the_first_list() {
     let (registry, mut manager, _leads) = kept();
     assert!(registry.changes().borrow().is_none());
-    manager.declare([]);
-    assert!(registry.changes().borrow().as_ref().is_some_and(BTreeMap::is_empty), "an empty list is a list");
+    manager.declare([], BTreeSet::new());
+    assert!(
+        registry.changes().borrow().as_ref().is_some_and(|members| members.by_name.is_empty()),
+        "an empty list is a list"
+    );
 }
 
 #[tokio::test]
 async fn another_member_with_the_same_cluster_is_a_duplicate() {
     let (registry, mut manager, _leads) = kept();
     let spec = without_kubeconfig();
-    manager.declare(["eu-1", "eu-2", "eu-3"].map(|name| declared(name, &spec)));
+    manager.declare(["eu-1", "eu-2", "eu-3"].map(|name| declared(name, &spec)), BTreeSet::new());
     let found = |name: &str, cluster: Option<&str>| {
         let member = registry.member(name).unwrap();
         member.health.send_replace(Some(Health { cluster_id: cluster.map(str::to_owned), ..Health::default() }));
