@@ -3,11 +3,11 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use http::Request;
-
+use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use reqwest::{
     Body, Certificate, Identity, Response, Url,
     dns::{Addrs, Name, Resolve, Resolving},
-    header::{AUTHORIZATION, HOST, HeaderValue},
+    header::{AUTHORIZATION, DATE, HOST, HeaderMap, HeaderValue},
     redirect,
 };
 use secrecy::{ExposeSecret, SecretSlice};
@@ -96,6 +96,8 @@ impl Peer {
 pub struct Answer {
     /// The status code.
     pub status: u16,
+    /// When it was given, by the clock of who gave it.
+    pub date: Option<Timestamp>,
     /// The body, within its limit. It must never be shown or logged.
     pub body: Vec<u8>,
 }
@@ -249,7 +251,13 @@ async fn whole(mut response: Response, limit: usize, held: &mut Held<'_>) -> Res
         held.grow(body.len() + chunk.len())?;
         body.extend_from_slice(&chunk);
     }
-    Ok(Answer { status: response.status().as_u16(), body })
+    Ok(Answer { status: response.status().as_u16(), date: date(response.headers()), body })
+}
+
+/// The header Date, in the one form that RFC 9110 (5.6.7) allows to be sent.
+fn date(headers: &HeaderMap) -> Option<Timestamp> {
+    let text = headers.get(DATE)?.to_str().ok()?;
+    Some(DateTime::strptime("%a, %d %b %Y %H:%M:%S GMT", text).ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp())
 }
 
 fn within_limit(answer: Answer, limit: usize) -> Result<Answer, HttpError> {

@@ -24,6 +24,22 @@ async fn an_answer_is_its_status_and_body() {
 }
 
 #[tokio::test]
+async fn the_date_of_an_answer_is_read_in_the_form_that_is_sent() {
+    for (header, expected) in [
+        ("date: Mon, 23 Nov 2026 02:11:37 GMT\r\n", Some("2026-11-23T02:11:37Z")),
+        ("date: Monday, 23-Nov-26 02:11:37 GMT\r\n", None),
+        ("date: Fri, 31 Dec 99999 23:59:59 GMT\r\n", None),
+        ("", None),
+    ] {
+        let answer = format!("HTTP/1.1 200 OK\r\n{header}content-length: 0\r\n\r\n");
+        let server = Server::start(Manner::Answers(Arc::new(move |_| answer.clone()))).await;
+        let client = Client::new(&Peer::at(&server.url()).unwrap(), &loopback()).unwrap();
+        let date = client.get("/x", &[], LIMITS, |answer| answer.date).await.unwrap();
+        assert_eq!(date.map(|date| date.to_string()).as_deref(), expected, "{header}");
+    }
+}
+
+#[tokio::test]
 async fn who_hangs_or_trickles_is_late_at_the_deadline() {
     for manner in [Manner::Hangs, Manner::Trickles] {
         let server = Server::start(manner).await;

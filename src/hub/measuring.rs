@@ -61,9 +61,10 @@ impl Measuring {
         let (registry, metrics) = (hub.registry.clone(), hub.metrics.clone());
         let (analysis, namespace) = (analysis.clone(), subject.namespace.clone());
         let places = subject.clusters();
+        let clock = hub.clock.clone();
         self.task.start("measurements", &hub.metrics, wake, async move {
             let sources = sources(&registry, &namespace, &places);
-            let samples = metric::measure(&wanted, &analysis, &namespace, &places, &sources).await;
+            let samples = metric::measure(&wanted, &analysis, &namespace, &places, &sources, clock.now()).await;
             let missing = samples.iter().filter(|sampled| is_missing(sampled)).count();
             metrics.count_samples("missing", missing);
             metrics.count_samples("read", samples.len() - missing);

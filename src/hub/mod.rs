@@ -62,7 +62,7 @@ use kube::{
 use tokio::sync::Notify;
 
 pub use instance::{Instance, run_instance};
-pub use process::{HubError, Options, run};
+pub use process::{HubError, Options, READ_TIMEOUT, run};
 
 pub use crate::object::HostPattern;
 

@@ -4,6 +4,7 @@ use std::{
     net::{IpAddr, SocketAddr},
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use ipnet::IpNet;
@@ -81,6 +82,10 @@ pub enum HubError {
     Ended(&'static str),
 }
 
+/// A connection to the API server on which no byte came for so long is closed, and its watch begins again where it was. An
+/// API server sends a bookmark on every watch about once a minute, so one that is silent for longer has lost its other end.
+pub const READ_TIMEOUT: Duration = Duration::from_secs(75);
+
 /// Runs until SIGTERM or SIGINT. Needs a cryptography provider to be installed.
 ///
 /// # Errors
@@ -134,6 +139,7 @@ async fn configuration(kubeconfig: Option<&Path>) -> Result<Config, HubError> {
     };
     // Every call has a deadline and is decided anew; a client that repeats would do what was decided long ago.
     config.default_retry = false;
+    config.read_timeout = Some(READ_TIMEOUT);
     Ok(config)
 }
 

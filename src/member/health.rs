@@ -10,6 +10,7 @@ use crate::{
         member::Endpoint,
         status::ConditionStatus::{self, False, True, Unknown},
     },
+    prometheus::Began,
     rollout::input::Problem,
 };
 
@@ -143,7 +144,7 @@ async fn probe(member: &Member, endpoint: &Endpoint) -> Result<(), Problem> {
 async fn metrics(member: &Member, now: Timestamp) -> Finding {
     let answer = match member.prometheus() {
         Err(problem) => return Finding::problem("MetricsAvailable", False, problem),
-        Ok(prometheus) => prometheus.query("vector(1)", now).await,
+        Ok(prometheus) => prometheus.query("vector(1)", now, Began::now(now)).await,
     };
     match answer.and_then(|answer| answer.number(now)) {
         Ok(Some(_)) => Finding::new("MetricsAvailable", True, Reason::MetricsAnswer, "Prometheus answers"),

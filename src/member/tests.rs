@@ -16,7 +16,7 @@ use crate::{
         AddressRules, Network,
         fixtures::{Manner, Server, loopback, response},
     },
-    prometheus::SENT_WITHIN,
+    prometheus::Began,
 };
 
 mod bad_api_servers;
@@ -236,7 +236,8 @@ async fn a_prometheus_by_url_gets_its_basic_credentials() {
     let secrets = Secrets::pick(&spec, "cutover-system", |name| find(name).map(|(_, secret)| secret));
     let declared = Declared { name: "eu-3".to_owned(), uid: None, generation: None, spec, secrets };
     let member = Member::new(declared, loopback(), Timestamp::now());
-    let missing = member.prometheus().unwrap().query("up", Timestamp::now()).await.unwrap_err();
+    let missing =
+        member.prometheus().unwrap().query("up", Timestamp::now(), Began::now(Timestamp::now())).await.unwrap_err();
     assert_eq!(missing.to_string(), "Prometheus answered with status 503");
     let heads = server.heads.lock().await.join("");
     assert!(heads.contains("authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\n"), "{heads}");
@@ -249,8 +250,8 @@ async fn queries_of_a_rollout_are_limited_by_the_label_that_the_member_names() {
     spec.as_object_mut().unwrap().remove("kubeconfigSecretRef");
     spec["prometheus"] = json!({"url": {"address": server.url()}, "namespaceLabel": "tenant"});
     let prometheus = member(&spec, None, loopback()).prometheus().unwrap();
-    let until = tokio::time::Instant::now() + SENT_WITHIN;
-    prometheus.query_for("shop", "up", Timestamp::now(), until).await.unwrap_err();
+    let began = Began::now(Timestamp::now());
+    prometheus.query_for("shop", "up", Timestamp::now(), began).await.unwrap_err();
     let heads = server.heads.lock().await.join("");
     assert!(heads.contains("query=up%7Btenant%3D%22shop%22%7D&"), "{heads}");
 }

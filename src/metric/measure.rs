@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures::future::join_all;
 use jiff::Timestamp;
-use tokio::{sync::Semaphore, time::Instant};
+use tokio::sync::Semaphore;
 
 use super::{
     possible::possible,
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     api::{Metric, analysis::MetricKind},
-    prometheus::{Answer, Missing, Prometheus, SENT_WITHIN},
+    prometheus::{Answer, Began, Missing, Prometheus},
     rollout::input::{MeasurementRequest, MetricWindow, Sample, Sampled},
 };
 
@@ -62,7 +62,7 @@ enum Unmeasured {
 /// Answers by cluster and query.
 type Answers = BTreeMap<(String, String), Result<Answer, Unmeasured>>;
 
-/// Measures what is requested, at all members at once, within ten seconds. What could not be measured is a [`Sample::Missing`], so there is one
+/// Measures what is requested, at all members at once, within ten seconds from `now` on. What could not be measured is a [`Sample::Missing`], so there is one
 /// sample for each metric, service and member.
 pub(crate) async fn measure(
     request: &MeasurementRequest,
@@ -70,11 +70,12 @@ pub(crate) async fn measure(
     namespace: &str,
     clusters: &Clusters,
     sources: &Sources,
+    now: Timestamp,
 ) -> Vec<Sampled> {
     let measurements = measurements(request, analysis, namespace, clusters);
-    let (at, until) = (request.evaluate_at, Instant::now() + SENT_WITHIN);
+    let (at, began) = (request.evaluate_at, Began::now(now));
     let of_members = distinct(&measurements).into_iter().map(async |(member, queries)| {
-        let answers = answers_of(sources.get(&member), namespace, queries, at, until).await;
+        let answers = answers_of(sources.get(&member), namespace, queries, at, began).await;
         answers.into_iter().map(move |(query, answer)| ((member.clone(), query), answer)).collect::<Vec<_>>()
     });
     let answers: Answers = join_all(of_members).await.into_iter().flatten().collect();
@@ -95,7 +96,7 @@ async fn answers_of(
     namespace: &str,
     queries: BTreeSet<String>,
     at: Timestamp,
-    until: Instant,
+    began: Began,
 ) -> Vec<(String, Result<Answer, Unmeasured>)> {
     let (count, line) = (queries.len(), Semaphore::new(AT_ONCE));
     let answers = queries.into_iter().enumerate().map(async |(place, query)| {
@@ -104,7 +105,7 @@ async fn answers_of(
             Some(Ok(prometheus)) => {
                 // Nobody closes the line.
                 let _place = line.acquire().await;
-                prometheus.query_for(namespace, &query, at, until).await.map_err(Unmeasured::Missing)
+                prometheus.query_for(namespace, &query, at, began).await.map_err(Unmeasured::Missing)
             }
             Some(Err(why)) => Err(Unmeasured::NoSource(why.clone())),
             None => Err(Unmeasured::NoSource("not queried".to_owned())),

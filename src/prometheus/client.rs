@@ -5,12 +5,12 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 use jiff::Timestamp;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Answer, Missing, namespace_label::limited, parse, refusals::Refusals, turns::Turns};
+use super::{Answer, Began, Missing, namespace_label::limited, parse, refusals::Refusals, turns::Turns};
 use crate::http::{self, Client, Limits, METRIC_BODY};
 
 /// A query of a round that is not sent within this time of its begin is missing in it: the verdict on one member does not
 /// wait until another one has let every query run into its deadline.
-pub(crate) const SENT_WITHIN: Duration = Duration::from_secs(5);
+pub(super) const SENT_WITHIN: Duration = Duration::from_secs(5);
 /// The time that a query may take once it is sent.
 const LIMITS: Limits = Limits { deadline: Duration::from_secs(5), body: METRIC_BODY };
 
@@ -42,8 +42,8 @@ impl Prometheus {
     }
 
     /// The answer to a query of a rollout in this namespace, evaluated at an instant: limited to the namespace where the member
-    /// wants that, sent when it is the namespace's turn, if that comes before `until`, and not sent at all while it is known
-    /// to be refused.
+    /// wants that, sent when it is the namespace's turn, if that comes soon enough after the round `began`, and not sent at all
+    /// while it is known to be refused.
     ///
     /// # Errors
     /// Whatever keeps a whole answer from being there.
@@ -52,12 +52,13 @@ impl Prometheus {
         namespace: &str,
         query: &str,
         at: Timestamp,
-        until: Instant,
+        began: Began,
     ) -> Result<Answer, Missing> {
         let query = match &self.namespace_label {
             Some(label) => Cow::from(limited(query, label, namespace)?),
             None => Cow::from(query),
         };
+        let until = began.sent_until();
         let turn = timeout_at(until, self.shared.turns.wait(namespace)).await;
         // A turn that is free at once is given after the deadline as well.
         let Some(_turn) = turn.ok().filter(|_| Instant::now() < until) else {
@@ -65,7 +66,7 @@ impl Prometheus {
         };
         match self.shared.refusals.of(&query) {
             Some(missing) => Err(missing),
-            None => self.query(&query, at).await,
+            None => self.query(&query, at, began).await,
         }
     }
 
@@ -73,10 +74,11 @@ impl Prometheus {
     ///
     /// # Errors
     /// Whatever keeps a whole answer from being there.
-    pub(crate) async fn query(&self, query: &str, at: Timestamp) -> Result<Answer, Missing> {
+    pub(crate) async fn query(&self, query: &str, at: Timestamp, began: Began) -> Result<Answer, Missing> {
         let millis = at.as_millisecond();
         let time = format!("{}.{:03}", millis.div_euclid(1000), millis.rem_euclid(1000));
         let parameters = [("query", query), ("time", time.as_str())];
+        let read = |answer: &http::Answer| read(answer).and_then(|read| began.check(answer.date).map(|()| read));
         let answer =
             self.client.get(&self.path, &parameters, LIMITS, read).await.unwrap_or_else(|error| Err(error.into()));
         self.shared.refusals.note(query, &answer);
@@ -106,7 +108,11 @@ mod tests {
     async fn missing(status: u16, body: &str) -> String {
         let server = Server::fixed(status, body).await;
         let client = Client::new(&Peer::at(&server.url()).unwrap(), &loopback()).unwrap();
-        Prometheus::new(client, "").query("up", Timestamp::UNIX_EPOCH).await.unwrap_err().to_string()
+        Prometheus::new(client, "")
+            .query("up", Timestamp::UNIX_EPOCH, Began::now(Timestamp::UNIX_EPOCH))
+            .await
+            .unwrap_err()
+            .to_string()
     }
 
     #[tokio::test]
@@ -136,14 +142,14 @@ mod tests {
         let prometheus = Prometheus::new(client, "");
         for _ in 0..3 {
             let said = prometheus
-                .query_for("shop", "sum(", Timestamp::UNIX_EPOCH, Instant::now() + SENT_WITHIN)
+                .query_for("shop", "sum(", Timestamp::UNIX_EPOCH, Began::now(Timestamp::UNIX_EPOCH))
                 .await
                 .unwrap_err()
                 .to_string();
             assert_eq!(said, "Prometheus refused the query (bad_data: 1:4: parse error); correct the query");
         }
         assert_eq!(server.heads.lock().await.len(), 1);
-        assert!(prometheus.query("sum(", Timestamp::UNIX_EPOCH).await.is_err());
+        assert!(prometheus.query("sum(", Timestamp::UNIX_EPOCH, Began::now(Timestamp::UNIX_EPOCH)).await.is_err());
         assert_eq!(server.heads.lock().await.len(), 2);
     }
 
@@ -154,8 +160,8 @@ mod tests {
         let client = Client::new(&Peer::at(&server.url()).unwrap(), &loopback()).unwrap();
         let prometheus = Prometheus::new(client, "").limited_by(Some("namespace".to_owned()));
         let query = async |namespace: &str, query: &str| {
-            let until = Instant::now() + SENT_WITHIN;
-            prometheus.query_for(namespace, query, Timestamp::UNIX_EPOCH, until).await.map(drop)
+            let began = Began::now(Timestamp::UNIX_EPOCH);
+            prometheus.query_for(namespace, query, Timestamp::UNIX_EPOCH, began).await.map(drop)
         };
         assert_eq!(query("shop", "sum(up)").await, Ok(()));
         assert_eq!(query("bank", "sum(up)").await, Ok(()));
@@ -175,7 +181,11 @@ mod tests {
     #[tokio::test]
     async fn nobody_there_is_a_source_that_is_down() {
         let client = Client::new(&Peer::at("http://127.77.0.1:9").unwrap(), &loopback()).unwrap();
-        let missing = Prometheus::new(client, "").query("up", Timestamp::UNIX_EPOCH).await.unwrap_err().to_string();
+        let missing = Prometheus::new(client, "")
+            .query("up", Timestamp::UNIX_EPOCH, Began::now(Timestamp::UNIX_EPOCH))
+            .await
+            .unwrap_err()
+            .to_string();
         assert!(missing.starts_with("source down: Connection refused"), "{missing}");
     }
 }

@@ -60,6 +60,16 @@ pub(crate) enum Missing {
     /// 0/0 and the like.
     #[error("the value is {0}, not a number to judge")]
     NotANumber(f64),
+    /// The hub's clock is so many seconds behind its clock.
+    #[error(
+        "the clock of the hub is {0} s behind that of this Prometheus, so the query was for the past; synchronise the clocks"
+    )]
+    ClockBehind(i64),
+    /// The hub's clock is so many seconds ahead of its clock.
+    #[error(
+        "the clock of the hub is {0} s ahead of that of this Prometheus, so the query was for the future; synchronise the clocks"
+    )]
+    ClockAhead(i64),
     /// For another time than the one requested.
     #[error("Stale: the sample is {0} away from the time of the query")]
     Stale(Duration),

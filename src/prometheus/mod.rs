@@ -4,6 +4,7 @@
 //! Not knowing is a value here: [`Missing`] is neither a pass nor a failure.
 
 mod answer;
+mod began;
 mod body;
 mod client;
 mod missing;
@@ -12,6 +13,7 @@ mod refusals;
 mod turns;
 
 pub(crate) use answer::Answer;
+pub(crate) use began::Began;
 pub(crate) use body::parse;
-pub(crate) use client::{Prometheus, SENT_WITHIN};
+pub(crate) use client::Prometheus;
 pub(crate) use missing::Missing;

@@ -77,7 +77,7 @@ async fn every_kind_of_metric_is_read_at_one_time() {
     let server = counting().await;
     let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
     let request = request_for(&["errors", "latency", "load", "typo", "slow", "gone"], &["eu-3"]);
-    let samples = measure(&request, &analysis(), "shop", &themselves(), &sources).await;
+    let samples = measure(&request, &analysis(), "shop", &themselves(), &sources, Timestamp::UNIX_EPOCH).await;
     let samples: Vec<_> = samples.into_iter().map(|sampled| sampled.sample).collect();
     let typo = "{{ interval }} is not a variable; there are service, namespace, member, backend, window, service.word and namespace.word";
     assert_eq!(
@@ -107,7 +107,7 @@ async fn a_query_names_the_service_that_stands_behind_a_member() {
     let destination = Destination { cluster: "eu-3".to_owned(), backend: "checkout-gateway".to_owned() };
     let clusters = Clusters::from([(("checkout".to_owned(), "eu-3".to_owned()), destination)]);
     let analysis = resolve(&analysis.unwrap(), &|_| None);
-    measure(&request_for(&["load"], &["eu-3"]), &analysis, "shop", &clusters, &sources).await;
+    measure(&request_for(&["load"], &["eu-3"]), &analysis, "shop", &clusters, &sources, Timestamp::UNIX_EPOCH).await;
     let heads = server.heads.lock().await.join("");
     assert!(heads.contains("query=load%7Bb%3D%22checkout-gateway%22%7D"), "{heads}");
 }
@@ -116,8 +116,15 @@ async fn a_query_names_the_service_that_stands_behind_a_member() {
 async fn equal_queries_to_one_member_are_sent_once() {
     let server = counting().await;
     let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
-    let samples =
-        measure(&request_for(&["errors", "again"], &["eu-3"]), &analysis(), "shop", &themselves(), &sources).await;
+    let samples = measure(
+        &request_for(&["errors", "again"], &["eu-3"]),
+        &analysis(),
+        "shop",
+        &themselves(),
+        &sources,
+        Timestamp::UNIX_EPOCH,
+    )
+    .await;
     assert_eq!(samples.len(), 2);
     assert_eq!(server.heads.lock().await.len(), 2, "the numerator of one, and what is equal in both");
 }
@@ -131,8 +138,15 @@ async fn a_member_that_hangs_delays_no_other_and_is_missing() {
         ("eu-3".to_owned(), Err("no kubeconfig".to_owned())),
     ]);
     let began = std::time::Instant::now();
-    let samples =
-        measure(&request_for(&["load"], &["eu-1", "eu-2", "eu-3"]), &analysis(), "shop", &themselves(), &sources).await;
+    let samples = measure(
+        &request_for(&["load"], &["eu-1", "eu-2", "eu-3"]),
+        &analysis(),
+        "shop",
+        &themselves(),
+        &sources,
+        Timestamp::UNIX_EPOCH,
+    )
+    .await;
     assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
     let samples: Vec<_> = samples.into_iter().map(|sampled| (sampled.member, sampled.sample)).collect();
     assert_eq!(
@@ -166,11 +180,11 @@ async fn slow_queries_of_one_namespace_delay_no_other() {
     let server = Server::start(Manner::Answers(Arc::new(answer))).await;
     let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
     let ((slow, many_queries), clusters) = (many(40, "slow"), themselves());
-    let flood = measure(&many_queries, &slow, "greedy", &clusters, &sources);
+    let flood = measure(&many_queries, &slow, "greedy", &clusters, &sources, Timestamp::UNIX_EPOCH);
     let (quick, few_queries) = many(8, "quick");
     let healthy = async {
         tokio::time::sleep(Duration::from_millis(300)).await;
-        measure(&few_queries, &quick, "shop", &clusters, &sources).await
+        measure(&few_queries, &quick, "shop", &clusters, &sources, Timestamp::UNIX_EPOCH).await
     };
     let samples = tokio::select! {
         biased;
@@ -186,7 +200,7 @@ async fn a_member_that_hangs_does_not_hold_a_round_up_by_its_number_of_queries()
     let server = Server::start(Manner::Hangs).await;
     let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
     let ((analysis, request), began) = (many(40, "load"), std::time::Instant::now());
-    let samples = measure(&request, &analysis, "shop", &themselves(), &sources).await;
+    let samples = measure(&request, &analysis, "shop", &themselves(), &sources, Timestamp::UNIX_EPOCH).await;
     assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
     let count = |why: &str| samples.iter().filter(|one| one.sample == Sample::Missing(why.to_owned())).count();
     let unsent = "the query was not sent within 5 s: others to this member were before it";
@@ -198,7 +212,7 @@ async fn a_rollout_sends_a_member_a_bounded_number_of_queries() {
     let server = counting().await;
     let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
     let (analysis, request) = many(QUERIES + 1, "load");
-    let samples = measure(&request, &analysis, "shop", &themselves(), &sources).await;
+    let samples = measure(&request, &analysis, "shop", &themselves(), &sources, Timestamp::UNIX_EPOCH).await;
     let why = "the rollout has 513 queries for this member, of which 512 are sent in a round; \
         declare fewer metrics or services";
     let unsent: Vec<_> = samples.iter().filter(|sampled| sampled.sample == Sample::Missing(why.to_owned())).collect();
@@ -228,7 +242,7 @@ async fn what_is_not_one_number_is_missing_whichever_kind_asks() {
         let server = giving(values).await;
         let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
         let request = request_for(&["again", "load", "latency"], &["eu-3"]);
-        let samples = measure(&request, &analysis(), "shop", &themselves(), &sources).await;
+        let samples = measure(&request, &analysis(), "shop", &themselves(), &sources, Timestamp::UNIX_EPOCH).await;
         let said = |sampled: &Sampled| sampled.sample == Sample::Missing(why.to_owned());
         let missing: Vec<bool> = samples.iter().map(said).collect();
         assert_eq!(missing, [kinds > 0, kinds > 0, kinds > 2], "{values:?}: {samples:?}");
@@ -241,7 +255,7 @@ async fn no_series_is_nothing_counted_for_a_ratio_and_missing_for_all_others() {
     let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
     let mut request = request_for(&["errors", "load", "latency", "dropped"], &["eu-2", "eu-3"]);
     request.windows[0].whole = false;
-    let samples = measure(&request, &analysis(), "shop", &themselves(), &sources).await;
+    let samples = measure(&request, &analysis(), "shop", &themselves(), &sources, Timestamp::UNIX_EPOCH).await;
     let (unknown, none) =
         (Sample::Missing("source down: not queried".to_owned()), Sample::Missing("no series".to_owned()));
     let nothing = Sample::Ratio { numerator: None, denominator: None };

@@ -11,7 +11,7 @@ use crate::{
     clock::Clock,
     http::{AddressRules, Aliases, Client, Limits, Network, Peer},
     member::{Declared, Member as Seen, Secrets},
-    prometheus::Prometheus,
+    prometheus::{Began, Prometheus},
 };
 
 const LIMITS: Limits = Limits { deadline: Duration::from_secs(5), body: 1 << 20 };
@@ -71,7 +71,7 @@ async fn what_was_answered_is_counted_and_can_be_queried() {
         let count = async |code: &str| {
             let query = format!(r#"sum(http_requests_total{{service="storefront",code="{code}"}})"#);
             let now = Clock::default().now();
-            prometheus.query(&query, now).await.unwrap().number(now).unwrap().unwrap_or_default()
+            prometheus.query(&query, now, Began::now(now)).await.unwrap().number(now).unwrap().unwrap_or_default()
         };
         let since = Instant::now();
         let counted = loop {
@@ -99,13 +99,14 @@ async fn metrics_that_are_hidden_are_missing_and_not_zero() {
     let member = Member::start("eu-1").await.unwrap();
     member.show_metrics(false);
     for prometheus in both_ways(&member) {
-        let missing = prometheus.query("vector(1)", Clock::default().now()).await.unwrap_err();
+        let now = Clock::default().now();
+        let missing = prometheus.query("vector(1)", now, Began::now(now)).await.unwrap_err();
         assert_eq!(missing.to_string(), "Prometheus answered with status 503");
     }
     member.show_metrics(true);
     for prometheus in both_ways(&member) {
         let now = Clock::default().now();
-        assert_eq!(prometheus.query("vector(1)", now).await.unwrap().number(now), Ok(Some(1.0)));
+        assert_eq!(prometheus.query("vector(1)", now, Began::now(now)).await.unwrap().number(now), Ok(Some(1.0)));
     }
 }
 

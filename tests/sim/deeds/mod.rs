@@ -10,7 +10,7 @@ mod people;
 use super::{
     plan::{
         Fault, Plan,
-        sorts::{Blind, Late, MemberChange, MetricsFault, Pause},
+        sorts::{Blind, ClockFault, Late, MemberChange, MetricsFault, Pause},
     },
     world::{World, seconds},
 };
@@ -25,7 +25,8 @@ const fn lasts(fault: Fault) -> f64 {
         Fault::Blind(Blind::DropEvent | Blind::HideWrite) => 12.0,
         Fault::Failover(_) | Fault::Pause(Pause::Leader | Pause::InCall) => 20.0,
         Fault::Pause(Pause::LeaderLong) | Fault::Late(_) => 120.0,
-        Fault::Storm => 300.0,
+        // Two steps of a hub that believes an old time fit in.
+        Fault::Storm | Fault::Clock(ClockFault::Behind) => 300.0,
         Fault::Lease(_) => 25.0,
         Fault::Member(_) | Fault::Clock(_) => 60.0,
         Fault::Metrics(MetricsFault::Flapping) | Fault::Webhook(_) | Fault::DataPlane(_) => 45.0,

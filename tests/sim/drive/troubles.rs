@@ -107,6 +107,7 @@ fn wrong(what: ClockFault, passed: SignedDuration) -> SignedDuration {
     match what {
         ClockFault::Ahead | ClockFault::Across => hour,
         ClockFault::Back => -hour,
+        ClockFault::Behind => -SignedDuration::from_mins(2),
         ClockFault::TenYears => hour * (24 * 3650),
         ClockFault::Frozen => -passed,
         ClockFault::Slew => passed / 10,

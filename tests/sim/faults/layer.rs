@@ -11,7 +11,7 @@ use std::{
 };
 
 use axum::body::{Body, Bytes};
-use cutover::{clock::Clock, sandbox::api::Change};
+use cutover::{clock::Clock, hub::READ_TIMEOUT, sandbox::api::Change};
 use futures::{StreamExt, stream};
 use http::{Method, Request, Response};
 use tokio::sync::Notify;
@@ -28,9 +28,6 @@ use super::{
     events::Delivery,
     fate::Fate,
 };
-
-/// After so long without a byte kube's client closes a connection, whoever still waits.
-const READ_TIMEOUT: Duration = Duration::from_secs(295);
 
 /// The layer: in front of the API server, for one instance of the hub.
 #[derive(Clone)]
@@ -220,7 +217,10 @@ impl Layer {
                 let delivery = layer.world.faults().event(&call, event, &mut kept, layer.clock.now());
                 match delivery {
                     Delivery::As(events) => ready.extend(events),
-                    Delivery::Never => pending::<()>().await,
+                    Delivery::Never => {
+                        tokio::time::sleep(READ_TIMEOUT).await;
+                        return Some((Err(io::ErrorKind::TimedOut.into()), (layer, events, call, ready, kept, true)));
+                    }
                     Delivery::Later(thaw, event) => {
                         thaw.notified().await;
                         thaw.notify_one();

@@ -8,7 +8,7 @@ use cutover::{
 };
 use futures::future::BoxFuture;
 use http::Request;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -22,6 +22,9 @@ use super::{
 
 /// The query of the health check, which is no rollout's.
 const HEALTH: &str = "vector(1)";
+
+/// A query for a time that is further from the present may be called missing.
+const CLOCKS_AGREE_WITHIN: SignedDuration = SignedDuration::from_secs(4);
 
 /// What the hub's network leads to.
 pub struct Doors {
@@ -115,7 +118,7 @@ fn well(world: &World, name: &str, door: Door) {
 }
 
 fn json(status: u16, body: &Value) -> Answer {
-    Answer { status, body: body.to_string().into_bytes() }
+    Answer { status, date: None, body: body.to_string().into_bytes() }
 }
 
 /// The member's API server takes the token of the call.
@@ -145,8 +148,8 @@ async fn badly(world: &World, name: &str, door: Door, wrong: Wrong) -> Result<An
             tokio::time::sleep(Duration::from_millis(millis)).await;
             Ok(json(200, &json!({"gitVersion": "v1.34.1"})))
         }
-        Wrong::Huge => Ok(Answer { status: 200, body: vec![b'x'; 17 << 20] }),
-        Wrong::Garbage => Ok(Answer { status: 200, body: b"<html>s3cret-of-a-member</html>".to_vec() }),
+        Wrong::Huge => Ok(Answer { status: 200, date: None, body: vec![b'x'; 17 << 20] }),
+        Wrong::Garbage => Ok(Answer { status: 200, date: None, body: b"<html>s3cret-of-a-member</html>".to_vec() }),
     }
 }
 
@@ -171,6 +174,10 @@ async fn query(world: &World, name: &str, call: &Request<()>) -> Result<Answer, 
     if is_closed && query != HEALTH {
         let broken = format!("I2: {name} does not allow the namespace, and was sent {query}");
         world.judge().broken.push(broken);
+    }
+    // Such an answer is no good one, though the member gave it well.
+    if query == HEALTH && world.now().duration_since(at).abs() > CLOCKS_AGREE_WITHIN {
+        spoiled(world, name);
     }
     match wrong.or(through_api.map(Metrics::Door)) {
         Some(Metrics::Door(Wrong::Slow(millis))) => {
@@ -201,7 +208,7 @@ async fn query(world: &World, name: &str, call: &Request<()>) -> Result<Answer, 
             world.faults().strike();
         }
     }
-    Ok(json(status, &body))
+    Ok(Answer { date: Some(world.now()), ..json(status, &body) })
 }
 
 /// What Prometheus answers now may not be what it should.

@@ -137,6 +137,8 @@ sorts! {
     ClockFault {
         Ahead = "+1h",
         Back = "-1h",
+        /// By less than what was counted before goes back.
+        Behind = "-2m",
         TenYears = "+10y",
         Frozen = "frozen",
         Slew = "slew",
