@@ -10,7 +10,7 @@ mod people;
 use super::{
     plan::{
         Fault, Plan,
-        sorts::{Blind, ClockFault, Late, MemberChange, MetricsFault, Pause},
+        sorts::{Blind, ClockFault, Deleted, FinalizerFault, Late, MemberChange, MetricsFault, Pause},
     },
     world::{World, seconds},
 };
@@ -110,12 +110,17 @@ const fn is_a_change(fault: Fault) -> bool {
     )
 }
 
+/// The namespace is deleted, which can always be done; the history of a real server holds no namespaces.
+const fn ends_the_namespace(fault: Fault) -> bool {
+    matches!(fault, Fault::Delete(Deleted::Namespace) | Fault::Finalizers(FinalizerFault::Terminating))
+}
+
 /// Begins the plan's fault, if it can be done now.
 pub fn begin(world: &World) {
     let seen = world.server.history(0).len();
     act(world);
     let fault = world.plan.fault;
-    let changed = !world.server.history(seen).is_empty();
+    let changed = ends_the_namespace(fault) || !world.server.history(seen).is_empty();
     if is_a_change(fault) && !changed {
         return;
     }

@@ -42,7 +42,7 @@ pub fn bring_routes(world: &World) {
 pub fn repair(world: &World) {
     let fault = world.plan.fault;
     // The namespace controller's part: nobody can ask for anything in a namespace that goes.
-    if matches!(fault, Fault::Delete(Deleted::Namespace) | Fault::Finalizers(FinalizerFault::Terminating)) {
+    if super::ends_the_namespace(fault) {
         world.delete(ROLLOUT);
     }
     for name in MEMBERS {
