@@ -139,8 +139,15 @@ async fn configuration(kubeconfig: Option<&Path>) -> Result<Config, HubError> {
     };
     // Every call has a deadline and is decided anew; a client that repeats would do what was decided long ago.
     config.default_retry = false;
-    config.read_timeout = Some(READ_TIMEOUT);
-    Ok(config)
+    Ok(noticing_silence(config, READ_TIMEOUT))
+}
+
+/// A connection is closed on which no byte came for so long after the last request. The time for which it was kept for the
+/// next request is no silence.
+fn noticing_silence(mut config: Config, after: Duration) -> Config {
+    config.read_timeout = Some(after);
+    config.reset_reader_on_write = true;
+    config
 }
 
 async fn from_file(path: &Path) -> Result<Config, HubError> {
@@ -169,7 +176,52 @@ fn instance_name(clock: &Clock) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ::http::Request;
+    use futures::{AsyncBufReadExt, StreamExt};
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpListener,
+        time::{Instant, sleep},
+    };
+
     use super::*;
+
+    /// Begins a body that never goes on for `/watch`, and answers everything else after 600 ms.
+    async fn serve(listener: TcpListener) {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut head = [0; 4096];
+                while let Ok(read @ 1..) = socket.read(&mut head).await {
+                    let answer = if head[..read].starts_with(b"GET /watch") {
+                        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\na\n\r\n"
+                    } else {
+                        sleep(Duration::from_millis(600)).await;
+                        "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
+                    };
+                    socket.write_all(answer.as_bytes()).await.unwrap();
+                }
+            });
+        }
+    }
+
+    #[tokio::test]
+    async fn a_watch_that_falls_silent_ends_and_a_connection_that_was_not_needed_does_not() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
+        tokio::spawn(serve(listener));
+        let silence = Duration::from_secs(1);
+        let client = Client::try_from(noticing_silence(Config::new(url), silence)).unwrap();
+        let get = |path: &str| Request::get(path).body(Vec::new()).unwrap();
+        for _ in 0..2 {
+            assert_eq!(client.request_text(get("/")).await.unwrap(), "ok");
+            sleep(Duration::from_millis(600)).await;
+        }
+        let mut events = client.request_stream(get("/watch")).await.unwrap().lines();
+        assert_eq!(events.next().await.unwrap().unwrap(), "a");
+        let began = Instant::now();
+        assert!(events.next().await.unwrap().is_err());
+        assert!((silence / 2..silence * 10).contains(&began.elapsed()), "{:?}", began.elapsed());
+    }
 
     #[tokio::test]
     async fn members_may_not_lead_to_the_addresses_of_the_hubs_own_api_server() {

@@ -150,7 +150,11 @@ fn shape(document: &Document, definition: &Value) -> Vec<Problem> {
     let nulls = document.nulls.iter().filter(declared);
     let mut problems: Vec<Problem> = nulls
         .map(|path| {
-            Problem::error(path, "is null, which an API server drops silently", "give it a value, or leave it out")
+            Problem::error(
+                path,
+                "is null, which an API server drops silently",
+                "give it a value, or leave it out if it is optional",
+            )
         })
         .collect();
     problems.extend(

@@ -109,7 +109,12 @@ fn nothing_declared_is_said_and_does_not_crash() {
     let head = "apiVersion: cutover.dev/v1alpha1\nkind: FleetRollout\nmetadata: {name: shop}\n";
     for (spec, expected) in [
         ("", vec!["1: spec: missing; declare the spec"]),
-        ("spec:\n", vec!["4: spec: is null, which an API server drops silently; give it a value, or leave it out"]),
+        (
+            "spec:\n",
+            vec![
+                "4: spec: is null, which an API server drops silently; give it a value, or leave it out if it is optional",
+            ],
+        ),
         (
             "spec: []\n",
             vec![

@@ -96,7 +96,7 @@ pub const CASES: &[Case] = &[
         "{progress: 10%}",
         "{progress: 10%, wait: }",
         &[
-            "16: spec.strategy.steps[0].wait: is null, which an API server drops silently; give it a value, or leave it out",
+            "16: spec.strategy.steps[0].wait: is null, which an API server drops silently; give it a value, or leave it out if it is optional",
         ],
     ),
     (
