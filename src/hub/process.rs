@@ -83,7 +83,8 @@ pub enum HubError {
 }
 
 /// A connection to the API server on which no byte came for so long is closed, and its watch begins again where it was. An
-/// API server sends a bookmark on every watch about once a minute, so one that is silent for longer has lost its other end.
+/// API server sends a bookmark about once a minute on each watch of a kind that was ever written, so one that is silent for
+/// longer has lost its other end; of other kinds it costs a request.
 pub const READ_TIMEOUT: Duration = Duration::from_secs(75);
 
 /// Runs until SIGTERM or SIGINT. Needs a cryptography provider to be installed.

@@ -1,6 +1,6 @@
 //! Fills a cache from a watch that never ends.
 
-use std::{fmt::Debug, sync::Arc};
+use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use futures::StreamExt;
 use kube::{
@@ -8,11 +8,16 @@ use kube::{
     runtime::watcher::{self, watcher},
 };
 use serde::de::DeserializeOwned;
+use tokio::time::{Instant, sleep};
 
 use super::{
     backoff::Waits,
     cache::{Availability, Cache, Change},
 };
+
+/// A watch that fails after so long begins again at once: nothing was wrong when it began. An API server sends no bookmarks
+/// for a kind of which nothing was ever written, and such a watch is taken for a silent one again and again.
+const LASTED: Duration = Duration::from_mins(1);
 
 /// Watches what `api` and `config` select, for ever; `trim` drops what nobody reads, `changed` is called for every event.
 /// Each watch waits for itself after an error: one kind that is not installed delays no other.
@@ -26,7 +31,7 @@ pub(super) async fn fill<K>(
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
     let mut events = watcher(api, config).boxed();
-    let mut waits = Waits::default();
+    let (mut waits, mut began) = (Waits::default(), Instant::now());
     while let Some(event) = events.next().await {
         match event {
             Ok(event) => {
@@ -40,7 +45,12 @@ pub(super) async fn fill<K>(
                 tracing::debug!(%error, "a watch failed and begins again");
                 let change = unavailable(&error).map_or(Change::Nothing, |why| cache.unavailable(why));
                 changed(&change);
-                tokio::time::sleep(waits.after_failure()).await;
+                if began.elapsed() < LASTED {
+                    sleep(waits.after_failure()).await;
+                } else {
+                    waits = Waits::default();
+                }
+                began = Instant::now();
             }
         }
     }

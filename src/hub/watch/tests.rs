@@ -1,8 +1,11 @@
 //! Watches whose lists are answered as a script says.
 
-use std::sync::Mutex;
+use std::{convert::Infallible, io, sync::Mutex};
 
+use ::http::{Request, Response};
+use axum::body::{Body, Bytes};
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Client;
 use serde_json::json;
 use tokio::time::{Duration, Instant, sleep};
 
@@ -83,4 +86,35 @@ async fn lists_that_fail_in_a_row_are_ever_further_apart() {
         changes.changed().await.unwrap();
     }
     assert_eq!(began.elapsed().as_secs(), 1 + 2 + 4);
+}
+
+/// When the watches of an empty kind began, each of which failed after `lasts`; in seconds.
+async fn watches_that_last(lasts: Duration) -> Vec<u64> {
+    let (began, times) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
+    let noted = times.clone();
+    let answer = move |request: Request<kube::client::Body>| {
+        let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+        let body = if is_watch {
+            noted.lock().unwrap().push(began.elapsed().as_secs());
+            Body::from_stream(futures::stream::once(async move {
+                sleep(lasts).await;
+                Err::<Bytes, _>(io::Error::from(io::ErrorKind::TimedOut))
+            }))
+        } else {
+            let list =
+                json!({"apiVersion": "v1", "kind": "ConfigMapList", "metadata": {"resourceVersion": "7"}, "items": []});
+            Body::from(list.to_string())
+        };
+        std::future::ready(Ok::<_, Infallible>(Response::new(body)))
+    };
+    let api = Api::<ConfigMap>::all(Client::new(tower::service_fn(answer), "default"));
+    let watching = fill(api, watcher::Config::default(), Arc::default(), |_| {}, |_| {});
+    drop(tokio::time::timeout(lasts * 5, watching).await);
+    times.lock().unwrap().clone()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_lasted_begins_again_at_once_and_others_ever_later() {
+    assert_eq!(watches_that_last(Duration::from_secs(75)).await, [0, 75, 150, 225, 300]);
+    assert_eq!(watches_that_last(Duration::from_secs(2)).await, [0, 3, 7]);
 }
