@@ -91,7 +91,7 @@ fn rollouts(client: &Client, namespace: &str) -> Api<DynamicObject> {
 const LENT: &str = "lent";
 
 /// The second tenant lends eu-3 to the first, and takes it back while it has a tenth of the traffic: its Prometheus is not
-/// queried any more, it gains nothing, and the way back needs nobody's consent.
+/// queried any more, it gains nothing, and a rollback needs nobody's consent.
 async fn taken_back(scene: Scene) -> Result<()> {
     let name = &scene.namespace;
     let queries = Queries::pass_on(scene.member("eu-3").prometheus.url()).await?;
