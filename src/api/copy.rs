@@ -87,8 +87,7 @@ impl ServiceCopy {
     /// Names its spec: equal specs have equal names.
     #[must_use]
     pub fn spec_hash(&self) -> String {
-        let text = Value::Object(self.spec.clone()).to_string();
-        format!("{:016x}", super::fingerprint::fnv1a(text.as_bytes()))
+        super::fingerprint::fingerprint(&self.spec)
     }
 
     /// The DNS name that it stands for, if it is of type ExternalName.

@@ -9,12 +9,12 @@ use super::{
     input::{Input, Measured, MeasurementRequest, MetricWindow},
     judge,
     plan::longest_window,
-    revision::fingerprint,
     time::{between, earlier, later},
 };
 use crate::api::{
     Duration, Reason,
     analysis::UnknownAction,
+    fingerprint::fingerprint,
     status::{Bake, Check, Desired, MetricCheck, Run, RunState, Verdict},
     strategy::OnFailure,
 };

@@ -1,6 +1,6 @@
 //! What a rollout declares, compared as distributions and not as texts.
 
-use crate::api::{Distribution, FleetRolloutSpec};
+use crate::api::{Distribution, FleetRolloutSpec, fingerprint::fingerprint};
 
 /// The declared distribution.
 #[must_use]
@@ -22,11 +22,4 @@ pub fn revision(spec: &FleetRolloutSpec) -> String {
     let mut services: Vec<_> = spec.services.iter().collect();
     services.sort_by(|one, other| one.name.cmp(&other.name));
     fingerprint(&(spec.weight_total, declared(spec).nonzero(), services))
-}
-
-/// Names anything that is declared: twelve hexadecimal digits of FNV-1a.
-pub(super) fn fingerprint(declared: &impl serde::Serialize) -> String {
-    // Plain data with string keys always serialises; were it ever not to, equal declarations would still be equal.
-    let text = serde_json::to_string(declared).unwrap_or_default();
-    format!("{:012x}", crate::api::fingerprint::fnv1a(text.as_bytes()) & 0xffff_ffff_ffff)
 }

@@ -6,9 +6,9 @@ use super::{
     draft::Draft,
     input::{Problem, SourceSeen},
     plan::primary_and_canary,
-    revision::{declared, fingerprint, revision},
+    revision::{declared, revision},
 };
-use crate::api::{Distribution, FleetRolloutSpec, Mode, Reason, ServiceCopy, status::Run};
+use crate::api::{Distribution, FleetRolloutSpec, Mode, Reason, ServiceCopy, fingerprint::fingerprint, status::Run};
 
 /// What is declared now.
 #[derive(Clone, Debug, PartialEq)]

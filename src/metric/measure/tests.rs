@@ -72,12 +72,17 @@ fn request_for(metrics: &[&str], members: &[&str]) -> MeasurementRequest {
     }
 }
 
+/// What the metrics of [`analysis`] are for a rollout in member mode.
+async fn measured(request: &MeasurementRequest, sources: &Sources) -> Vec<Sampled> {
+    measure(request, &analysis(), "shop", &themselves(), sources, Timestamp::UNIX_EPOCH).await
+}
+
 #[tokio::test]
 async fn every_kind_of_metric_is_read_at_one_time() {
     let server = counting().await;
     let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
     let request = request_for(&["errors", "latency", "load", "typo", "slow", "gone"], &["eu-3"]);
-    let samples = measure(&request, &analysis(), "shop", &themselves(), &sources, Timestamp::UNIX_EPOCH).await;
+    let samples = measured(&request, &sources).await;
     let samples: Vec<_> = samples.into_iter().map(|sampled| sampled.sample).collect();
     let typo = "{{ interval }} is not a variable; there are service, namespace, member, backend, window, service.word and namespace.word";
     assert_eq!(
@@ -116,15 +121,7 @@ async fn a_query_names_the_service_that_stands_behind_a_member() {
 async fn equal_queries_to_one_member_are_sent_once() {
     let server = counting().await;
     let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
-    let samples = measure(
-        &request_for(&["errors", "again"], &["eu-3"]),
-        &analysis(),
-        "shop",
-        &themselves(),
-        &sources,
-        Timestamp::UNIX_EPOCH,
-    )
-    .await;
+    let samples = measured(&request_for(&["errors", "again"], &["eu-3"]), &sources).await;
     assert_eq!(samples.len(), 2);
     assert_eq!(server.heads.lock().await.len(), 2, "the numerator of one, and what is equal in both");
 }
@@ -138,15 +135,7 @@ async fn a_member_that_hangs_delays_no_other_and_is_missing() {
         ("eu-3".to_owned(), Err("no kubeconfig".to_owned())),
     ]);
     let began = std::time::Instant::now();
-    let samples = measure(
-        &request_for(&["load"], &["eu-1", "eu-2", "eu-3"]),
-        &analysis(),
-        "shop",
-        &themselves(),
-        &sources,
-        Timestamp::UNIX_EPOCH,
-    )
-    .await;
+    let samples = measured(&request_for(&["load"], &["eu-1", "eu-2", "eu-3"]), &sources).await;
     assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
     let samples: Vec<_> = samples.into_iter().map(|sampled| (sampled.member, sampled.sample)).collect();
     assert_eq!(
@@ -242,7 +231,7 @@ async fn what_is_not_one_number_is_missing_whichever_kind_asks() {
         let server = giving(values).await;
         let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
         let request = request_for(&["again", "load", "latency"], &["eu-3"]);
-        let samples = measure(&request, &analysis(), "shop", &themselves(), &sources, Timestamp::UNIX_EPOCH).await;
+        let samples = measured(&request, &sources).await;
         let said = |sampled: &Sampled| sampled.sample == Sample::Missing(why.to_owned());
         let missing: Vec<bool> = samples.iter().map(said).collect();
         assert_eq!(missing, [kinds > 0, kinds > 0, kinds > 2], "{values:?}: {samples:?}");
@@ -255,7 +244,7 @@ async fn no_series_is_nothing_counted_for_a_ratio_and_missing_for_all_others() {
     let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
     let mut request = request_for(&["errors", "load", "latency", "dropped"], &["eu-2", "eu-3"]);
     request.windows[0].whole = false;
-    let samples = measure(&request, &analysis(), "shop", &themselves(), &sources, Timestamp::UNIX_EPOCH).await;
+    let samples = measured(&request, &sources).await;
     let (unknown, none) =
         (Sample::Missing("source down: not queried".to_owned()), Sample::Missing("no series".to_owned()));
     let nothing = Sample::Ratio { numerator: None, denominator: None };
