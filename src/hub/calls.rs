@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     api::{FIELD_MANAGER, FleetRollout, MemberCluster, MemberClusterStatus, RolloutRequest},
-    object::Write,
+    object::{Target, Write},
     text::one_line,
 };
 
@@ -86,6 +86,20 @@ impl Calls {
         let rollout = self.within_deadline(self.api::<FleetRollout>(key).get(&key.name)).await?;
         self.rollouts.wrote(DeserializeGuard(Ok(rollout.clone())));
         Ok(rollout)
+    }
+
+    /// Reads an object as it is stored now. True if it was known as it is.
+    pub(super) async fn is_current(&self, target: &Target) -> Result<bool, CallError> {
+        let (resource, key) = (&target.resource, Key::new(&target.namespace, &target.name));
+        let known = || self.objects.known(target).and_then(|object| object.resource_version());
+        let before = known();
+        let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), &target.namespace, resource);
+        match self.within_deadline(api.get(&target.name)).await {
+            Ok(object) => self.objects.wrote(resource, object),
+            Err(CallError::Gone) => self.objects.gone(resource, &key),
+            Err(error) => return Err(error),
+        }
+        Ok(known() == before)
     }
 
     /// Writes a rollout's status over the version that was read.

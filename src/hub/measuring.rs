@@ -43,9 +43,14 @@ impl Measuring {
         self.requested_at
     }
 
+    /// A round is under way.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.task.is_running()
+    }
+
     /// Another round may begin: none is under way, and none waits to be decided on.
     pub(super) fn is_free(&self) -> bool {
-        !self.task.is_running() && self.arrived.is_none()
+        !self.is_under_way() && self.arrived.is_none()
     }
 
     /// Begins a round.

@@ -42,6 +42,7 @@ mod reconcile;
 mod requests;
 mod service_range;
 mod slots;
+mod sources;
 mod subject;
 mod task;
 mod templates;

@@ -149,7 +149,8 @@ fn see_serving(hub: &Hub, subject: &Subject, placed: &Placed, observed: &mut Obs
     }
 }
 
-fn source(subject: &Subject, placed: &Placed) -> Target {
+/// The user's own Service.
+pub(super) fn source(subject: &Subject, placed: &Placed) -> Target {
     service(subject, placed.spec.name.clone())
 }
 

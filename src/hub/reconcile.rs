@@ -6,10 +6,10 @@ use tokio::{sync::Notify, time::Instant};
 
 use super::{
     Hub, calls::CallError, cleanup, dependencies, execute::Execution, memory::Memory, observe, observed::Observed,
-    persist::persist, publish::publish, requests, subject::Subject, templates,
+    persist::persist, publish::publish, requests, sources, subject::Subject, templates,
 };
 use crate::{
-    api::{FINALIZER, FleetRollout, FleetRolloutStatus},
+    api::{FINALIZER, FleetRollout, FleetRolloutStatus, Mode},
     clock,
     metric::resolve::Resolved,
     object::field_manager,
@@ -49,6 +49,10 @@ pub(super) async fn pass(
     let judged = templates::judged(rollout, &resolved);
     let observed = observe::observe(hub, &judged, &resolved.unusable, &subject, memory);
     let decision = decide(hub, &judged, &resolved, &subject, &observed, memory, wake);
+    let led = rollout.spec.mode() == Mode::Service && sources::lead(&subject.status, &decision.status);
+    if led && !sources::are_as_seen(hub, &subject).await? {
+        return Ok(Ended::Again);
+    }
     let (ready, blocked) = due_now(&decision.actions, memory);
 
     let Some(stored) = persist(hub, rollout, &decision.status, &ready).await? else { return Ok(Ended::Stale) };
@@ -103,12 +107,13 @@ fn decide(
         seen: &observed.seen,
         announced: memory.announced.unwrap_or_default(),
         measured_at: memory.measuring.requested_at(),
+        measuring: memory.measuring.is_under_way(),
     };
     if memory.measuring.is_free()
         && let Some(wanted) = rollout::due(&input)
     {
         memory.measuring.start(hub, wanted, resolved, subject, wake);
-        input.measured_at = memory.measuring.requested_at();
+        (input.measured_at, input.measuring) = (memory.measuring.requested_at(), memory.measuring.is_under_way());
     }
     rollout::decide(&input)
 }

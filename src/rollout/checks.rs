@@ -113,7 +113,9 @@ pub(super) fn wake_for_next(draft: &mut Draft<'_>) {
     let input = draft.input;
     let (Some(run), Some(desired)) = (draft.run(), &draft.status.desired) else { return };
     let next = next_check(input, run, desired).filter(|_| run.is_judged());
-    if let Some(at) = next {
+    // A round that takes longer than the interval is followed by the next one when it has arrived.
+    let waits_for_it = |at: &Timestamp| input.measuring && *at <= input.now;
+    if let Some(at) = next.filter(|at| !waits_for_it(at)) {
         draft.wake_at(at);
     }
 }

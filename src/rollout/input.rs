@@ -37,6 +37,8 @@ pub struct Input<'a> {
     pub announced: u64,
     /// The `at` of the last measurements that this process requested.
     pub measured_at: Option<Timestamp>,
+    /// They are still under way: that they have arrived is a reason to look again.
+    pub measuring: bool,
 }
 
 /// A request that has no answer yet.

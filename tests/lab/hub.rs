@@ -8,7 +8,10 @@ use crate::{
 };
 use anyhow::{Context, Result};
 use rustix::process::Signal;
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 use tokio::{process::Command, sync::Mutex};
 
 /// Ends with the value.
@@ -77,6 +80,16 @@ impl Hub {
     /// An error with the end of its log if it has ended by itself.
     pub async fn check(&self) -> Result<()> {
         self.process.lock().await.as_mut().context("the hub process was stopped")?.check()
+    }
+
+    /// The most memory that it has held since the last call, in MiB.
+    pub async fn peak_memory(&self) -> Result<u64> {
+        let id = self.process.lock().await.as_ref().and_then(Process::id).context("the hub process was stopped")?;
+        let status = fs::read_to_string(format!("/proc/{id}/status"))?;
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no VmHWM")?;
+        // proc_pid_clear_refs(5): 5 resets the peak.
+        fs::write(format!("/proc/{id}/clear_refs"), "5")?;
+        Ok(peak.trim().trim_end_matches(" kB").parse::<u64>()? / 1024)
     }
 
     async fn signal(&self, signal: Signal) -> Result<()> {

@@ -33,6 +33,11 @@ impl Process {
         Ok(Self { name: name.to_owned(), child, log: log.to_owned() })
     }
 
+    /// None once it has ended.
+    pub fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
     pub fn signal(&self, signal: Signal) -> Result<()> {
         let pid = self.child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         let pid = pid.with_context(|| format!("{} has ended", self.name))?;

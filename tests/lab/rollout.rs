@@ -33,7 +33,7 @@ pub fn declaration(name: &str, route: &Value) -> Value {
 }
 
 /// The share of failed requests, at most 1 %, of at least 20.
-fn errors() -> Value {
+pub fn errors() -> Value {
     let counted = |which: &str| {
         format!("sum(increase(http_requests_total{{service=\"{{{{ service }}}}\"{which}}}[{{{{ window }}}}]))")
     };
@@ -80,8 +80,13 @@ impl<'l> Rollout<'l> {
     pub async fn declare(lab: &'l Lab, namespace: &str, declaration: &Value) -> Result<Self> {
         let name = declaration["metadata"]["name"].as_str().context("a name")?.to_owned();
         lab.hub.create(namespace, &declaration.to_string()).await?;
+        Ok(Self::of(lab, namespace, &name))
+    }
+
+    /// One that somebody else declares.
+    pub fn of(lab: &'l Lab, namespace: &str, name: &str) -> Self {
         let api = Api::namespaced(lab.hub.client.clone(), namespace);
-        Ok(Self { lab, namespace: namespace.to_owned(), name, api })
+        Self { lab, namespace: namespace.to_owned(), name: name.to_owned(), api }
     }
 
     /// Changes its spec.

@@ -2,13 +2,17 @@
 
 use std::sync::atomic::Ordering;
 
+use serde_json::json;
 use tokio::time::{Duration, Instant, advance, sleep};
 
 use super::at_step_1;
 use crate::{
     api::status::Check,
     hub::{
-        fixtures::{objects::request, world::World},
+        fixtures::{
+            objects::request,
+            world::{SILENT, World},
+        },
         reconcile::Ended,
     },
     rollout::input::EndpointSeen,
@@ -73,4 +77,19 @@ async fn a_round_of_measurements_is_decided_on_once_and_followed_by_another() {
     advance(Duration::from_secs(10)).await;
     round(&mut world).await;
     assert_eq!(check(&world).unwrap().unknown_in_a_row, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_round_that_takes_longer_than_the_interval_is_waited_for() {
+    let mut objects = at_step_1();
+    objects[0]["spec"]["analysis"]["interval"] = json!("1s");
+    let mut world = World::of(objects).await;
+    round(&mut world).await;
+    world.members.status.store(SILENT, Ordering::Relaxed);
+    advance(Duration::from_mins(2)).await;
+    world.pass().await.unwrap();
+    advance(Duration::from_secs(2)).await;
+    assert!(world.memory.measuring.is_under_way());
+    let ended = world.pass().await.unwrap();
+    assert!(matches!(ended, Ended::Rest(at) if at.is_none_or(|at| at > Instant::now())), "{ended:?}");
 }

@@ -140,5 +140,16 @@ fn lag(plan: Plan) -> Duration {
 fn unfinished(plan: Plan) -> Outcome {
     let broken = vec!["it was not finished: a panic in the world around the hub".to_owned()];
     let (written, end) = (BTreeMap::new(), BTreeMap::new());
-    Outcome { plan, broken, story: Vec::new(), struck: false, writes: 0, calls: 0, events: 0, written, end }
+    Outcome {
+        plan,
+        broken,
+        story: Vec::new(),
+        struck: false,
+        writes: 0,
+        calls: 0,
+        events: 0,
+        written,
+        course: Vec::new(),
+        end,
+    }
 }

@@ -33,6 +33,9 @@ pub fn plain(name: &str) -> &str {
     name.trim_end_matches([MATCHED, COPIED])
 }
 
+/// Namespace and name.
+type Named = (String, String);
+
 /// Of so many requests one matches, where a route looks for it.
 const ONE_IN: u32 = 10;
 
@@ -47,9 +50,9 @@ pub struct Step {
 
 #[derive(Default)]
 pub struct DataPlane {
-    routes: BTreeMap<String, Seen>,
+    routes: BTreeMap<Named, Seen>,
     /// The member to which each Service leads, by its external name.
-    leads: BTreeMap<String, String>,
+    leads: BTreeMap<Named, String>,
 }
 
 struct Seen {
@@ -120,20 +123,21 @@ pub struct Shares {
 
 impl DataPlane {
     pub fn see(&mut self, change: &Change) {
-        if change.plural == "services" && change.namespace == "shop" {
+        let named = (change.namespace.clone(), change.name.clone());
+        if change.plural == "services" {
             let host = change.after.as_ref().and_then(|service| service["spec"]["externalName"].as_str());
             let member = host.and_then(|host| host.split('.').next()).unwrap_or_default();
-            self.leads.insert(change.name.clone(), member.to_owned());
+            self.leads.insert(named.clone(), member.to_owned());
         }
         if change.plural != "httproutes" {
             return;
         }
         let Some(after) = &change.after else {
-            self.routes.remove(&change.name);
+            self.routes.remove(&named);
             return;
         };
         let generation = after["metadata"]["generation"].as_i64().unwrap_or_default();
-        let seen = self.routes.entry(change.name.clone()).or_insert_with(|| Seen {
+        let seen = self.routes.entry(named).or_insert_with(|| Seen {
             object: after.clone(),
             generation: 0,
             changed: change.at,
@@ -150,7 +154,7 @@ impl DataPlane {
     /// Looks at what is due.
     pub fn step(&mut self, now: Timestamp, fault: Option<DataPlaneFault>) -> Step {
         let mut step = Step::default();
-        for (name, seen) in &mut self.routes {
+        for ((namespace, name), seen) in &mut self.routes {
             if seen.due.is_none_or(|due| due > now) {
                 continue;
             }
@@ -163,7 +167,8 @@ impl DataPlane {
                 seen.taken = weights(&seen.object);
             }
             if let Some(parents) = parents.filter(|parents| seen.said.as_ref() != Some(parents)) {
-                let path = format!("/apis/gateway.networking.k8s.io/v1/namespaces/shop/httproutes/{name}/status");
+                let path =
+                    format!("/apis/gateway.networking.k8s.io/v1/namespaces/{namespace}/httproutes/{name}/status");
                 step.news.push((path, json!({"status": {"parents": parents}})));
                 seen.said = Some(parents);
             }
@@ -173,12 +178,13 @@ impl DataPlane {
 
     /// How each route splits traffic among members now.
     pub fn shares(&self) -> BTreeMap<String, Shares> {
-        let by_member = |taken: &Weights| {
+        let by_member = |namespace: &str, taken: &Weights| {
             let mut shares = Shares::default();
             let some_match = taken.keys().any(|backend| backend.ends_with(MATCHED));
             for (backend, weight) in taken {
                 let parts = if some_match && !backend.ends_with(MATCHED) { ONE_IN - 1 } else { 1 };
-                let leads = self.leads.get(plain(backend)).cloned().unwrap_or_default();
+                let service = (namespace.to_owned(), plain(backend).to_owned());
+                let leads = self.leads.get(&service).cloned().unwrap_or_default();
                 if backend.ends_with(COPIED) {
                     shares.copied.insert(leads);
                 } else {
@@ -187,6 +193,7 @@ impl DataPlane {
             }
             shares
         };
-        self.routes.iter().map(|(name, seen)| (name.clone(), by_member(&seen.taken))).collect()
+        let shown = |((namespace, name), seen): (&Named, &Seen)| (name.clone(), by_member(namespace, &seen.taken));
+        self.routes.iter().map(shown).collect()
     }
 }

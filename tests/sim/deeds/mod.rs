@@ -6,11 +6,12 @@ mod edits;
 mod members;
 mod metrics;
 mod people;
+mod tenants;
 
 use super::{
     plan::{
         Fault, Plan,
-        sorts::{Blind, ClockFault, Deleted, FinalizerFault, Late, MemberChange, MetricsFault, Pause},
+        sorts::{Blind, ClockFault, Deleted, FinalizerFault, Late, MemberChange, MetricsFault, Pause, Tenant},
     },
     world::{World, seconds},
 };
@@ -31,7 +32,7 @@ const fn lasts(fault: Fault) -> f64 {
         Fault::Member(_) | Fault::Clock(_) => 60.0,
         Fault::Metrics(MetricsFault::Flapping) | Fault::Webhook(_) | Fault::DataPlane(_) => 45.0,
         Fault::Metrics(_) => 35.0,
-        Fault::Reapply(_) => 90.0,
+        Fault::Reapply(_) | Fault::Tenant(_) => 90.0,
         Fault::Forbidden(_) => 50.0,
         Fault::Delete(_) | Fault::Finalizers(_) | Fault::Poison(_) | Fault::Members(_) => 40.0,
         Fault::None
@@ -64,7 +65,8 @@ const fn begins_with_a_write(fault: Fault) -> bool {
         | Fault::Members(_)
         | Fault::Webhook(_)
         | Fault::Forbidden(_)
-        | Fault::DataPlane(_) => true,
+        | Fault::DataPlane(_)
+        | Fault::Tenant(_) => true,
         Fault::Poison(what) => !what.is_before(),
         Fault::None
         | Fault::CrashAfter
@@ -100,6 +102,9 @@ const fn is_a_change(fault: Fault) -> bool {
             | Fault::Finalizers(_)
             | Fault::Declare(_)
             | Fault::Poison(_)
+            | Fault::Tenant(
+                Tenant::Requests | Tenant::ForgedMark | Tenant::Withdrawn | Tenant::SameRoute | Tenant::SameService
+            )
             | Fault::Members(
                 MemberChange::Added
                     | MemberChange::Removed
@@ -146,6 +151,7 @@ fn act(world: &World) {
         Fault::Declare(what) => declarations::declare(world, what),
         Fault::Poison(what) => declarations::poison(world, what),
         Fault::Members(what) => members::change(world, what),
+        Fault::Tenant(what) => tenants::begin(world, what),
         // The fault layer, the clocks and the data plane see that it began.
         Fault::None
         | Fault::CrashAfter
@@ -182,6 +188,7 @@ pub fn meanwhile(world: &World) {
     match world.plan.fault {
         Fault::Metrics(MetricsFault::Flapping) => metrics::flap(world, passed),
         Fault::Reapply(how) if every(3.0) => edits::reapply(world, how),
+        Fault::Tenant(what) => tenants::go_on(world, what),
         _ => {}
     }
 }
@@ -207,6 +214,7 @@ fn end(world: &World) {
         Fault::Member(what) => members::answer_badly(world, what, false),
         Fault::Metrics(what) => metrics::answer_badly(world, what, false),
         Fault::Delete(_) | Fault::Finalizers(_) | Fault::Poison(_) | Fault::Members(_) => people::repair(world),
+        Fault::Tenant(what) => tenants::leave(world, what),
         Fault::Late(Late::Kinds) => people::bring_kinds(world),
         Fault::Late(Late::RouteKind) => people::bring_routes(world),
         Fault::Late(Late::Server)

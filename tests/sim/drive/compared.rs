@@ -6,6 +6,7 @@ use cutover::sandbox::api::Verb;
 use serde_json::{Value, json};
 
 use super::super::{
+    data_plane::Weights,
     judge::Written,
     plan::{Fault, Plan, sorts::BadCalls},
     scenario::{MEMBER_PATH, ROUTES},
@@ -141,4 +142,17 @@ pub fn too_many(plan: &Plan, wanted: &Written, found: &Written) -> Vec<String> {
             format!("count: {verb:?} of {object}: {count} times, {:?} without the fault", wanted.get(key))
         })
         .collect()
+}
+
+/// Two histories whose writes are no further apart, in seconds, are one.
+const SAME_TIME: f64 = 1.0;
+
+/// P26: what another tenant does changes no write to this one's routes, and delays none.
+pub fn otherwise(wanted: &[(f64, String, Weights)], found: &[(f64, String, Weights)]) -> Option<String> {
+    let same = |(one, other): (&(f64, String, Weights), &(f64, String, Weights))| {
+        (&one.1, &one.2) == (&other.1, &other.2) && (one.0 - other.0).abs() <= SAME_TIME
+    };
+    let place = wanted.iter().zip(found).position(|pair| !same(pair));
+    let place = place.or((wanted.len() != found.len()).then(|| wanted.len().min(found.len())))?;
+    Some(format!("I13: another tenant changes the run: {:?}, and {:?} without it", found.get(place), wanted.get(place)))
 }

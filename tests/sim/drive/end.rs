@@ -56,8 +56,8 @@ impl Drive {
         if rollout.is_none() {
             self.broken.extend(left_behind(&world));
         }
-        let wanted = wanted(&world, rollout.as_deref(), phase.as_deref());
         for (route, weights) in live.iter().filter(|(route, weights)| drifted.get(*route) != Some(weights)) {
+            let wanted = wanted(&world, rollout.as_deref(), phase.as_deref(), route);
             if *weights != wanted {
                 self.broken.push(format!("I5: {route} ends at {weights:?} in phase {phase:?}, not at {wanted:?}"));
             }
@@ -73,8 +73,8 @@ impl Drive {
     }
 }
 
-/// What every route must show in the end.
-fn wanted(world: &World, rollout: Option<&Value>, phase: Option<&str>) -> Weights {
+/// What a route must show in the end.
+fn wanted(world: &World, rollout: Option<&Value>, phase: Option<&str>, route: &str) -> Weights {
     let scenario = &world.scenario;
     let (start, good) = (nonzero(&scenario.start), world.judge().good());
     let wanted = match phase {
@@ -82,7 +82,11 @@ fn wanted(world: &World, rollout: Option<&Value>, phase: Option<&str>) -> Weight
         _ if world.plan.fault == Fault::None => nonzero(&scenario.end),
         Some("Succeeded") if scenario.run == Run::Service => nonzero(&scenario.end),
         Some("Succeeded") => nonzero(&declared(rollout)),
-        None if scenario.deletion_policy == DeletionPolicy::Revert => start,
+        // A rollout that was made anew found what the one before it had left.
+        None if scenario.deletion_policy == DeletionPolicy::Revert => {
+            let is_anew = world.plan.fault == Fault::Failover(Failover::Recreated);
+            world.judge().found(route).filter(|_| is_anew).unwrap_or(start)
+        }
         Some(_) | None if good.is_empty() => start,
         Some(_) | None => good,
     };
@@ -120,6 +124,7 @@ pub fn ends_alike(plan: &Plan) -> bool {
         | Fault::Forbidden(_)
         | Fault::Webhook(_)
         | Fault::DataPlane(_)
+        | Fault::Tenant(_)
         | Fault::Edit(Edit::Forged)
         | Fault::Members(MemberChange::Rotated | MemberChange::Withdrawn)
         | Fault::Delete(Deleted::Secret)
@@ -159,7 +164,8 @@ pub fn costs_little(plan: &Plan) -> bool {
             | Fault::BadCalls(_)
             | Fault::Storm
             | Fault::Watch(_)
-            | Fault::Late(_) => true,
+            | Fault::Late(_)
+            | Fault::Tenant(_) => true,
             Fault::None
             | Fault::Blind(_)
             | Fault::Failover(Failover::Recreated)

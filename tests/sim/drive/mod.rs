@@ -4,6 +4,7 @@ mod compared;
 mod deleted;
 mod end;
 mod meant;
+mod passes;
 mod troubles;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -12,6 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::{
+    data_plane::Weights,
     deeds,
     instance::{Instance, PANICS},
     judge::Written,
@@ -24,8 +26,9 @@ use super::{
     status::Status,
     world::{World, seconds},
 };
-use compared::{differences, end_state, too_many};
+use compared::{differences, end_state, otherwise, too_many};
 use end::{costs_little, ends_alike};
+use passes::Passes;
 
 /// A moment: every actor acts once in it.
 const MOMENT: f64 = 0.25;
@@ -46,6 +49,7 @@ pub struct Outcome {
     pub calls: usize,
     pub events: usize,
     pub written: Written,
+    pub course: Vec<(f64, String, Weights)>,
     pub end: BTreeMap<String, Value>,
 }
 
@@ -68,6 +72,7 @@ struct Drive {
     leader_election: bool,
     reborn_at: Option<Timestamp>,
     wrong: SignedDuration,
+    passes: Passes,
     helped: Timestamp,
     broken: Vec<String>,
 }
@@ -81,6 +86,9 @@ pub fn run(plan: Plan, reference: Option<&Outcome>) -> Outcome {
 pub fn run_in(world: Arc<World>, reference: Option<&Outcome>) -> Outcome {
     PANICS.set(0);
     let plan = world.plan;
+    // Times differ with the seed.
+    let same_seed = matches!(plan.fault, Fault::Tenant(_)).then(|| run(Plan::clean(plan.run, plan.seed), None));
+    let reference = same_seed.as_ref().or(reference);
     let mut drive = Drive {
         leader_election: plan.seed % 2 == 1 || plan.fault.needs_leader_election(),
         helped: world.genesis,
@@ -89,6 +97,7 @@ pub fn run_in(world: Arc<World>, reference: Option<&Outcome>) -> Outcome {
         next: 0,
         reborn_at: None,
         wrong: SignedDuration::ZERO,
+        passes: Passes::default(),
         broken: Vec::new(),
     };
     drive.begin();
@@ -153,6 +162,9 @@ impl Drive {
         }
         if let Some(line) = logs::leaked() {
             self.broken.push(format!("I14: a secret is logged: {line}"));
+        }
+        if let Some((rollout, count)) = self.passes.count(logs::passes(), self.world.now()) {
+            self.broken.push(format!("I12: {count} passes over {rollout} in ten seconds"));
         }
         let mut faults = self.world.faults();
         if let Some(hot) = faults.hot.take() {
@@ -227,9 +239,13 @@ impl Drive {
         }
         let end = end_state(&world);
         let written = world.judge().written.clone();
+        let course = world.judge().course.clone();
         if let Some(reference) = reference.filter(|_| self.broken.is_empty()) {
             if ends_alike(&world.plan) {
                 self.broken.extend(differences(&world.plan, &reference.end, &end));
+            }
+            if matches!(world.plan.fault, Fault::Tenant(_)) {
+                self.broken.extend(otherwise(&reference.course, &course));
             }
             if costs_little(&world.plan) {
                 self.broken.extend(too_many(&world.plan, &reference.written, &written));
@@ -249,6 +265,7 @@ impl Drive {
             calls,
             events,
             written,
+            course,
             end,
         }
     }

@@ -120,7 +120,8 @@ impl Faults {
             | Fault::Webhook(_)
             | Fault::Forbidden(_)
             | Fault::Late(_)
-            | Fault::DataPlane(_) => Fate::Pass,
+            | Fault::DataPlane(_)
+            | Fault::Tenant(_) => Fate::Pass,
         }
     }
 

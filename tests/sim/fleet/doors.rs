@@ -17,7 +17,7 @@ use super::{
         scenario::{MEMBERS, NEW_TOKEN},
         world::World,
     },
-    Door, Metrics, Wrong, cluster_of,
+    Door, Metrics, Wrong, cluster_of, tenant,
 };
 
 /// The query of the health check, which is no rollout's.
@@ -148,7 +148,7 @@ async fn badly(world: &World, name: &str, door: Door, wrong: Wrong) -> Result<An
             tokio::time::sleep(Duration::from_millis(millis)).await;
             Ok(json(200, &json!({"gitVersion": "v1.34.1"})))
         }
-        Wrong::Huge => Ok(Answer { status: 200, date: None, body: vec![b'x'; 17 << 20] }),
+        Wrong::Huge => Ok(huge()),
         Wrong::Garbage => Ok(Answer { status: 200, date: None, body: b"<html>s3cret-of-a-member</html>".to_vec() }),
     }
 }
@@ -167,7 +167,9 @@ async fn query(world: &World, name: &str, call: &Request<()>) -> Result<Answer, 
     let (wrong, through_api, is_closed) = {
         let mut fleet = world.fleet();
         let member = fleet.member(name);
-        member.at(Door::Prometheus).count(world.now());
+        if !tenant::sent(&query) {
+            member.at(Door::Prometheus).count(world.now());
+        }
         let through_api = member.api.filter(|_| call.uri().path().contains("/proxy/"));
         (member.metrics, through_api, member.is_closed(world.now()))
     };
@@ -178,6 +180,9 @@ async fn query(world: &World, name: &str, call: &Request<()>) -> Result<Answer, 
     // Such an answer is no good one, though the member gave it well.
     if query == HEALTH && world.now().duration_since(at).abs() > CLOCKS_AGREE_WITHIN {
         spoiled(world, name);
+    }
+    if let Some(answer) = tenant::answer(world, &query).await {
+        return Ok(answer);
     }
     match wrong.or(through_api.map(Metrics::Door)) {
         Some(Metrics::Door(Wrong::Slow(millis))) => {
@@ -209,6 +214,11 @@ async fn query(world: &World, name: &str, call: &Request<()>) -> Result<Answer, 
         }
     }
     Ok(Answer { date: Some(world.now()), ..json(status, &body) })
+}
+
+/// More than any answer may be.
+pub(super) fn huge() -> Answer {
+    Answer { status: 200, date: None, body: vec![b'x'; 17 << 20] }
 }
 
 /// What Prometheus answers now may not be what it should.

@@ -2,6 +2,7 @@
 
 mod calls;
 mod doors;
+mod tenant;
 
 use std::{collections::BTreeMap, time::Duration};
 

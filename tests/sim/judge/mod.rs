@@ -22,7 +22,13 @@ use cutover::sandbox::api::{Change, Verb};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{data_plane::Weights, deeds::GITOPS, scenario::Scenario, status::Status, world::World};
+use super::{
+    data_plane::Weights,
+    deeds::GITOPS,
+    scenario::{Scenario, tenant},
+    status::Status,
+    world::World,
+};
 use course::Course;
 use routes::{Ownership, Route};
 pub use weights::nonzero;
@@ -91,7 +97,11 @@ pub struct Judge {
     /// A status may be older than what was done: a backup was restored.
     pub restored: bool,
     pub written: Written,
+    /// What the hub wrote to the routes: when, in seconds since the world began, to which, and which weights.
+    pub course: Vec<(f64, String, Weights)>,
     last_hub_write: Option<Timestamp>,
+    /// What a route showed before the hub wrote it for a rollout, by the rollout's UID and the route.
+    found: BTreeMap<(String, String), Weights>,
     /// Routes that somebody edited while no run was live, as they left them: that is reported and stays.
     pub drifted: BTreeMap<String, Weights>,
     pub fight: Fight,
@@ -128,7 +138,9 @@ impl Judge {
             meddled: None,
             restored: false,
             written: BTreeMap::new(),
+            course: Vec::new(),
             last_hub_write: None,
+            found: BTreeMap::new(),
             drifted: BTreeMap::new(),
             fight: Fight::default(),
             backends: BTreeSet::new(),
@@ -169,9 +181,17 @@ impl Judge {
         self.seen += 1;
         self.tell(world, change);
         let by_hub = change.author.manager == "cutover";
+        if change.namespace == tenant::NAMESPACE {
+            if by_hub {
+                self.see_tenant(world, change);
+            }
+            return;
+        }
         if by_hub && change.plural != "leases" {
             self.last_hub_write = Some(change.at);
-            *self.written.entry((change.verb, format!("{}/{}", change.plural, change.name))).or_default() += 1;
+            if change.name != tenant::INTRUDER {
+                *self.written.entry((change.verb, format!("{}/{}", change.plural, change.name))).or_default() += 1;
+            }
             self.owned(change);
             self.no_leak(change);
             self.fight.is_named |= owned::says(change, GITOPS);
@@ -201,6 +221,11 @@ impl Judge {
     /// Routes that keep users.
     pub fn keeping(&self) -> Vec<String> {
         self.routes.iter().filter(|(_, route)| !route.kept.is_empty()).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// What a route showed before the present rollout was there.
+    pub fn found(&self, route: &str) -> Option<Weights> {
+        self.found.get(&(self.uid.clone(), route.to_owned())).map(nonzero)
     }
 
     pub fn good(&self) -> Weights {

@@ -8,7 +8,9 @@ use serde_json::Value;
 use super::{
     super::{
         data_plane::{chooses, copies_to},
-        scenario::SECRET,
+        plan::{Fault, sorts::Tenant},
+        scenario::{SECRET, tenant::THEIRS},
+        world::World,
     },
     Judge,
 };
@@ -41,6 +43,19 @@ impl Judge {
                 spec(&change.after)
             ));
         }
+    }
+
+    /// P26: in the other tenant's namespace the hub changes what is that tenant's.
+    pub(super) fn see_tenant(&mut self, world: &World, change: &Change) {
+        let is_theirs = change.name.starts_with(THEIRS[0]);
+        if !is_theirs {
+            let Change { verb, plural, name, .. } = change;
+            self.broken.push(format!("I6: {verb:?} of {plural}/{name}, which is nobody's"));
+        }
+        if is_theirs && change.plural == "httproutes" && world.plan.fault == Fault::Tenant(Tenant::Busy) {
+            world.faults().strike();
+        }
+        self.no_leak(change);
     }
 
     /// I14: a secret leaves its Secret.

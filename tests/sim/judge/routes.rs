@@ -52,6 +52,12 @@ impl Judge {
         let mark = mark(after, &self.uid);
         if by_hub {
             self.drifted.remove(&change.name);
+            if mark != (0, 0) {
+                self.found.entry((self.uid.clone(), change.name.clone())).or_insert_with(|| old.clone());
+            }
+            if nonzero(&old) != nonzero(&new) {
+                self.course.push((world.age(), change.name.clone(), nonzero(&new)));
+            }
             self.judge_write(world, change, &old, &new, before.as_ref(), mark);
         } else if change.author.manager != "data-plane" && self.generation > 0 {
             self.meddled = Some(change.at);

@@ -1,8 +1,8 @@
-//! The catalogue of faults: patterns P1 to P25, and the sorts of each.
+//! The catalogue of faults: patterns P1 to P26, and the sorts of each.
 
 use super::sorts::{
     BadCalls, Blind, ClockFault, DataPlaneFault, Declared, Deleted, Edit, Failover, FinalizerFault, Forbidden, Late,
-    LeaseFault, MemberChange, MemberFault, MetricsFault, Pause, Poison, Reapply, WatchFault, Webhook,
+    LeaseFault, MemberChange, MemberFault, MetricsFault, Pause, Poison, Reapply, Tenant, WatchFault, Webhook,
 };
 
 /// What goes wrong in a plan.
@@ -38,6 +38,7 @@ pub enum Fault {
     Forbidden(Forbidden),
     Late(Late),
     DataPlane(DataPlaneFault),
+    Tenant(Tenant),
 }
 
 /// What a plan's `k` counts.
@@ -81,6 +82,7 @@ impl Fault {
             of(Forbidden::ALL, Self::Forbidden),
             of(Late::ALL, Self::Late),
             of(DataPlaneFault::ALL, Self::DataPlane),
+            of(Tenant::ALL, Self::Tenant),
         ]
     }
 
@@ -112,6 +114,7 @@ impl Fault {
             Self::Forbidden(_) => 22,
             Self::Late(_) => 24,
             Self::DataPlane(_) => 25,
+            Self::Tenant(_) => 26,
         }
     }
 
@@ -139,6 +142,7 @@ impl Fault {
             Self::Forbidden(sort) => sort.word(),
             Self::Late(sort) => sort.word(),
             Self::DataPlane(sort) => sort.word(),
+            Self::Tenant(sort) => sort.word(),
         })
     }
 
@@ -180,7 +184,8 @@ impl Fault {
             | Self::Webhook(_)
             | Self::Forbidden(_)
             | Self::Late(_)
-            | Self::DataPlane(_) => false,
+            | Self::DataPlane(_)
+            | Self::Tenant(_) => false,
         }
     }
 
@@ -221,7 +226,8 @@ impl Fault {
             | Self::Members(_)
             | Self::Webhook(_)
             | Self::Forbidden(_)
-            | Self::DataPlane(_) => Counted::Writes,
+            | Self::DataPlane(_)
+            | Self::Tenant(_) => Counted::Writes,
         }
     }
 }

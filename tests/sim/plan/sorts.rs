@@ -247,6 +247,28 @@ sorts! {
     }
 }
 
+sorts! {
+    /// P26: another tenant, who uses the same members.
+    Tenant {
+        /// It has a run of its own.
+        Busy = "busy",
+        /// It sends requests for rollouts that do not exist.
+        Requests = "requests",
+        /// The members answer its queries slowly.
+        SlowQueries = "slow-queries",
+        /// The members answer its queries with more than a hub can hold.
+        HugeAnswers = "huge-answers",
+        /// Its route carries a mark of the other rollout, far ahead.
+        ForgedMark = "forged-mark",
+        /// The members no longer allow its namespace.
+        Withdrawn = "withdrawn",
+        /// Its rollout is in the same namespace, and names the same route.
+        SameRoute = "same-route",
+        /// Its rollout is in the same namespace, and names the same service.
+        SameService = "same-service",
+    }
+}
+
 impl Poison {
     /// It is there before the hub.
     pub const fn is_before(self) -> bool {

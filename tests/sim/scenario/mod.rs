@@ -3,6 +3,7 @@
 mod objects;
 mod people;
 mod spec;
+pub mod tenant;
 
 use std::collections::BTreeMap;
 
@@ -83,7 +84,8 @@ impl Scenario {
     }
 
     pub fn service_of(&self, route: &str) -> Option<&'static str> {
-        self.routes.get(route).copied()
+        let theirs = || tenant::THEIRS.into_iter().find(|theirs| *theirs == route);
+        self.routes.get(route).copied().or_else(theirs)
     }
 
     /// The members that are registered.
@@ -93,7 +95,7 @@ impl Scenario {
 
     /// Installs kinds and objects. What the rollout is about comes last.
     pub fn install(&self, world: &World, with_kinds: bool, with_routes: bool) {
-        for namespace in ["cutover-system", "shop", "other"] {
+        for namespace in ["cutover-system", "shop", tenant::NAMESPACE] {
             let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
             world.create("/api/v1/namespaces", &object);
         }
@@ -144,7 +146,8 @@ impl Scenario {
                    "spec": {"type": "ExternalName", "externalName": "elsewhere.example.com", "ports": [{"name": "http", "port": 80}]}})
         };
         world.create("/api/v1/namespaces/shop/services", &service("shop", "bystander"));
-        world.create("/api/v1/namespaces/other/services", &service("other", "shop-eu-3"));
+        let others = tenant::collection("/api/v1", tenant::NAMESPACE, "services");
+        world.create(&others, &service(tenant::NAMESPACE, "shop-eu-3"));
         if with_routes {
             let mut route = self.route("bystander", "bystander");
             route["spec"]["rules"][0]["backendRefs"] = json!([{"name": "bystander", "port": 80}]);

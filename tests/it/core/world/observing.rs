@@ -88,6 +88,7 @@ impl World {
             seen,
             announced: 0,
             measured_at: self.measured_at,
+            measuring: false,
         }
     }
 

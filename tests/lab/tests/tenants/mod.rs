@@ -1,0 +1,95 @@
+//! Tenants of one hub, each with credentials of his own.
+
+mod floods;
+mod labels;
+mod lent;
+mod names;
+mod proxy;
+mod rights;
+mod secrets;
+
+use super::api::refusal;
+use crate::{
+    apiserver::TENANTS,
+    rollout::declaration,
+    runner::{Scene, Test},
+};
+use anyhow::{Context, Result, ensure};
+use kube::{
+    Api, Client,
+    api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams},
+    core::{ApiResource, GroupVersionKind},
+};
+use rights::{grant, rule};
+use serde_json::json;
+
+pub const TESTS: &[Test] = &[
+    Test { name: "only_who_may_write_routes_declares_them", exclusive: false, run: |scene| Box::pin(authors(scene)) },
+    Test {
+        name: "a_member_is_taken_back_in_mid_run",
+        exclusive: false,
+        run: |scene| Box::pin(lent::taken_back(scene)),
+    },
+    Test {
+        name: "who_edits_a_member_gets_no_secret",
+        exclusive: false,
+        run: |scene| Box::pin(secrets::stay_with_the_hub(scene)),
+    },
+    Test {
+        name: "slow_and_huge_answers_harm_no_other",
+        exclusive: false,
+        run: |scene| Box::pin(floods::beside_a_hostile_one(scene)),
+    },
+    Test {
+        name: "two_backends_of_one_name_stay_apart",
+        exclusive: false,
+        run: |scene| Box::pin(names::stay_apart(scene)),
+    },
+    Test {
+        name: "metrics_of_others_are_hidden",
+        exclusive: false,
+        run: |scene| Box::pin(labels::hide_the_metrics_of_others(scene)),
+    },
+];
+
+/// The admission policy asks the authorizer about the author of a rollout: first for Services, then for the routes.
+async fn authors(scene: Scene) -> Result<()> {
+    let name = &scene.namespace;
+    let path = format!("/apis/cutover.dev/v1alpha1/namespaces/{name}/fleetrollouts");
+    let right = declaration(name, &json!({"gatewayAPI": {"name": "public"}}));
+    let tenant = scene.hub.client_as(TENANTS[0]).await?;
+    grant(
+        &scene,
+        name,
+        TENANTS[0],
+        "author",
+        rule("cutover.dev", "fleetrollouts", &["get", "create", "update", "patch"]),
+    )
+    .await?;
+    for (group, resource) in [("", "services"), ("gateway.networking.k8s.io", "httproutes")] {
+        let said = refusal(&tenant, &path, &right).await?;
+        let which = format!("{resource}{}{group} in namespace {name}", if group.is_empty() { "" } else { "." });
+        ensure!(said.contains(&which) && said.contains("which you may not"), "{said}");
+        grant(&scene, name, TENANTS[0], resource, rule(group, resource, &["create", "update"])).await?;
+    }
+    let rollouts = rollouts(&tenant, name);
+    let mine: DynamicObject = serde_json::from_value(right.clone())?;
+    rollouts.create(&PostParams::default(), &mine).await.context("who may write the routes may declare them")?;
+
+    let (contour, label) = (
+        json!({"spec": {"services": [{"name": name, "port": 80, "routes": [{"contour": {"name": "public"}}]}]}}),
+        json!({"metadata": {"labels": {"team": "web"}}}),
+    );
+    let said =
+        rollouts.patch(name, &PatchParams::default(), &Patch::Merge(contour)).await.err().context("it was taken")?;
+    ensure!(said.to_string().contains("httpproxies.projectcontour.io"), "{said}");
+    let role = scene.hub.api("rbac.authorization.k8s.io/v1", "RoleBinding", name).await?;
+    role.delete("services", &DeleteParams::default()).await?;
+    rollouts.patch(name, &PatchParams::default(), &Patch::Merge(label)).await.context("a label declares nothing")?;
+    Ok(())
+}
+
+fn rollouts(client: &Client, namespace: &str) -> Api<DynamicObject> {
+    let kind = GroupVersionKind::gvk("cutover.dev", "v1alpha1", "FleetRollout");
+    Api::namespaced_with(client.clone(), namespace, &ApiResource::from_gvk(&kind))
+}
