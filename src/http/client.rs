@@ -2,12 +2,12 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use http::Request;
+use http::{Method, Request};
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use reqwest::{
     Body, Certificate, Identity, Response, Url,
     dns::{Addrs, Name, Resolve, Resolving},
-    header::{AUTHORIZATION, DATE, HOST, HeaderMap, HeaderValue},
+    header::{AUTHORIZATION, CONTENT_TYPE, DATE, HOST, HeaderMap, HeaderValue},
     redirect,
 };
 use secrecy::ExposeSecret;
@@ -74,7 +74,29 @@ impl Client {
         limits: Limits,
         read: impl FnOnce(&Answer) -> T,
     ) -> Result<T, HttpError> {
-        let call = self.call(path, query)?;
+        self.send(self.call(Method::GET, path, query, None)?, limits, read).await
+    }
+
+    /// Sends a POST of this JSON to `path` (below the prefix), and reads the answer like that to a GET.
+    ///
+    /// # Errors
+    /// If there is no complete answer within the limits. Any status is an answer.
+    pub(crate) async fn post<T>(
+        &self,
+        path: &str,
+        json: Vec<u8>,
+        limits: Limits,
+        read: impl FnOnce(&Answer) -> T,
+    ) -> Result<T, HttpError> {
+        self.send(self.call(Method::POST, path, &[], Some(json))?, limits, read).await
+    }
+
+    async fn send<T>(
+        &self,
+        call: Request<Body>,
+        limits: Limits,
+        read: impl FnOnce(&Answer) -> T,
+    ) -> Result<T, HttpError> {
         let mut held = Held::none(&self.bodies);
         let answer = async {
             match &self.way {
@@ -90,7 +112,7 @@ impl Client {
     /// # Errors
     /// If there is no status before the deadline.
     pub(crate) async fn status(&self, path: &str, deadline: Duration) -> Result<u16, HttpError> {
-        let call = self.call(path, &[])?;
+        let call = self.call(Method::GET, path, &[], None)?;
         let status = async {
             match &self.way {
                 Way::Sockets(client) => Ok(client.execute(call.try_into()?).await?.status().as_u16()),
@@ -100,15 +122,25 @@ impl Client {
         within(deadline, status).await
     }
 
-    fn call(&self, path: &str, query: &[(&str, &str)]) -> Result<Request<Body>, HttpError> {
-        let mut call = Request::get(self.url(path, query).as_str());
+    fn call(
+        &self,
+        method: Method,
+        path: &str,
+        query: &[(&str, &str)],
+        json: Option<Vec<u8>>,
+    ) -> Result<Request<Body>, HttpError> {
+        let mut call = Request::builder().method(method).uri(self.url(path, query).as_str());
         if let Some(host) = &self.host {
             call = call.header(HOST, host);
         }
         if let Some(authorization) = &self.authorization {
             call = call.header(AUTHORIZATION, authorization);
         }
-        call.body(Body::default()).map_err(|error| HttpError::Failed(sanitise(&error.to_string())))
+        if json.is_some() {
+            call = call.header(CONTENT_TYPE, "application/json");
+        }
+        call.body(json.map_or_else(Body::default, Body::from))
+            .map_err(|error| HttpError::Failed(sanitise(&error.to_string())))
     }
 
     fn url(&self, path: &str, query: &[(&str, &str)]) -> Url {
