@@ -28,8 +28,8 @@ use super::{name, status::Condition};
 #[x_kube(validation = Rule::new("!has(self.prometheus.service) || has(self.kubeconfigSecretRef)")
     .message("spec.prometheus.service is reached through the member's API server and needs kubeconfigSecretRef; or give prometheus.url"))]
 pub struct MemberClusterSpec {
-    /// The kubeconfig, in a Secret with the label `cutover.dev/purpose: kubeconfig`. Omit it for a member that is only
-    /// measured.
+    /// The kubeconfig, in a Secret with the label `cutover.dev/purpose: kubeconfig`. The hub renews the token of a service
+    /// account in it where the member's role allows that. Omit it for a member that is only measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kubeconfig_secret_ref: Option<SecretKeyRef>,
     /// Where the hub's data plane reaches this member; the only names that backends may use.

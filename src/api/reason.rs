@@ -208,7 +208,7 @@ reasons! {
     KubeconfigRefused,
     /// The credentials were refused.
     CredentialsRefused,
-    /// The token expires within two days, or a certificate within 14.
+    /// The token expires within two days and was not renewed in time, or a certificate expires within 14 days.
     CredentialsExpireSoon,
     /// The credentials are valid.
     CredentialsGood,

@@ -38,13 +38,14 @@ enum Command {
 
 /// Create the Secret with a member's kubeconfig from a service account of the member.
 ///
-/// The token comes from a token request: it is bound to the service account, is revoked with it, and expires within days. Run
-/// the same command again with --apply to renew it, from a daily job for example; the hub uses the new one without a restart.
+/// The token comes from a token request: it is bound to the service account, is revoked with it, and expires within days. The
+/// hub renews it where config/rbac/member-token-renewal.yaml is applied in the member. Elsewhere run the same command again with
+/// --apply, from a daily job for example. The hub uses a new token without a restart.
 /// The Secret carries the label cutover.dev/purpose: kubeconfig, without which the hub does not see it.
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("destination").required(true).args(["apply", "output"])))]
 #[command(after_help = "Examples:
-  kubectl --context eu-3 apply -f config/rbac/member.yaml
+  kubectl --context eu-3 apply -f config/rbac/member.yaml -f config/rbac/member-token-renewal.yaml
   cutover member kubeconfig eu-3 --context eu-3 --service-account cutover/cutover-member --apply
   cutover member kubeconfig eu-3 --context eu-3 --service-account cutover/cutover-member -o yaml | kubeseal
 
@@ -105,7 +106,9 @@ const LONGEST: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 fn lifetime(text: &str) -> Result<Duration, String> {
     let lifetime: Duration = text.parse().map_err(|error| format!("{error}"))?;
     if lifetime > LONGEST {
-        return Err(format!("longer than {LONGEST}; renew the token with the same command instead"));
+        return Err(format!(
+            "longer than {LONGEST}; let the hub renew the token, or run the same command again instead"
+        ));
     }
     Ok(lifetime)
 }
@@ -300,7 +303,7 @@ mod tests {
     fn a_token_lives_for_days() {
         assert_eq!(lifetime("720h"), Ok(LONGEST));
         let said = lifetime("721h").unwrap_err();
-        assert_eq!(said, "longer than 720h; renew the token with the same command instead");
+        assert_eq!(said, "longer than 720h; let the hub renew the token, or run the same command again instead");
     }
 
     #[test]

@@ -2,94 +2,18 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use http::Request;
+use http::{Method, Request};
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use reqwest::{
     Body, Certificate, Identity, Response, Url,
     dns::{Addrs, Name, Resolve, Resolving},
-    header::{AUTHORIZATION, DATE, HOST, HeaderMap, HeaderValue},
+    header::{AUTHORIZATION, CONTENT_TYPE, DATE, HOST, HeaderMap, HeaderValue},
     redirect,
 };
-use secrecy::{ExposeSecret, SecretSlice};
+use secrecy::ExposeSecret;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::{HttpError, Limits, Network, Peers, sanitise};
-
-/// The address of a peer, and its TLS and credentials.
-#[derive(Debug)]
-pub(crate) struct Peer {
-    /// Scheme, host, port and the prefix of every path.
-    pub base: Url,
-    /// A DNS name for SNI and the certificate, if it differs from the host of `base`.
-    pub server_name: Option<String>,
-    /// The Host header, if it differs from the host of `base`.
-    pub host_header: Option<String>,
-    /// Certificates to trust, PEM. Default: those of the system.
-    pub roots: Option<Vec<u8>>,
-    /// Client certificate and key, PEM.
-    pub identity: Option<SecretSlice<u8>>,
-    /// The Authorization header; marked as sensitive.
-    pub authorization: Option<HeaderValue>,
-    /// Whether connections are kept for the next call.
-    pub keep_alive: bool,
-}
-
-impl Peer {
-    /// A peer with the system's certificates and without credentials.
-    ///
-    /// # Errors
-    /// If the address is not an `http` or `https` URL, or contains credentials, a query or a fragment.
-    pub(crate) fn at(address: &str) -> Result<Self, HttpError> {
-        let bad = |why: &str| HttpError::BadAddress(format!("{}: {why}", sanitise(&without_user(address))));
-        let base = Url::parse(address).map_err(|_| bad("not a URL; write https://host:port"))?;
-        match base.scheme() {
-            "http" | "https" if base.has_host() => {}
-            _ => return Err(bad("https required; write https://host:port")),
-        }
-        if !base.username().is_empty() || base.password().is_some() {
-            return Err(bad("credentials do not belong in an address; put them into a Secret"));
-        }
-        if base.query().is_some() || base.fragment().is_some() {
-            return Err(bad("an address has no query and no fragment"));
-        }
-        Ok(Self {
-            base,
-            server_name: None,
-            host_header: None,
-            roots: None,
-            identity: None,
-            authorization: None,
-            keep_alive: true,
-        })
-    }
-
-    /// Uses `name` for TLS while the connection goes to the host of the address.
-    ///
-    /// # Errors
-    /// If the name cannot be the host of a URL, or is an address: SNI carries names only.
-    fn requested(&self) -> Result<Url, HttpError> {
-        let mut url = self.base.clone();
-        if let Some(name) = &self.server_name {
-            let bad = || HttpError::BadAddress(format!("{}: not a DNS name for serverName", sanitise(name)));
-            url.set_host(Some(name)).map_err(|_| bad())?;
-            if url.domain().is_none() {
-                return Err(bad());
-            }
-        }
-        Ok(url)
-    }
-
-    /// The Host header, if it differs from the host of the URL.
-    fn host(&self) -> Result<Option<HeaderValue>, HttpError> {
-        let host = match (&self.host_header, &self.server_name) {
-            (Some(host), _) => host.clone(),
-            (None, Some(_)) => authority(&self.base),
-            (None, None) => return Ok(None),
-        };
-        let bad = |_| HttpError::BadAddress(format!("{}: not a Host header", sanitise(&host)));
-        HeaderValue::from_str(&host).map(Some).map_err(bad)
-    }
-}
+use super::{HttpError, Limits, Network, Peer, Peers, sanitise};
 
 /// An answer.
 #[derive(Clone, Debug)]
@@ -150,7 +74,29 @@ impl Client {
         limits: Limits,
         read: impl FnOnce(&Answer) -> T,
     ) -> Result<T, HttpError> {
-        let call = self.call(path, query)?;
+        self.send(self.call(Method::GET, path, query, None)?, limits, read).await
+    }
+
+    /// Sends a POST of this JSON to `path` (below the prefix), and reads the answer like that to a GET.
+    ///
+    /// # Errors
+    /// If there is no complete answer within the limits. Any status is an answer.
+    pub(crate) async fn post<T>(
+        &self,
+        path: &str,
+        json: Vec<u8>,
+        limits: Limits,
+        read: impl FnOnce(&Answer) -> T,
+    ) -> Result<T, HttpError> {
+        self.send(self.call(Method::POST, path, &[], Some(json))?, limits, read).await
+    }
+
+    async fn send<T>(
+        &self,
+        call: Request<Body>,
+        limits: Limits,
+        read: impl FnOnce(&Answer) -> T,
+    ) -> Result<T, HttpError> {
         let mut held = Held::none(&self.bodies);
         let answer = async {
             match &self.way {
@@ -166,7 +112,7 @@ impl Client {
     /// # Errors
     /// If there is no status before the deadline.
     pub(crate) async fn status(&self, path: &str, deadline: Duration) -> Result<u16, HttpError> {
-        let call = self.call(path, &[])?;
+        let call = self.call(Method::GET, path, &[], None)?;
         let status = async {
             match &self.way {
                 Way::Sockets(client) => Ok(client.execute(call.try_into()?).await?.status().as_u16()),
@@ -176,15 +122,25 @@ impl Client {
         within(deadline, status).await
     }
 
-    fn call(&self, path: &str, query: &[(&str, &str)]) -> Result<Request<Body>, HttpError> {
-        let mut call = Request::get(self.url(path, query).as_str());
+    fn call(
+        &self,
+        method: Method,
+        path: &str,
+        query: &[(&str, &str)],
+        json: Option<Vec<u8>>,
+    ) -> Result<Request<Body>, HttpError> {
+        let mut call = Request::builder().method(method).uri(self.url(path, query).as_str());
         if let Some(host) = &self.host {
             call = call.header(HOST, host);
         }
         if let Some(authorization) = &self.authorization {
             call = call.header(AUTHORIZATION, authorization);
         }
-        call.body(Body::default()).map_err(|error| HttpError::Failed(sanitise(&error.to_string())))
+        if json.is_some() {
+            call = call.header(CONTENT_TYPE, "application/json");
+        }
+        call.body(json.map_or_else(Body::default, Body::from))
+            .map_err(|error| HttpError::Failed(sanitise(&error.to_string())))
     }
 
     fn url(&self, path: &str, query: &[(&str, &str)]) -> Url {
@@ -296,17 +252,4 @@ fn certificates(pem: &[u8]) -> Result<Vec<Certificate>, HttpError> {
 /// The host without the brackets of an IPv6 literal.
 fn host(url: &Url) -> Arc<str> {
     url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']').into()
-}
-
-fn authority(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default();
-    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
-}
-
-/// The address without the part before its last `@`, which may be a password.
-fn without_user(address: &str) -> String {
-    match address.rsplit_once('@') {
-        Some((_, rest)) => format!("…@{rest}"),
-        None => address.to_owned(),
-    }
 }

@@ -42,7 +42,7 @@ pub(crate) enum Manner {
 pub(crate) struct Server {
     /// Where it listens.
     pub address: SocketAddr,
-    /// The heads of all requests, in order.
+    /// The heads of all requests, in order, each with its body.
     pub heads: Arc<Mutex<Vec<String>>>,
     connections: Arc<AtomicUsize>,
     /// Its certificate, PEM, if it uses TLS.
@@ -145,11 +145,16 @@ where
     None
 }
 
-/// Reads up to the empty line that ends a request's head.
+/// Reads up to the empty line that ends a request's head, and the body that the head announces.
 async fn head<S: AsyncRead + Unpin>(stream: &mut S) -> Option<String> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(stream.read_u8().await.ok()?);
     }
-    String::from_utf8(head).ok()
+    let mut request = String::from_utf8(head).ok()?;
+    let length = request.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()?.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    stream.read_exact(&mut body).await.ok()?;
+    request.push_str(&String::from_utf8(body).ok()?);
+    Some(request)
 }

@@ -10,6 +10,7 @@ mod error;
 #[cfg(test)]
 pub(crate) mod fixtures;
 mod network;
+mod peer;
 #[cfg(test)]
 mod tests;
 
@@ -19,9 +20,10 @@ pub(crate) use crate::text::{sanitise, sanitise_to};
 pub use address::AddressRules;
 pub(crate) use aliases::Aliases;
 pub use client::Answer;
-pub(crate) use client::{Client, Peer};
+pub(crate) use client::Client;
 pub use error::HttpError;
 pub use network::{Names, Network, Peers};
+pub(crate) use peer::Peer;
 
 /// The time that a call may take, from resolving the name to the last byte.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(10);

@@ -10,18 +10,23 @@ pub(super) const LEAST: Duration = Duration::from_secs(1);
 /// The most time between two tries: whatever was repaired is seen within this time.
 const MOST: Duration = Duration::from_secs(10);
 
-/// The waits between tries that fail in a row: doubling from [`LEAST`] to [`MOST`], without end.
+/// The waits between tries that fail in a row: doubling from a least to a most, without end; by default from [`LEAST`] to
+/// [`MOST`].
 #[derive(Debug)]
 pub(super) struct Waits(<ExponentialBuilder as BackoffBuilder>::Backoff);
 
 impl Default for Waits {
     fn default() -> Self {
-        let doubling = ExponentialBuilder::new().with_min_delay(LEAST).with_max_delay(MOST);
-        Self(doubling.without_max_times().build())
+        Self::between(LEAST, MOST)
     }
 }
 
 impl Waits {
+    fn between(least: Duration, most: Duration) -> Self {
+        let doubling = ExponentialBuilder::new().with_min_delay(least).with_max_delay(most);
+        Self(doubling.without_max_times().build())
+    }
+
     /// How long to wait after the failure just now.
     pub(super) fn after_failure(&mut self) -> Duration {
         self.0.next().unwrap_or(MOST)
@@ -29,13 +34,26 @@ impl Waits {
 }
 
 /// When something may be tried again: at once at first, then after [`Waits`] while it fails.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Backoff {
+    least: Duration,
+    most: Duration,
     waits: Waits,
     not_before: Option<Instant>,
 }
 
+impl Default for Backoff {
+    fn default() -> Self {
+        Self::between(LEAST, MOST)
+    }
+}
+
 impl Backoff {
+    /// Waits from `least`, also after a success, to `most`.
+    pub(super) fn between(least: Duration, most: Duration) -> Self {
+        Self { least, most, waits: Waits::between(least, most), not_before: None }
+    }
+
     /// The time until which it must be left alone, if that is not past.
     pub(super) fn blocked_until(&self, now: Instant) -> Option<Instant> {
         self.not_before.filter(|at| *at > now)
@@ -43,7 +61,7 @@ impl Backoff {
 
     /// It was tried and succeeded.
     pub(super) fn succeeded(&mut self, now: Instant) {
-        *self = Self { waits: Waits::default(), not_before: Some(now + LEAST) };
+        *self = Self { not_before: Some(now + self.least), ..Self::between(self.least, self.most) };
     }
 
     /// It was tried and failed.

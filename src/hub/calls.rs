@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::events::v1::Event;
+use k8s_openapi::{
+    ByteString,
+    api::{core::v1::Secret, events::v1::Event},
+};
 use kube::{
     Api, Client, Resource, ResourceExt,
     api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions},
@@ -66,6 +69,7 @@ pub(super) struct Calls {
     rollouts: Arc<Cache<Guarded<FleetRollout>>>,
     requests: Arc<Cache<Guarded<RolloutRequest>>>,
     members: Arc<Cache<Guarded<MemberCluster>>>,
+    secrets: Arc<Cache<Secret>>,
 }
 
 impl Calls {
@@ -77,8 +81,9 @@ impl Calls {
         rollouts: Arc<Cache<Guarded<FleetRollout>>>,
         requests: Arc<Cache<Guarded<RolloutRequest>>>,
         members: Arc<Cache<Guarded<MemberCluster>>>,
+        secrets: Arc<Cache<Secret>>,
     ) -> Self {
-        Self { client, leadership, objects, rollouts, requests, members }
+        Self { client, leadership, objects, rollouts, requests, members, secrets }
     }
 
     /// The rollout as it is stored now.
@@ -168,6 +173,18 @@ impl Calls {
         let patch = over_version(member, json!({"metadata": {}, "status": status}));
         let (members, name) = (self.members(), member.name.clone().unwrap_or_default());
         self.members.wrote(self.within_deadline(members.patch_status(&name, &patch_params(), &patch)).await?);
+        Ok(())
+    }
+
+    /// Writes one value of a Secret over the version that was read; nothing else of it is sent. The text of an error may
+    /// repeat what an admission webhook said of the Secret, so nobody may show it.
+    pub(super) async fn set_secret_value(&self, secret: &Secret, key: &str, value: &str) -> Result<(), CallError> {
+        let place = Key::of(secret);
+        let data = json!({key: ByteString(value.into())});
+        let patch = over_version(&secret.metadata, json!({"metadata": {}, "data": data}));
+        let call = self.api::<Secret>(&place);
+        let written = self.within_deadline(call.patch(&place.name, &patch_params(), &patch)).await?;
+        self.secrets.wrote(written);
         Ok(())
     }
 

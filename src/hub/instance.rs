@@ -2,6 +2,7 @@
 
 use std::{fmt::Debug, future::pending, sync::Arc, time::Duration};
 
+use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::{Api, Client, Resource, ResourceExt, runtime::watcher};
 use serde::de::DeserializeOwned;
@@ -152,16 +153,17 @@ pub(super) fn watch_all(hub: &Arc<Hub>, client: &Client, namespace: &str) {
         let keep = || members::keep_registry(&keeping, receiver.clone());
         supervise::run_forever("registry", &keeping.metrics, keep).await;
     });
-    let writing = hub.clone();
-    tokio::spawn(async move {
-        supervise::run_forever("member objects", &writing.metrics, || members::keep_objects(&writing)).await;
-    });
-    let answering = hub.clone();
-    tokio::spawn(async move {
-        supervise::run_forever("unclaimed requests", &answering.metrics, || unclaimed::keep_requests(&answering)).await;
-    });
+    spawn("member objects", hub, |hub| Box::pin(members::keep_objects(hub)));
+    spawn("member tokens", hub, |hub| Box::pin(members::keep_tokens(hub)));
+    spawn("unclaimed requests", hub, |hub| Box::pin(unclaimed::keep_requests(hub)));
     tokio::spawn(wake_on_member_changes(hub.clone()));
     tokio::spawn(announce_leadership(hub.clone(), leading));
+}
+
+/// Begins a part that lasts as long as the process.
+fn spawn(name: &'static str, hub: &Arc<Hub>, part: for<'h> fn(&'h Hub) -> BoxFuture<'h, ()>) {
+    let hub = hub.clone();
+    tokio::spawn(async move { supervise::run_forever(name, &hub.metrics, || part(&hub)).await });
 }
 
 /// Nobody reads these of a request, and its status is written without them.

@@ -4,7 +4,7 @@
 //! (`task`) makes passes (`reconcile`), whose phases are the files `observe`, `persist`, `execute` and `publish`.
 //! Everything is read from watches (`watch`, `cache`, `objects`; docs/adr/0002-watches.md says why these). Every write
 //! goes through `calls`, which asks the lease (`lease`) first. What is slow is done in the background
-//! (`background_task`): measurements, probes, addresses. `members` keeps the registry, and writes members' status.
+//! (`background_task`): measurements, probes, addresses. `members` keeps the registry, writes members' status and renews their tokens.
 //!
 //! Guarantee: nothing is done that is not recorded in the rollout's status before, and every write is over the very
 //! version from which it was decided.
@@ -125,7 +125,7 @@ impl Hub {
         let Instance { client, network, clock, name: leader, namespace, external_names, .. } = instance;
         let wakers: Arc<Wakers> = Arc::default();
         let objects = Arc::new(Objects::new(client.clone(), wakers.clone(), metrics.clone()));
-        let (rollouts, requests, members) = (Arc::default(), Arc::default(), Arc::default());
+        let (rollouts, requests, members, secrets) = (Arc::default(), Arc::default(), Arc::default(), Arc::default());
         let calls = Calls::new(
             client,
             leadership.clone(),
@@ -133,6 +133,7 @@ impl Hub {
             Arc::clone(&rollouts),
             Arc::clone(&requests),
             Arc::clone(&members),
+            Arc::clone(&secrets),
         );
         Self {
             id,
@@ -146,7 +147,7 @@ impl Hub {
             members,
             namespace,
             external_names,
-            secrets: Arc::default(),
+            secrets,
             changed: Notify::new(),
             wakers,
             registry: Registry::default(),

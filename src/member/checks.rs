@@ -10,15 +10,21 @@ use crate::clock::Clock;
 /// Time between two checks of a member.
 const BETWEEN_CHECKS: Duration = Duration::from_secs(30);
 
-/// Checks the member at once and then every 30 seconds, while this process leads, and publishes what changed. Never ends.
+/// Checks the member at once and then every 30 seconds, while this process leads, and publishes what changed. A renewal that
+/// failed is published at once. Never ends.
 pub(super) async fn run(member: &Member, registry: &Registry, clock: &Clock, mut leading: watch::Receiver<bool>) {
+    let mut renewal = member.not_renewed.subscribe();
     while leading.wait_for(|leading| *leading).await.is_ok() {
         let health = health::check(member, clock.now()).await;
         if member.health().as_ref() != Some(&health) {
             member.health.send_replace(Some(health));
             registry.health_changed();
         }
-        tokio::time::sleep(BETWEEN_CHECKS).await;
+        tokio::select! {
+            biased;
+            () = tokio::time::sleep(BETWEEN_CHECKS) => {}
+            _ = renewal.changed() => {}
+        }
     }
     // Nobody can say any more that this process leads: it stops.
     pending::<()>().await;

@@ -5,7 +5,10 @@ use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::kubeconfig::{Credentials, Expiry, Kubeconfig};
+use super::{
+    kubeconfig::{Credentials, Expiry, Kubeconfig},
+    token::Renewable,
+};
 use crate::{
     api::{Reason, member::PrometheusService},
     http::{API_BODY, Answer, Client, DEADLINE, HttpError, Limits, Network, Peer, sanitise},
@@ -16,9 +19,11 @@ use crate::{
 /// A member's API server. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct ApiServer {
-    client: Client,
+    pub client: Client,
     /// When the first of its credentials ends.
     pub expires: Expiry,
+    /// Its token, where that can be renewed.
+    pub token: Option<Renewable>,
 }
 
 impl ApiServer {
@@ -29,7 +34,11 @@ impl ApiServer {
     pub(super) fn new(kubeconfig: &Kubeconfig, network: &Network) -> Result<Self, Problem> {
         let client =
             peer(kubeconfig).and_then(|peer| Client::new(&peer, network)).map_err(|error| unreachable(&error))?;
-        Ok(Self { client, expires: kubeconfig.expires })
+        let token = match &kubeconfig.credentials {
+            Credentials::Token(token) => Renewable::of(token.expose_secret()),
+            Credentials::Certificate(_) => None,
+        };
+        Ok(Self { client, expires: kubeconfig.expires, token })
     }
 
     /// Version of the API server, such as `v1.34.1`.

@@ -3,7 +3,7 @@
 use futures::{future::join_all, join};
 use jiff::Timestamp;
 
-use super::{Member, client::ApiServer};
+use super::{Member, NotRenewed, client::ApiServer};
 use crate::{
     api::{
         Reason,
@@ -78,7 +78,7 @@ async fn api_server(member: &Member, now: Timestamp) -> Health {
         Err(problem) => Finding::problem("Reachable", False, problem.clone()),
     };
     let credentials = match &cluster {
-        Ok(_) => in_force(api, now),
+        Ok(_) => in_force(api, member.not_renewed.borrow().as_ref(), now),
         Err(problem) => {
             let status = if problem.reason == Reason::CredentialsRefused { False } else { Unknown };
             Finding::problem("CredentialsValid", status, problem.clone())
@@ -87,13 +87,19 @@ async fn api_server(member: &Member, now: Timestamp) -> Health {
     Health { cluster_id: cluster.ok(), kubernetes_version: version.ok(), findings: vec![reachable, credentials] }
 }
 
-fn in_force(api: &ApiServer, now: Timestamp) -> Finding {
-    let (what, day) = (api.expires.what, api.expires.at.strftime("%Y-%m-%d"));
+fn in_force(api: &ApiServer, not_renewed: Option<&NotRenewed>, now: Timestamp) -> Finding {
+    let day = |at: Timestamp| at.strftime("%Y-%m-%d").to_string();
+    let (what, end) = (api.expires.what, day(api.expires.at));
+    let renewal = match (not_renewed, api.expires.renewal) {
+        (Some(why), _) => format!("; the hub did not renew the token: {why}"),
+        (None, Some(due)) => format!("; its renewal by the hub is due on {}", day(due)),
+        (None, None) => String::new(),
+    };
     if !api.expires.is_soon(now) {
-        let message = format!("the credentials are good; the {what} ends on {day}");
+        let message = format!("the credentials are good; the {what} ends on {end}{renewal}");
         return Finding::new("CredentialsValid", True, Reason::CredentialsGood, message);
     }
-    let message = format!("the {what} of the kubeconfig ends on {day}; issue a new one");
+    let message = format!("the {what} of the kubeconfig ends on {end}; issue a new one{renewal}");
     Finding::new("CredentialsValid", True, Reason::CredentialsExpireSoon, message)
 }
 

@@ -3,15 +3,19 @@
 //! A client library's own loader runs `exec` and `auth-provider` commands and sends local files to whatever server the text
 //! names. So the text of a Secret never reaches it: what is not known to be harmless is refused by name.
 
+mod rewrite;
+
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 use secrecy::{SecretSlice, SecretString};
 use serde_json::{Map, Value};
 
+pub(super) use rewrite::with_token;
+
 use super::{
     certificate::{self, CertificateProblem},
-    token,
+    token::{self, Renewable},
 };
 use crate::{
     http::{Peer, sanitise},
@@ -43,6 +47,8 @@ pub(crate) struct Expiry {
     pub what: Ending,
     /// When.
     pub at: Timestamp,
+    /// When the hub renews it, if it can.
+    pub renewal: Option<Timestamp>,
 }
 
 /// What of a kubeconfig ends.
@@ -57,13 +63,15 @@ pub(crate) enum Ending {
 }
 
 impl Expiry {
-    /// It is time for a new one. A token lives for days, certificates for months.
+    /// It is time for a new one. A token lives for days, certificates for months. A token that the hub renews may live for
+    /// less than two days, and is no cause for a warning before it is due.
     pub(crate) fn is_soon(&self, now: Timestamp) -> bool {
         let days = match self.what {
             Ending::Trust | Ending::Certificate => 14,
             Ending::Token => 2,
         };
         self.at.duration_since(now) <= SignedDuration::from_hours(days * 24)
+            && self.renewal.is_none_or(|due| due <= now)
     }
 }
 
@@ -181,7 +189,7 @@ fn assemble(cluster: &Table, user: &Table, now: Timestamp) -> Result<Kubeconfig,
         server_name: cluster.text("tls-server-name")?.map(ToOwned::to_owned),
         roots,
         credentials,
-        expires: first(Expiry { what: Ending::Trust, at: trusted_until }, own),
+        expires: first(Expiry { what: Ending::Trust, at: trusted_until, renewal: None }, own),
     })
 }
 
@@ -194,12 +202,14 @@ fn credentials(user: &Table, now: Timestamp) -> Result<(Credentials, Option<Expi
     let (chain, key) = (user.text("client-certificate-data")?, user.text("client-key-data")?);
     match (token, chain, key) {
         (Some(token), None, None) if !token.trim().is_empty() => {
-            let expires = token::expiry(token.trim()).map(|at| Expiry { what: Ending::Token, at });
-            Ok((Credentials::Token(SecretString::from(token.trim())), expires))
+            let token = token.trim();
+            let renewal = Renewable::of(token).map(|token| token.due());
+            let expires = token::expiry(token).map(|at| Expiry { what: Ending::Token, at, renewal });
+            Ok((Credentials::Token(SecretString::from(token)), expires))
         }
         (None, Some(chain), Some(key)) => {
             let (pem, at) = certificate::identity(chain, key, &user.path, now)?;
-            Ok((Credentials::Certificate(pem), Some(Expiry { what: Ending::Certificate, at })))
+            Ok((Credentials::Certificate(pem), Some(Expiry { what: Ending::Certificate, at, renewal: None })))
         }
         (None, Some(_), None) => Err(Refused::Missing(user.path("client-key-data"))),
         (None, None, Some(_)) => Err(Refused::Missing(user.path("client-certificate-data"))),

@@ -9,6 +9,7 @@ use super::{
     health::Health,
     kubeconfig,
     probe::Probe,
+    renewal::NotRenewed,
     secrets::Secrets,
 };
 use crate::{
@@ -47,6 +48,8 @@ pub(crate) struct Member {
     prometheus: Result<Prometheus, Problem>,
     pub(super) network: Network,
     pub(super) health: watch::Sender<Option<Health>>,
+    /// Why the last attempt to renew its token failed.
+    pub(super) not_renewed: watch::Sender<Option<NotRenewed>>,
 }
 
 impl Member {
@@ -55,7 +58,8 @@ impl Member {
         let api = api(&declared, &network, now);
         let limited = |found: Prometheus| found.limited_by(declared.spec.prometheus.namespace_label.clone());
         let prometheus = prometheus(&declared, api.as_ref(), &network).map(limited);
-        Self { declared, api, prometheus, network, health: watch::Sender::new(None) }
+        let (health, not_renewed) = (watch::Sender::new(None), watch::Sender::new(None));
+        Self { declared, api, prometheus, network, health, not_renewed }
     }
 
     /// Its spec.

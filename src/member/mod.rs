@@ -2,12 +2,14 @@
 //!
 //! A kubeconfig is code, so only a restricted one is taken ([`kubeconfig`], whose certificates [`certificate`] checks).
 //! [`link`] makes clients of it, [`health`] asks them, [`status`] says it, [`registry`] holds them all, and [`manager`] keeps
-//! it up to date.
+//! it up to date. [`renewal`] requests a new [`token`] in time.
 //! Nothing here watches or writes: `hub::members` declares members and writes their status.
 
 mod certificate;
 mod checks;
 mod client;
+#[cfg(test)]
+pub(crate) mod fixtures;
 mod health;
 mod hosts;
 pub(crate) mod kubeconfig;
@@ -15,6 +17,7 @@ mod link;
 mod manager;
 pub(crate) mod probe;
 mod registry;
+mod renewal;
 mod secrets;
 pub(crate) mod status;
 #[cfg(test)]
@@ -24,4 +27,5 @@ mod token;
 pub(crate) use link::{Declared, Member};
 pub(crate) use manager::Manager;
 pub(crate) use registry::Registry;
+pub(crate) use renewal::{NotRenewed, Renewal};
 pub(crate) use secrets::Secrets;

@@ -7,7 +7,7 @@ use k8s_openapi::{ByteString, api::core::v1::Secret};
 use serde_json::{Value, json};
 
 use super::{
-    Declared, Member, Secrets,
+    Declared, Member, Secrets, fixtures,
     health::{Health, check},
 };
 use crate::{
@@ -21,6 +21,7 @@ use crate::{
 
 mod bad_api_servers;
 mod registry;
+mod renewal;
 
 /// An API server that answers each path with what `answer` makes of the request's head.
 async fn api_server(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Server {
@@ -43,15 +44,7 @@ fn healthy(head: &str) -> String {
 }
 
 fn kubeconfig(server: &Server) -> String {
-    let authority = ByteString(server.certificate.clone().unwrap().into_bytes());
-    json!({
-        "current-context": "c",
-        "clusters": [{"name": "eu-3", "cluster": {
-            "server": server.url(), "tls-server-name": "api.eu-3", "certificate-authority-data": authority}}],
-        "users": [{"name": "hub", "user": {"token": "s3cret"}}],
-        "contexts": [{"name": "c", "context": {"cluster": "eu-3", "user": "hub"}}],
-    })
-    .to_string()
+    fixtures::kubeconfig(&server.url(), server.certificate.as_ref().unwrap(), "s3cret").to_string()
 }
 
 fn spec() -> Value {

@@ -21,7 +21,7 @@ fn strings(value: &Value) -> BTreeSet<&str> {
 
 #[test]
 fn every_manifest_is_in_its_kustomization() {
-    let for_members = "member.yaml";
+    let for_members = ["member.yaml", "member-token-renewal.yaml"];
     for folder in ["config/crd", "config/rbac", "config/rbac/routes", "config/admission", "deploy"] {
         let kustomization = read(&format!("{folder}/kustomization.yaml"));
         let listed = strings(&kustomization[0]["resources"]);
@@ -29,10 +29,13 @@ fn every_manifest_is_in_its_kustomization() {
         for name in names.map(|entry| entry.unwrap().file_name().into_string().unwrap()) {
             let manifest = Path::new(&name).extension().is_some_and(|extension| extension == "yaml")
                 && name != "kustomization.yaml"
-                && name != for_members;
+                && !for_members.contains(&name.as_str());
             assert!(!manifest || listed.contains(name.as_str()), "{folder}/kustomization.yaml forgets {name}");
         }
-        assert!(!listed.contains(for_members), "the members' role is not for the hub cluster");
+        assert!(
+            for_members.iter().all(|name| !listed.contains(name)),
+            "the members' roles are not for the hub cluster"
+        );
     }
 }
 
@@ -109,6 +112,26 @@ fn no_role_is_wider_than_it_must_be() {
     for rule in [rules("config/rbac/member.yaml", "ClusterRole"), rules("config/rbac/member.yaml", "Role")].concat() {
         assert_eq!(rule["verbs"], json!(["get"]), "the hub writes nothing in a member: {rule}");
         assert!(rule["resourceNames"].is_array(), "only what is named: {rule}");
+    }
+}
+
+#[test]
+fn a_token_is_renewed_by_two_roles_that_allow_nothing_else() {
+    let in_member = json!([{"apiGroups": [""], "resources": ["serviceaccounts/token"],
+                            "resourceNames": ["cutover-member"], "verbs": ["create"]}]);
+    let in_hub = json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["patch"]}]);
+    for (file, account, namespace, allowed) in [
+        ("config/rbac/member-token-renewal.yaml", "cutover-member", "cutover", in_member),
+        ("config/rbac/hub-token-renewal.yaml", "cutover-hub", "cutover-system", in_hub),
+    ] {
+        let [role, binding] = read(file).try_into().unwrap();
+        assert_eq!((&role["kind"], &role["rules"]), (&json!("Role"), &allowed), "{file}");
+        assert_eq!(binding["roleRef"]["name"], role["metadata"]["name"], "{file}");
+        let subject = json!([{"kind": "ServiceAccount", "name": account, "namespace": namespace}]);
+        assert_eq!(binding["subjects"], subject, "{file}");
+        for object in [role, binding] {
+            assert_eq!(object["metadata"]["namespace"], namespace, "{file}");
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use serde::Deserialize;
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 /// One request. `verb` is Kubernetes' own: get, list, watch, create, update, patch, delete.
 #[derive(Debug, Clone, Deserialize)]
@@ -19,6 +19,9 @@ pub struct Request {
 #[derive(Debug, Clone, Deserialize)]
 pub struct User {
     pub username: String,
+    /// What else is known of them, such as the id of their token.
+    #[serde(default)]
+    pub extra: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -47,9 +47,9 @@ pub async fn install_kinds(hub: &Cluster) -> Result<()> {
     Ok(())
 }
 
-/// The files with the hub's roles: what it always needs, and one for each kind of route.
+/// The files with the hub's roles: what it always needs, what it needs for members' tokens, and one for each kind of route.
 pub fn hub_roles() -> Result<Vec<String>> {
-    let mut files = vec!["config/rbac/hub.yaml".to_owned()];
+    let mut files = ["config/rbac/hub.yaml", "config/rbac/hub-token-renewal.yaml"].map(str::to_owned).to_vec();
     for entry in fs::read_dir(source("config/rbac/routes"))? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         if name != "kustomization.yaml" {
@@ -64,13 +64,13 @@ pub fn source(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// A file of roles as it is, but bound to a user with a token instead of a `ServiceAccount`.
+/// A file of roles as it is, but bound to a user with a token as well as to a `ServiceAccount`.
 pub fn bound(path: &str, user: &str) -> Result<String> {
     let text = fs::read_to_string(source(path)).with_context(|| path.to_owned())?;
     let mut objects: Vec<Value> = serde_yaml::from_multiple(&text)?;
     for object in &mut objects {
-        if let Some(subjects) = object.get_mut("subjects") {
-            *subjects = json!([{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}]);
+        if let Some(subjects) = object.get_mut("subjects").and_then(Value::as_array_mut) {
+            subjects.push(json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}));
         }
     }
     Ok(objects.iter().map(Value::to_string).collect::<Vec<_>>().join("\n---\n"))

@@ -1,7 +1,9 @@
 //! The lab's certificate authority.
 
 use anyhow::Result;
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose, PKCS_RSA_SHA256, SigningKey,
+};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -52,12 +54,22 @@ impl Pki {
         Ok(served)
     }
 
-    /// A key pair with which an API server signs service account tokens: (private, public), PEM files.
+    /// A key pair with which an API server signs service account tokens, RSA as kubeadm makes it: (private, public), PEM files.
     pub fn signing_key(&self, name: &str) -> Result<(PathBuf, PathBuf)> {
-        let key = KeyPair::generate()?;
-        let files = (self.folder.join(format!("{name}-sa.key")), self.folder.join(format!("{name}-sa.pub")));
+        let key = KeyPair::generate_for(&PKCS_RSA_SHA256)?;
+        let files = (self.private_key(name), self.folder.join(format!("{name}-sa.pub")));
         fs::write(&files.0, key.serialize_pem())?;
         fs::write(&files.1, key.public_key_pem())?;
         Ok(files)
+    }
+
+    /// Signs as the API server of this name signs its tokens (RS256).
+    pub fn sign(&self, name: &str, text: &str) -> Result<Vec<u8>> {
+        let key = KeyPair::from_pem(&fs::read_to_string(self.private_key(name))?)?;
+        Ok(key.sign(text.as_bytes())?)
+    }
+
+    fn private_key(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}-sa.key"))
     }
 }

@@ -1,8 +1,9 @@
 //! `MemberClusters`: their declarations fill the registry; their finalizers and status are written from what the hub
-//! knows.
+//! knows; their tokens are renewed.
 
 mod finalizer;
 mod health;
+mod renewal;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,8 @@ use tokio::{
     sync::watch,
     time::{Instant, sleep_until},
 };
+
+pub(super) use renewal::keep_tokens;
 
 use super::{
     Guarded, Hub,

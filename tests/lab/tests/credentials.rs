@@ -27,7 +27,7 @@ pub const TESTS: &[Test] = &[
 const GUARDED: u16 = 9443;
 
 /// Waits until a member's condition has this status and reason; its message.
-async fn condition(hub: &Cluster, member: &str, kind: &str, wanted: &str, reason: &str) -> Result<String> {
+pub async fn condition(hub: &Cluster, member: &str, kind: &str, wanted: &str, reason: &str) -> Result<String> {
     let members = hub.api("cutover.dev/v1alpha1", "MemberCluster", SYSTEM).await?;
     eventually(reason, seconds(10), async || {
         let member = members.get(member).await?;
@@ -40,7 +40,7 @@ async fn condition(hub: &Cluster, member: &str, kind: &str, wanted: &str, reason
 }
 
 /// Sets one value of a Secret of the hub.
-async fn put(hub: &Cluster, name: &str, key: &str, text: &str) -> Result<()> {
+pub async fn put(hub: &Cluster, name: &str, key: &str, text: &str) -> Result<()> {
     let secrets = hub.api("v1", "Secret", SYSTEM).await?;
     let patch = json!({"stringData": {key: text}});
     secrets.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?;

@@ -31,6 +31,7 @@ mod skipper_matches;
 mod taken_over;
 mod targets;
 mod tenants;
+mod tokens;
 mod verdicts;
 
 pub fn all() -> Vec<Test> {
@@ -56,6 +57,7 @@ pub fn all() -> Vec<Test> {
         requests_that_match::TESTS,
         people::TESTS,
         credentials::TESTS,
+        tokens::TESTS,
         inputs::TESTS,
         crashes::TESTS,
         cost::TESTS,
