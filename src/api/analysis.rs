@@ -142,7 +142,7 @@ pub struct Metric {
     /// A limit so bad that one check beyond it rolls back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<Guard>,
-    /// Minimum number of counted requests; with fewer the check is Unknown.
+    /// Minimum number of counted requests of all canaries together; with fewer, or none of one of them, the check is Unknown.
     #[serde(default = "default_min_samples")]
     #[schemars(range(min = 0, max = 1_000_000_000))]
     pub min_samples: u64,

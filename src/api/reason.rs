@@ -106,7 +106,7 @@ reasons! {
     PrimaryFailsToo,
     /// Metrics of a member are missing, stale or unusable.
     MetricsUnknown,
-    /// Too few requests were counted for a verdict.
+    /// Too few requests were counted for a verdict: fewer than `minSamples` of all canaries together, or none of one of them.
     TooFewSamples,
     /// The observed share of traffic is not the desired one.
     WeightNotObserved,

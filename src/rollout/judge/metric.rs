@@ -133,9 +133,20 @@ impl Round<'_> {
             let reason = if whole { Reason::TooFewSamples } else { Reason::Settling };
             return Some(Verdicts::unknown(reason, message));
         }
+        if let Some(name) = self.uncounted() {
+            let reason = if whole { Reason::TooFewSamples } else { Reason::Settling };
+            let message = format!("{name}: no requests were counted, and those of others say nothing of it");
+            return Some(Verdicts::unknown(reason, message));
+        }
         undecided.then(|| {
             Verdicts::unknown(Reason::MetricsUnknown, format!("{}: the last bucket decides", self.in_words(reading)))
         })
+    }
+
+    /// A canary of which nothing is known: the requests of all together are evidence for those that had some.
+    fn uncounted(&self) -> Option<String> {
+        let readings = self.single(self.canaries).into_iter();
+        readings.filter(|(_, reading)| reading.value == Value::Nothing).map(|(name, _)| name).next()
     }
 
     /// All canaries together, then each by itself.

@@ -189,6 +189,18 @@ fn a_canary_without_a_number_leaves_the_check_unknown_and_hides_no_failure() {
 }
 
 #[test]
+fn a_canary_that_counted_nothing_is_not_proven_by_the_requests_of_another() {
+    let limits = json!({"max": 1});
+    let none = || Sample::Ratio { numerator: None, denominator: None };
+    for (three, expected) in [(none(), TOO_FEW), (ratio(0.0, 0.0), TOO_FEW), (ratio(0.0, 1.0), PASS)] {
+        let samples = [("eu-1", ratio(0.0, 1000.0)), ("eu-2", ratio(0.0, 1000.0)), ("eu-3", three)];
+        assert_eq!(verdict(&shares(), &limits, &samples), expected);
+    }
+    let samples = [("eu-1", ratio(0.0, 1000.0)), ("eu-2", ratio(500.0, 1000.0)), ("eu-3", none())];
+    assert_eq!(verdict(&shares(), &limits, &samples), FAIL, "it hides no failure");
+}
+
+#[test]
 fn verdicts_are_remembered_as_far_as_failures_are_counted() {
     let analysis = analysis(&shares(), &json!({"max": 1}));
     for (failures, whole, before, recent) in [

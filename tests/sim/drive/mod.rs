@@ -79,16 +79,15 @@ struct Drive {
 
 /// Runs a plan in memory; `reference` is the same run without faults.
 pub fn run(plan: Plan, reference: Option<&Outcome>) -> Outcome {
-    run_in(World::new(plan), reference)
+    // Times differ with the seed.
+    let same_seed = matches!(plan.fault, Fault::Tenant(_)).then(|| run(Plan::clean(plan.run, plan.seed), None));
+    run_in(World::new(plan), same_seed.as_ref().or(reference))
 }
 
 /// Runs the plan of a world that has just begun.
 pub fn run_in(world: Arc<World>, reference: Option<&Outcome>) -> Outcome {
     PANICS.set(0);
     let plan = world.plan;
-    // Times differ with the seed.
-    let same_seed = matches!(plan.fault, Fault::Tenant(_)).then(|| run(Plan::clean(plan.run, plan.seed), None));
-    let reference = same_seed.as_ref().or(reference);
     let mut drive = Drive {
         leader_election: plan.seed % 2 == 1 || plan.fault.needs_leader_election(),
         helped: world.genesis,
@@ -245,7 +244,8 @@ impl Drive {
                 self.broken.extend(differences(&world.plan, &reference.end, &end));
             }
             if matches!(world.plan.fault, Fault::Tenant(_)) {
-                self.broken.extend(otherwise(&reference.course, &course));
+                let same_seed = reference.plan.seed == world.plan.seed;
+                self.broken.extend(otherwise(&reference.course, &course, same_seed));
             }
             if costs_little(&world.plan) {
                 self.broken.extend(too_many(&world.plan, &reference.written, &written));

@@ -7,7 +7,10 @@ use super::{
     super::{
         data_plane::plain,
         fleet::Fleet,
-        plan::{Fault, Run, sorts::Webhook},
+        plan::{
+            Fault, Run,
+            sorts::{MetricsFault, Webhook},
+        },
         world::{World, seconds},
     },
     DWELL, Judge, Shown,
@@ -145,7 +148,9 @@ impl Judge {
             );
         }
         let proven = world.fleet().members.get(rise.behind).and_then(|found| found.proven);
-        let evidence = proven.is_some_and(|(_, about)| about >= shown.since);
+        // Of a number that may have been counted nobody can know that it was not.
+        let evidence = proven.is_some_and(|(_, about)| about >= shown.since)
+            || world.plan.fault == Fault::Metrics(MetricsFault::Scalar);
         let had_some = shown.weights.iter().any(|(one, weight)| plain(one) == plain(member) && *weight > 0);
         if had_some && !evidence {
             self.break_rule(world, format!("I2: {route} gives {member} {to} without a good measurement at {from}"));

@@ -60,15 +60,15 @@ pub fn rollout(service: &'static str) -> Value {
     spec["analysis"]["metrics"] = (0..METRICS).map(named).collect();
     // Shorter than an answer may take.
     spec["analysis"]["interval"] = "2s".into();
-    rollout_of(service, NAMESPACE, spec)
+    rollout_of(service, NAMESPACE, &spec)
 }
 
 /// A rollout in the namespace of the first one.
 pub fn intruder(service: &'static str, route: &'static str) -> Value {
-    rollout_of(INTRUDER, "shop", scenario(service, route).spec())
+    rollout_of(INTRUDER, "shop", &scenario(service, route).spec())
 }
 
-fn rollout_of(name: &str, namespace: &str, spec: Value) -> Value {
+fn rollout_of(name: &str, namespace: &str, spec: &Value) -> Value {
     json!({"apiVersion": "cutover.dev/v1alpha1", "kind": "FleetRollout",
            "metadata": {"name": name, "namespace": namespace}, "spec": spec})
 }

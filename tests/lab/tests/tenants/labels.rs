@@ -23,7 +23,7 @@ pub async fn hide_the_metrics_of_others(scene: Scene) -> Result<()> {
     let name = &scene.namespace;
     let url = json!({"address": scene.member("eu-3").prometheus.url()});
     let members = lend(&scene, LENT, &url, &json!({"from": "Names", "names": [name]})).await?;
-    let others = json!({"name": "theirs", "perMember": {"max": 1e12}, "window": "1m",
+    let others = json!({"name": "theirs", "perMember": {"max": 1e12}, "window": "20s",
                         "query": "sum(increase(http_requests_total{service=\"OTHER\"}[{{ window }}]))".replace("OTHER", &format!("{name}-b"))});
     let more = json!({"analysis": {"metrics": [errors(), others]},
                       "strategy": {"bake": "2s", "steps": promoted_steps(&[10, 100])}});

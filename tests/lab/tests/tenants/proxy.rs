@@ -3,13 +3,18 @@
 use crate::lab::member_address;
 use anyhow::Result;
 use http::{Request, Response, StatusCode, header::AUTHORIZATION};
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use http_body_util::Full;
+use hyper::{
+    body::{Bytes, Incoming},
+    server::conn::http1,
+    service::service_fn,
+};
 use hyper_util::rt::TokioIo;
 use serde_json::json;
 use std::{
     convert::Infallible,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, LazyLock, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -114,7 +119,7 @@ impl State {
         let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), pass).await;
     }
 
-    async fn answer(&self, request: &Request<Incoming>) -> Response<String> {
+    async fn answer(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
         self.queries.fetch_add(usize::from(path.contains("http_requests_total")), Ordering::Relaxed);
         self.credentials.fetch_add(usize::from(request.headers().contains_key(AUTHORIZATION)), Ordering::Relaxed);
@@ -123,14 +128,14 @@ impl State {
             self.harmed.fetch_add(1, Ordering::Relaxed);
             match malice {
                 Malice::Slow => tokio::time::sleep(SLOW).await,
-                Malice::Floods => return Response::new(flood()),
+                Malice::Floods => return Response::new(FLOOD.clone().into()),
             }
         }
         let found = async { reqwest::get(format!("{}{path}", self.prometheus)).await?.text().await };
         match found.await {
-            Ok(body) => Response::new(body),
+            Ok(body) => Response::new(body.into()),
             Err(error) => {
-                let mut response = Response::new(error.to_string());
+                let mut response = Response::new(error.to_string().into());
                 *response.status_mut() = StatusCode::BAD_GATEWAY;
                 response
             }
@@ -138,8 +143,9 @@ impl State {
     }
 }
 
-fn flood() -> String {
+/// Made once: the same process sends the requests of clients.
+static FLOOD: LazyLock<Bytes> = LazyLock::new(|| {
     let one = |place: usize| json!({"metric": {"pod": format!("pod-{place:06}")}, "value": [1.0, "1"]});
     let result: Vec<_> = (0..SERIES).map(one).collect();
-    json!({"status": "success", "data": {"resultType": "vector", "result": result}}).to_string()
-}
+    json!({"status": "success", "data": {"resultType": "vector", "result": result}}).to_string().into()
+});
