@@ -125,18 +125,17 @@ impl Round<'_> {
             (_, Err(why)) => return Some(Verdicts::unknown(Reason::MetricsUnknown, why.clone())),
             (_, Ok(reading)) => reading,
         };
+        let too_few = if whole { Reason::TooFewSamples } else { Reason::Settling };
         let undecided = against(reading.value, self.metric.min, self.metric.max) == Against::Undecided;
         if !self.enough(reading) || reading.value == Value::Nothing {
             let counted = reading.samples.unwrap_or(0.0);
             let needed = self.metric.min_samples;
             let message = format!("{counted:.0} samples, minSamples is {needed}; wait for more, or lower it");
-            let reason = if whole { Reason::TooFewSamples } else { Reason::Settling };
-            return Some(Verdicts::unknown(reason, message));
+            return Some(Verdicts::unknown(too_few, message));
         }
         if let Some(name) = self.uncounted() {
-            let reason = if whole { Reason::TooFewSamples } else { Reason::Settling };
             let message = format!("{name}: no requests were counted, and those of others say nothing of it");
-            return Some(Verdicts::unknown(reason, message));
+            return Some(Verdicts::unknown(too_few, message));
         }
         undecided.then(|| {
             Verdicts::unknown(Reason::MetricsUnknown, format!("{}: the last bucket decides", self.in_words(reading)))
@@ -145,8 +144,8 @@ impl Round<'_> {
 
     /// A canary of which nothing is known: the requests of all together are evidence for those that had some.
     fn uncounted(&self) -> Option<String> {
-        let readings = self.single(self.canaries).into_iter();
-        readings.filter(|(_, reading)| reading.value == Value::Nothing).map(|(name, _)| name).next()
+        let mut readings = self.single(self.canaries).into_iter();
+        readings.find(|(_, reading)| reading.value == Value::Nothing).map(|(name, _)| name)
     }
 
     /// All canaries together, then each by itself.
