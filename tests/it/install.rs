@@ -136,6 +136,30 @@ fn a_token_is_renewed_by_two_roles_that_allow_nothing_else() {
 }
 
 #[test]
+fn the_rights_of_the_hub_are_counted() {
+    let pairs = |file: &str, kind: &str| {
+        let all = rules(file, kind);
+        let of_rule = |rule: &Value| {
+            let (resources, verbs) = (strings(&rule["resources"]), strings(&rule["verbs"]));
+            resources
+                .into_iter()
+                .flat_map(|one| verbs.iter().map(move |verb| format!("{verb} {one}")))
+                .collect::<Vec<_>>()
+        };
+        all.iter().flat_map(of_rule).collect::<BTreeSet<String>>().len()
+    };
+    let hub = "config/rbac/hub.yaml";
+    let counted = format!(
+        "{} pairs of resource and verb in the whole hub cluster, {} in single namespaces, {} more to renew tokens",
+        pairs(hub, "ClusterRole"),
+        pairs(hub, "Role"),
+        pairs("config/rbac/hub-token-renewal.yaml", "Role"),
+    );
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/security.md")).unwrap();
+    assert!(page.contains(&counted), "docs/security.md must say: {counted}");
+}
+
+#[test]
 fn of_leases_only_the_hubs_own_is_named() {
     for file in ["config/rbac/hub.yaml", "config/rbac/people.yaml"] {
         let all = [rules(file, "ClusterRole"), rules(file, "Role")].concat();
