@@ -56,7 +56,9 @@ impl Attempts {
                 attempt.failed = (attempt.conflicts >= CONTENDED).then(contended);
             }
             Err(CallError::NotLeading) => {}
-            Err(error @ (CallError::Late | CallError::Refused(_) | CallError::Failed(_))) => {
+            Err(
+                error @ (CallError::Late | CallError::Overloaded(_) | CallError::Refused(_) | CallError::Failed(_)),
+            ) => {
                 attempt.backoff.failed(now);
                 attempt.failed = Some(error.to_string());
             }

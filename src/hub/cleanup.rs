@@ -4,21 +4,24 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{Hub, calls::CallError, subject::Subject};
+use super::{Hub, calls::CallError, requests::readable, subject::Subject, turns::Turn};
 use crate::api::RolloutRequest;
 
 /// An answer can be read for this long.
 const KEPT: Duration = Duration::from_hours(24);
 
-/// Removes the old requests of this rollout, best effort.
-pub(super) async fn old_requests(hub: &Hub, subject: &Subject) {
+/// The requests of this rollout that were answered long ago.
+pub(super) fn old_requests(hub: &Hub, subject: &Subject) -> Vec<RolloutRequest> {
     let now = hub.clock.now();
-    for guarded in hub.requests.in_namespace(&subject.namespace) {
-        let Ok(request) = &guarded.0 else { continue };
-        if request.spec.rollout.name != subject.name || !is_old(request, now) {
-            continue;
-        }
-        match hub.calls.delete_request(request).await {
+    let all = hub.requests.in_namespace(&subject.namespace);
+    let own = readable(&all).into_iter().filter(|request| request.spec.rollout.name == subject.name);
+    own.filter(|request| is_old(request, now)).cloned().collect()
+}
+
+/// Removes such requests, best effort.
+pub(super) async fn remove(hub: &Hub, turn: &Turn, old: &[RolloutRequest]) {
+    for request in old {
+        match hub.calls.delete_request(turn, request).await {
             Ok(()) | Err(CallError::Gone | CallError::Conflict) => {}
             Err(error) => tracing::debug!(%error, "an old request was not removed"),
         }

@@ -13,6 +13,7 @@ use super::{
     observed::{Found, Observed},
     placed::Placed,
     subject::Subject,
+    turns::Turn,
 };
 use crate::{
     api::{
@@ -21,7 +22,7 @@ use crate::{
         status::{Answer, Run},
     },
     backend,
-    object::{Write, owner},
+    object::{Target, Write, owner},
     rollout::{
         Action, Backends, RouteKey,
         input::{Mark, Problem, RouteSeen},
@@ -31,14 +32,27 @@ use crate::{
 
 /// A pass that executes.
 pub(super) struct Execution<'a> {
-    pub(super) hub: &'a Hub,
-    pub(super) subject: &'a Subject,
-    pub(super) observed: &'a Observed,
+    hub: &'a Hub,
+    turn: &'a Turn,
+    subject: &'a Subject,
+    observed: &'a Observed,
     /// The rollout as it was stored last.
-    pub(super) rollout: FleetRollout,
+    rollout: FleetRollout,
+    /// Objects that are newer than what is known of them.
+    outdated: Vec<Target>,
 }
 
-impl Execution<'_> {
+impl<'a> Execution<'a> {
+    pub(super) const fn new(
+        hub: &'a Hub,
+        turn: &'a Turn,
+        subject: &'a Subject,
+        observed: &'a Observed,
+        rollout: FleetRollout,
+    ) -> Self {
+        Self { hub, turn, subject, observed, rollout, outdated: Vec::new() }
+    }
+
     /// Does all of it. The finalizer goes last, and only if nothing before it failed.
     pub(super) async fn all(mut self, actions: &[Action], memory: &mut Memory) {
         let mut failed = false;
@@ -57,6 +71,7 @@ impl Execution<'_> {
             }
             self.log_outcome(action, &result);
         }
+        self.read_outdated().await;
     }
 
     async fn one(&mut self, action: &Action) -> Result<(), CallError> {
@@ -86,11 +101,11 @@ impl Execution<'_> {
         if wanted {
             finalizers.push(FINALIZER.to_owned());
         }
-        self.rollout = self.hub.calls.set_finalizers(&self.rollout, &finalizers).await?;
+        self.rollout = self.hub.calls.set_finalizers(self.turn, &self.rollout, &finalizers).await?;
         Ok(())
     }
 
-    async fn write_backend(&self, service: &str, member: &str) -> Result<(), CallError> {
+    async fn write_backend(&mut self, service: &str, member: &str) -> Result<(), CallError> {
         let key = (service.to_owned(), member.to_owned());
         let (Some(placed), Some(found)) = (self.placed(service), self.observed.backends.get(&key)) else {
             return Err(CallError::Conflict);
@@ -101,7 +116,7 @@ impl Execution<'_> {
     }
 
     async fn write_route(
-        &self,
+        &mut self,
         key: &RouteKey,
         split: &Split,
         run: u64,
@@ -129,7 +144,7 @@ impl Execution<'_> {
         run.is_some_and(Run::is_rolling_back)
     }
 
-    async fn release_route(&self, key: &RouteKey, policy: DeletionPolicy) -> Result<(), CallError> {
+    async fn release_route(&mut self, key: &RouteKey, policy: DeletionPolicy) -> Result<(), CallError> {
         let (placed, route) = self.route(key)?;
         let found = self.observed.routes.get(key).ok_or(CallError::Conflict)?;
         let writes =
@@ -138,7 +153,7 @@ impl Execution<'_> {
     }
 
     /// Those of services that are not declared any more stay, whatever the policy: nobody looks at what may name them.
-    async fn release_backends(&self, policy: DeletionPolicy) -> Result<(), CallError> {
+    async fn release_backends(&mut self, policy: DeletionPolicy) -> Result<(), CallError> {
         let mut result = self.release(&self.observed.backends, policy).await;
         result = result.and(self.release(&self.observed.left.of_members, policy).await);
         for object in &self.observed.left.of_services {
@@ -149,7 +164,7 @@ impl Execution<'_> {
 
     /// A backend that any route still names stays.
     async fn release(
-        &self,
+        &mut self,
         backends: &BTreeMap<(String, String), Found>,
         policy: DeletionPolicy,
     ) -> Result<(), CallError> {
@@ -171,14 +186,27 @@ impl Execution<'_> {
         request.metadata.managed_fields = None;
         let (state, reason) = (Some(answer.state), Some(answer.reason.clone()));
         request.status = Some(RolloutRequestStatus { state, reason, at: Some(answer.at) });
-        self.hub.calls.write_request_status(&request).await
+        self.hub.calls.write_request_status(self.turn, &request).await
     }
 
-    async fn write(&self, writes: &[Write], mode: WriteMode) -> Result<(), CallError> {
+    async fn write(&mut self, writes: &[Write], mode: WriteMode) -> Result<(), CallError> {
         for write in writes {
-            self.hub.calls.write_object(write, mode).await?;
+            let written = self.hub.calls.write_object(self.turn, write, mode).await;
+            if written == Err(CallError::Conflict) {
+                self.outdated.push(write.target());
+            }
+            written?;
         }
         Ok(())
+    }
+
+    /// What is there now is what the next writes are made of, and the watch may be late.
+    async fn read_outdated(&self) {
+        for target in &self.outdated {
+            if let Err(error) = self.hub.calls.is_current(self.turn, target).await {
+                tracing::debug!(%error, ?target, "not read again");
+            }
+        }
     }
 
     /// The route did not exist before: no other writer contends for it, and the next write need not wait.
@@ -186,12 +214,12 @@ impl Execution<'_> {
         matches!(action, Action::WriteRoute { route, .. } if self.observed.seen.routes.get(route) == Some(&RouteSeen::ToCreate))
     }
 
-    fn placed(&self, service: &str) -> Option<&Placed> {
+    fn placed(&self, service: &str) -> Option<&'a Placed> {
         self.subject.services.iter().find(|placed| placed.spec.name == service)
     }
 
     /// A route that is not there any more was named by another version of the rollout.
-    fn route(&self, key: &RouteKey) -> Result<(&Placed, &Route), CallError> {
+    fn route(&self, key: &RouteKey) -> Result<(&'a Placed, &'a Route), CallError> {
         let placed = self.placed(&key.service).ok_or(CallError::Conflict)?;
         let route = placed.spec.routes.iter().find(|route| route::key(&placed.spec, route) == *key);
         Ok((placed, route.ok_or(CallError::Conflict)?))

@@ -17,6 +17,8 @@ use crate::{
 pub(super) struct Measuring {
     task: BackgroundTask<Measured>,
     arrived: Option<Measured>,
+    /// What has arrived may be replaced by what is measured next.
+    is_replaceable: bool,
     requested_at: Option<Timestamp>,
 }
 
@@ -25,6 +27,7 @@ impl Measuring {
     pub(super) fn collect(&mut self) {
         if let Some(measured) = self.task.take_result() {
             self.arrived = Some(measured);
+            self.is_replaceable = false;
         }
     }
 
@@ -38,6 +41,11 @@ impl Measuring {
         self.arrived = None;
     }
 
+    /// What has arrived says nothing bad and could not be recorded; the next round may take its place.
+    pub(super) const fn replaceable(&mut self) {
+        self.is_replaceable = self.arrived.is_some();
+    }
+
     /// When the last round was requested.
     pub(super) const fn requested_at(&self) -> Option<Timestamp> {
         self.requested_at
@@ -48,9 +56,9 @@ impl Measuring {
         self.task.is_running()
     }
 
-    /// Another round may begin: none is under way, and none waits to be decided on.
+    /// Another round may begin: none is under way, and none must be decided on first.
     pub(super) fn is_free(&self) -> bool {
-        !self.is_under_way() && self.arrived.is_none()
+        !self.is_under_way() && (self.arrived.is_none() || self.is_replaceable)
     }
 
     /// Begins a round.

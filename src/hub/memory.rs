@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use super::{
     addresses::Addresses, attempts::Attempts, calls::CallError, measuring::Measuring, probes::Probes,
-    propagation::Propagation,
+    propagation::Propagation, turns::Place,
 };
 use crate::{
     api::{Analysis, FleetRollout, FleetRolloutStatus, Reason},
-    rollout::{RouteKey, input::Problem},
+    rollout::{
+        RouteKey,
+        input::{Problem, Rehearsal},
+    },
     validate::{self, Severity},
 };
 
@@ -22,8 +25,39 @@ pub(super) struct Memory {
     pub(super) propagation: Propagation,
     /// Number of the last transition that was announced; nothing before the first pass.
     pub(super) announced: Option<u64>,
+    /// Its place among those that wait for a turn at the API server.
+    pub(super) place: Option<Place>,
+    pub(super) known: Known,
     rehearsed: Rehearsed,
     judged: Option<Judged>,
+}
+
+/// Whether what is known of the rollout is what is stored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Known {
+    /// As far as anybody can tell.
+    #[default]
+    Current,
+    /// A write met a newer object: the watch will show it.
+    Behind,
+    /// Another one did, or an answer was lost, when this version was known: it is read before the next write, unless the
+    /// watch shows a newer one first.
+    Unsure(Option<String>),
+}
+
+impl Known {
+    /// After a write over this version that met a newer object.
+    pub(super) fn after_conflict(&self, version: Option<String>) -> Self {
+        match self {
+            Self::Current => Self::Behind,
+            Self::Behind | Self::Unsure(_) => Self::Unsure(version),
+        }
+    }
+
+    /// The object must be read before it is written.
+    pub(super) fn is_unsure(&self, version: Option<&str>) -> bool {
+        matches!(self, Self::Unsure(known) if known.as_deref() == version)
+    }
 }
 
 /// What the rules say of one generation of the spec and what its templates say; they read every query, so they are
@@ -38,7 +72,7 @@ struct Judged {
 #[derive(Default)]
 struct Rehearsed {
     run: u64,
-    results: BTreeMap<RouteKey, Result<(), String>>,
+    results: BTreeMap<RouteKey, Rehearsal>,
 }
 
 impl Memory {
@@ -60,7 +94,7 @@ impl Memory {
     }
 
     /// The dry runs of the present run.
-    pub(super) fn rehearsals(&self, status: &FleetRolloutStatus) -> BTreeMap<RouteKey, Result<(), String>> {
+    pub(super) fn rehearsals(&self, status: &FleetRolloutStatus) -> BTreeMap<RouteKey, Rehearsal> {
         if self.rehearsed.run == run(status) { self.rehearsed.results.clone() } else { BTreeMap::new() }
     }
 
@@ -70,9 +104,12 @@ impl Memory {
             self.rehearsed = Rehearsed { run: run(status), results: BTreeMap::new() };
         }
         let result = match result {
-            Ok(()) => Ok(()),
+            Ok(()) => Rehearsal::Passed,
             Err(CallError::NotLeading | CallError::Conflict) => return,
-            Err(error) => Err(error.to_string()),
+            Err(error @ (CallError::Late | CallError::Overloaded(_))) => Rehearsal::Unanswered(error.to_string()),
+            Err(error @ (CallError::Gone | CallError::Refused(_) | CallError::Failed(_))) => {
+                Rehearsal::Refused(error.to_string())
+            }
         };
         self.rehearsed.results.insert(route.clone(), result);
     }
@@ -109,12 +146,18 @@ mod tests {
         for (name, result) in [
             ("good", Ok(())),
             ("bad", refused()),
+            ("late", Err(CallError::Late)),
             ("newer", Err(CallError::Conflict)),
             ("not sent", Err(CallError::NotLeading)),
         ] {
             memory.rehearsed(&status(1), &route(name), &result);
         }
-        let expected = BTreeMap::from([(route("good"), Ok(())), (route("bad"), Err("no".to_owned()))]);
+        let late = Rehearsal::Unanswered(CallError::Late.to_string());
+        let expected = BTreeMap::from([
+            (route("good"), Rehearsal::Passed),
+            (route("bad"), Rehearsal::Refused("no".to_owned())),
+            (route("late"), late),
+        ]);
         assert_eq!(memory.rehearsals(&status(1)), expected);
         assert!(memory.rehearsals(&status(2)).is_empty());
         memory.rehearsed(&status(2), &route("good"), &refused());

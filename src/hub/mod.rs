@@ -49,6 +49,7 @@ mod templates;
 #[cfg(test)]
 mod tests;
 mod trim;
+mod turns;
 mod unclaimed;
 mod wake;
 mod watch;
@@ -76,9 +77,10 @@ use crate::{
     web::Metrics,
 };
 use cache::{Availability, Cache, Change, Key};
-use calls::Calls;
+use calls::{Caches, Calls};
 use lease::Leadership;
 use objects::Objects;
+use turns::Turns;
 use wake::Wakers;
 
 /// An object of a kind that users write: one that cannot be read is reported and stops no other.
@@ -100,6 +102,7 @@ struct Hub {
     leader: String,
     leadership: Leadership,
     calls: Calls,
+    turns: Arc<Turns>,
     objects: Arc<Objects>,
     rollouts: Arc<Cache<Guarded<FleetRollout>>>,
     requests: Arc<Cache<Guarded<RolloutRequest>>>,
@@ -126,20 +129,21 @@ impl Hub {
         let wakers: Arc<Wakers> = Arc::default();
         let objects = Arc::new(Objects::new(client.clone(), wakers.clone(), metrics.clone()));
         let (rollouts, requests, members, secrets) = (Arc::default(), Arc::default(), Arc::default(), Arc::default());
-        let calls = Calls::new(
-            client,
-            leadership.clone(),
-            objects.clone(),
-            Arc::clone(&rollouts),
-            Arc::clone(&requests),
-            Arc::clone(&members),
-            Arc::clone(&secrets),
-        );
+        let caches = Caches {
+            objects: Arc::clone(&objects),
+            rollouts: Arc::clone(&rollouts),
+            requests: Arc::clone(&requests),
+            members: Arc::clone(&members),
+            secrets: Arc::clone(&secrets),
+        };
+        let turns = Turns::new(metrics.clone());
+        let calls = Calls::new(client, leadership.clone(), Arc::clone(&turns), caches);
         Self {
             id,
             leader,
             leadership,
             calls,
+            turns,
             objects,
             rollouts,
             requests,

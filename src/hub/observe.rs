@@ -64,6 +64,7 @@ pub(super) fn observe(
     observed.seen.rehearsals = memory.rehearsals(&subject.status);
     observed.seen.measured = memory.measuring.arrived();
     observed.seen.dependencies = dependencies::states(hub, rollout);
+    observed.seen.overloaded_at = hub.turns.since_overload().map(|time| hub.clock.now() - time);
     observed
 }
 

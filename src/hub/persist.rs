@@ -2,7 +2,7 @@
 
 use kube::core::ObjectMeta;
 
-use super::{Hub, cache::Key, calls::CallError};
+use super::{Hub, cache::Key, calls::CallError, turns::Turn};
 use crate::{
     api::{FleetRollout, FleetRolloutStatus},
     rollout::Action,
@@ -12,28 +12,30 @@ use crate::{
 /// nothing is done: the pass is made again.
 pub(super) async fn persist(
     hub: &Hub,
+    turn: &Turn,
     rollout: &FleetRollout,
     status: &FleetRolloutStatus,
     actions: &[Action],
 ) -> Result<Option<FleetRollout>, CallError> {
     let recorded = rollout.status.clone().unwrap_or_default();
     if recorded != *status {
-        return record(hub, rollout, status).await;
+        return record(hub, turn, rollout, status).await;
     }
     if actions.is_empty() {
         return Ok(Some(rollout.clone()));
     }
-    still_the_same(hub, rollout).await
+    still_the_same(hub, turn, rollout).await
 }
 
 async fn record(
     hub: &Hub,
+    turn: &Turn,
     rollout: &FleetRollout,
     status: &FleetRolloutStatus,
 ) -> Result<Option<FleetRollout>, CallError> {
     let metadata = ObjectMeta { managed_fields: None, ..rollout.metadata.clone() };
     let next = FleetRollout { metadata, spec: rollout.spec.clone(), status: Some(status.clone()) };
-    match hub.calls.write_rollout_status(&next).await {
+    match hub.calls.write_rollout_status(turn, &next).await {
         Ok(written) => Ok(Some(written)),
         Err(CallError::Conflict | CallError::Gone) => {
             hub.metrics.count_status_conflict();
@@ -44,8 +46,8 @@ async fn record(
 }
 
 /// Where the status does not change, nothing guards against an old copy; so the rollout itself is read.
-async fn still_the_same(hub: &Hub, rollout: &FleetRollout) -> Result<Option<FleetRollout>, CallError> {
-    match hub.calls.read(&Key::of(rollout)).await {
+async fn still_the_same(hub: &Hub, turn: &Turn, rollout: &FleetRollout) -> Result<Option<FleetRollout>, CallError> {
+    match hub.calls.read(turn, &Key::of(rollout)).await {
         Ok(now) => Ok((now.metadata.resource_version == rollout.metadata.resource_version).then_some(now)),
         Err(CallError::Gone) => Ok(None),
         Err(error) => Err(error),

@@ -8,7 +8,7 @@ use k8s_openapi::{
 };
 use kube::{Resource, ResourceExt};
 
-use super::{Hub, calls::CallError, memory::Memory};
+use super::{Hub, calls::CallError, memory::Memory, turns::Turn};
 use crate::api::{FleetRollout, status::Transition};
 
 /// Bytes of an event's note that the API server takes.
@@ -17,14 +17,10 @@ const NOTE: usize = 1024;
 const CONTROLLER: &str = "cutover.dev/hub";
 
 /// Announces what was not announced yet. True if something is left for later: the API server failed.
-pub(super) async fn publish(hub: &Hub, rollout: &FleetRollout, memory: &mut Memory) -> bool {
-    let Some(status) = &rollout.status else { return false };
-    for transition in &status.transitions {
-        if memory.announced.is_some_and(|announced| transition.number <= announced) {
-            continue;
-        }
+pub(super) async fn publish(hub: &Hub, turn: &Turn, rollout: &FleetRollout, memory: &mut Memory) -> bool {
+    for transition in unannounced(rollout, memory.announced) {
         let event = event(rollout, &hub.leader, transition);
-        match hub.calls.create_event(&event).await {
+        match hub.calls.create_event(turn, &event).await {
             Ok(()) => log_transition(hub, rollout, transition),
             // A former instance of the hub announced it.
             Err(CallError::Conflict) => {}
@@ -32,11 +28,19 @@ pub(super) async fn publish(hub: &Hub, rollout: &FleetRollout, memory: &mut Memo
                 tracing::warn!(rollout = rollout.name_any(), %error, "an event was refused");
                 log_transition(hub, rollout, transition);
             }
-            Err(CallError::NotLeading | CallError::Late | CallError::Failed(_)) => return true,
+            Err(CallError::NotLeading | CallError::Late | CallError::Overloaded(_) | CallError::Failed(_)) => {
+                return true;
+            }
         }
         memory.announced = Some(transition.number);
     }
     false
+}
+
+/// The transitions that were not announced yet, if this one was the last that was.
+pub(super) fn unannounced(rollout: &FleetRollout, announced: Option<u64>) -> impl Iterator<Item = &Transition> {
+    let all = rollout.status.iter().flat_map(|status| &status.transitions);
+    all.filter(move |transition| announced.is_none_or(|announced| transition.number > announced))
 }
 
 /// Reports an object that cannot be read, once for each version of it.

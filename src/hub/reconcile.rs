@@ -2,18 +2,31 @@
 
 use std::{sync::Arc, time::Duration};
 
+use kube::ResourceExt;
 use tokio::{sync::Notify, time::Instant};
 
 use super::{
-    Hub, calls::CallError, cleanup, dependencies, execute::Execution, memory::Memory, observe, observed::Observed,
-    persist::persist, publish::publish, requests, sources, subject::Subject, templates,
+    Hub,
+    cache::Key,
+    calls::CallError,
+    cleanup, dependencies,
+    execute::Execution,
+    memory::{Known, Memory},
+    observe,
+    observed::Observed,
+    persist::persist,
+    publish::{self, publish},
+    requests, sources,
+    subject::Subject,
+    templates,
+    turns::{Place, Turn},
 };
 use crate::{
-    api::{FINALIZER, FleetRollout, FleetRolloutStatus, Mode},
+    api::{FINALIZER, FleetRollout, FleetRolloutStatus, Mode, RolloutRequest},
     clock,
     metric::resolve::Resolved,
     object::field_manager,
-    rollout::{self, Action, Decision, Input},
+    rollout::{self, Action, Decision, Input, Urgency},
 };
 
 /// What could not be announced is announced again after this time.
@@ -27,6 +40,29 @@ pub(super) enum Ended {
     /// Something was done: see what came of it, now.
     Again,
     /// The decision was about an older version: wait for the newer one.
+    Stale,
+}
+
+/// One pass, once it is decided what to do.
+struct Pass<'a> {
+    hub: &'a Hub,
+    rollout: &'a FleetRollout,
+    subject: Subject,
+    observed: Observed,
+    decision: Decision,
+    /// The actions that may be done now.
+    ready: Vec<Action>,
+    /// Requests that were answered long ago.
+    old: Vec<RolloutRequest>,
+}
+
+/// What came of the calls of a pass.
+enum Called {
+    /// They were made; something may be left to announce.
+    All { unannounced: bool },
+    /// The decision was made from something that has changed; the turn is kept for the next one.
+    Outdated(Turn),
+    /// The rollout was changed meanwhile.
     Stale,
 }
 
@@ -49,29 +85,103 @@ pub(super) async fn pass(
     let judged = templates::judged(rollout, &resolved);
     let observed = observe::observe(hub, &judged, &resolved.unusable, &subject, memory);
     let decision = decide(hub, &judged, &resolved, &subject, &observed, memory, wake);
-    let led = rollout.spec.mode() == Mode::Service && sources::lead(&subject.status, &decision.status);
-    if led && !sources::are_as_seen(hub, &subject).await? {
-        return Ok(Ended::Again);
-    }
     let (ready, blocked) = due_now(&decision.actions, memory);
+    let old = cleanup::old_requests(hub, &subject);
+    let pass = Pass { hub, rollout, subject, observed, decision, ready, old };
 
-    let Some(stored) = persist(hub, rollout, &decision.status, &ready).await? else { return Ok(Ended::Stale) };
-    dependencies::wake_those_of(hub, rollout, &stored);
+    let mut later = None;
+    if pass.needs_calls(memory) {
+        let urgency = pass.decision.urgency(&pass.subject.status);
+        let turn = match hub.turns.ask(memory.place.take(), &pass.subject.namespace, urgency, wake) {
+            Ok(turn) => turn,
+            Err(place) => {
+                pass.without_turn(urgency, place, memory);
+                return Ok(pass.rest([None, None], memory, wake));
+            }
+        };
+        match pass.call(turn, memory).await? {
+            Called::All { unannounced } => later = unannounced.then(|| Instant::now() + ANNOUNCE_AGAIN),
+            Called::Outdated(turn) => {
+                memory.place = Some(turn.keep());
+                return Ok(Ended::Again);
+            }
+            Called::Stale => return Ok(Ended::Stale),
+        }
+    }
+    memory.place = None;
     memory.measuring.consumed();
-    let execution = Execution { hub, subject: &subject, observed: &observed, rollout: stored.clone() };
-    execution.all(&ready, memory).await;
-    let unannounced = publish(hub, &stored, memory).await;
-    cleanup::old_requests(hub, &subject).await;
-
-    if !ready.is_empty() || live_run(&decision.status) != live_run(&subject.status) {
+    if pass.changed_something() {
         return Ok(Ended::Again);
     }
-    let later = unannounced.then(|| Instant::now() + ANNOUNCE_AGAIN);
-    let probes = memory.probes.start_if_due(hub, &subject, &observed, &rollout.spec.analysis, wake);
-    let addresses = memory.addresses.start_if_due(hub, &subject, wake);
-    let read = memory.propagation.due(Instant::now());
-    let wakes = [decision.wake.map(|at| instant(hub, at)), blocked, later, probes, addresses, read];
-    Ok(Ended::Rest(wakes.into_iter().flatten().min()))
+    Ok(pass.rest([blocked, later], memory, wake))
+}
+
+impl Pass<'_> {
+    fn needs_calls(&self, memory: &Memory) -> bool {
+        self.decision.status != self.subject.status
+            || !self.ready.is_empty()
+            || !self.old.is_empty()
+            || publish::unannounced(self.rollout, memory.announced).next().is_some()
+    }
+
+    /// Nothing is sent now. What is measured meanwhile takes the place of what passed before, so that a canary rises on
+    /// nothing old; a failed check waits until it is recorded.
+    fn without_turn(&self, urgency: Urgency, place: Place, memory: &mut Memory) {
+        match urgency {
+            Urgency::Check => {
+                self.hub.metrics.count_dropped_check();
+                memory.measuring.consumed();
+            }
+            Urgency::Advance => {
+                memory.place = Some(place);
+                memory.measuring.replaceable();
+            }
+            Urgency::Rollback | Urgency::Ordinary => memory.place = Some(place),
+        }
+    }
+
+    /// Records the decision, does it and announces it.
+    async fn call(&self, turn: Turn, memory: &mut Memory) -> Result<Called, CallError> {
+        let Self { hub, rollout, subject, observed, decision, ready, old } = self;
+        if memory.known.is_unsure(rollout.metadata.resource_version.as_deref()) {
+            let stored = hub.calls.read(&turn, &Key::of(*rollout)).await?;
+            memory.known = Known::Current;
+            if stored.resource_version() != rollout.resource_version() {
+                return Ok(Called::Outdated(turn));
+            }
+        }
+        let led = rollout.spec.mode() == Mode::Service && sources::lead(&subject.status, &decision.status);
+        if led && !sources::are_as_seen(hub, &turn, subject).await? {
+            return Ok(Called::Outdated(turn));
+        }
+        let Some(stored) = persist(hub, &turn, rollout, &decision.status, ready).await? else {
+            return Ok(Called::Stale);
+        };
+        memory.known = Known::Current;
+        dependencies::wake_those_of(hub, rollout, &stored);
+        Execution::new(hub, &turn, subject, observed, stored.clone()).all(ready, memory).await;
+        let unannounced = publish(hub, &turn, &stored, memory).await;
+        cleanup::remove(hub, &turn, old).await;
+        Ok(Called::All { unannounced })
+    }
+
+    /// Something was done, or is looked at and probed in another way from now on.
+    fn changed_something(&self) -> bool {
+        !self.ready.is_empty() || live_run(&self.decision.status) != live_run(&self.subject.status)
+    }
+
+    /// Until the core wants to look again, or one of these times, or something in the background is due. A pass that waits
+    /// for a turn wants to look again at once, and is woken when it has come.
+    fn rest(&self, times: [Option<Instant>; 2], memory: &mut Memory, wake: &Arc<Notify>) -> Ended {
+        let (hub, now, analysis) = (self.hub, Instant::now(), &self.rollout.spec.analysis);
+        let waits = memory.place.is_some();
+        let again = self.decision.wake.map(|at| instant(hub, at)).filter(|at| !waits || *at > now);
+        let probes = memory.probes.start_if_due(hub, &self.subject, &self.observed, analysis, wake);
+        let addresses = memory.addresses.start_if_due(hub, &self.subject, wake);
+        let [one, other] = times;
+        let wakes = [again, one, other, probes, addresses, memory.propagation.due(now)];
+        Ended::Rest(wakes.into_iter().flatten().min())
+    }
 }
 
 /// The run that is live: what is looked at and probed depends on it.

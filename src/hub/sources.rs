@@ -1,7 +1,7 @@
 //! Service mode: what the users' own Services declare is read once more before a run begins or ends because of it. The
 //! watches of Services and of rollouts may be at different times, and an older Service looks like a new declaration.
 
-use super::{Hub, calls::CallError, observe::source, subject::Subject};
+use super::{Hub, calls::CallError, observe::source, subject::Subject, turns::Turn};
 use crate::api::{FleetRolloutStatus, Reason, status::Run};
 
 /// Whether the Services led from one status to the other.
@@ -20,10 +20,10 @@ fn turned(run: &Run) -> bool {
 }
 
 /// Reads the Services that the rollout names. False if one of them is not what was seen of it.
-pub(super) async fn are_as_seen(hub: &Hub, subject: &Subject) -> Result<bool, CallError> {
+pub(super) async fn are_as_seen(hub: &Hub, turn: &Turn, subject: &Subject) -> Result<bool, CallError> {
     let mut same = true;
     for placed in &subject.declared {
-        same &= hub.calls.is_current(&source(subject, placed)).await?;
+        same &= hub.calls.is_current(turn, &source(subject, placed)).await?;
     }
     Ok(same)
 }
@@ -33,9 +33,12 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::hub::fixtures::{
-        objects::{at_rest, backend, rollout, stepping},
-        world::World,
+    use crate::{
+        hub::fixtures::{
+            objects::{at_rest, backend, rollout, stepping},
+            world::World,
+        },
+        rollout::Urgency,
     };
 
     fn own_service(version: &str) -> Value {
@@ -47,7 +50,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_service_that_the_watch_has_not_shown_yet_is_noticed_once() {
         let world = World::of([rollout(&stepping()), own_service("21")]).await;
-        let are_as_seen = || async { super::are_as_seen(&world.hub, &world.subject()).await.unwrap() };
+        let turn = world.hub.turns.wait("shop", Urgency::Ordinary).await;
+        let are_as_seen = || async { super::are_as_seen(&world.hub, &turn, &world.subject()).await.unwrap() };
         assert!(are_as_seen().await);
         world.api.store(&own_service("30"));
         assert!(!are_as_seen().await);

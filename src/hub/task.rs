@@ -9,13 +9,14 @@ use super::{
     Guarded, Hub,
     backoff::Waits,
     cache::Key,
-    memory::Memory,
+    memory::{Known, Memory},
     observe, publish,
     reconcile::{Ended, pass},
     subject::Subject,
+    turns::Place,
     why_unreadable,
 };
-use crate::{api::FleetRollout, supervise};
+use crate::{api::FleetRollout, rollout::Urgency, supervise};
 
 /// News that come together are looked at together.
 const DEBOUNCE: Duration = Duration::from_millis(20);
@@ -70,7 +71,12 @@ impl Task {
         };
         tokio::select! {
             biased;
-            () = wake.notified() => tokio::time::sleep(DEBOUNCE).await,
+            () = wake.notified() => {
+                // A turn is not left unused.
+                if !self.memory.place.as_ref().is_some_and(Place::has_turn) {
+                    tokio::time::sleep(DEBOUNCE).await;
+                }
+            }
             () = over => {}
         }
     }
@@ -110,10 +116,16 @@ impl Task {
         let (outcome, rest) = match ended {
             None => ("panic", self.waits.after_failure()),
             Some(Err(error)) => {
+                if error.is_lost() {
+                    self.memory.known = Known::Unsure(rollout.resource_version());
+                }
                 tracing::warn!(rollout = span, %error, "the decision was not recorded, so nothing was done");
                 (error.outcome(), self.waits.after_failure())
             }
             Some(Ok(ended)) => {
+                if ended == Ended::Stale {
+                    self.memory.known = self.memory.known.after_conflict(rollout.resource_version());
+                }
                 self.waits = Waits::default();
                 after(ended, Instant::now())
             }
@@ -130,7 +142,8 @@ impl Task {
         }
         tracing::warn!(rollout = %self.key, error, "a FleetRollout cannot be read and is left alone");
         let event = publish::unreadable(kube::Resource::meta(guarded), &self.hub.leader, error, self.hub.clock.now());
-        if let Err(error) = self.hub.calls.create_event(&event).await {
+        let turn = self.hub.turns.wait(&self.key.namespace, Urgency::Ordinary).await;
+        if let Err(error) = self.hub.calls.create_event(&turn, &event).await {
             tracing::debug!(%error, "an event was not written");
         }
         self.reported = version;
@@ -222,6 +235,7 @@ mod tests {
             if let Some(code) = answer {
                 let mut changed = objects::rollout(&json!({}));
                 changed["metadata"]["resourceVersion"] = json!((900 + seconds).to_string());
+                world.api.store(&changed);
                 world.hub.rollouts.wrote(serde_json::from_value(changed).unwrap());
                 world.api.script("PUT fleetrollouts/shop/status", Answer::Code(code));
             } else {
@@ -230,6 +244,28 @@ mod tests {
             }
             let Some(Rest::For(rest)) = task.look().await else { panic!("it is there") };
             assert_eq!(rest, Duration::from_secs(seconds));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_rollout_is_read_before_the_next_write_when_an_answer_was_lost_or_conflicts_repeat() {
+        let (read, write) = ("GET fleetrollouts/shop", "PUT fleetrollouts/shop/status rv=5");
+        for (answers, expected) in [
+            (vec![Answer::Lost], read),
+            (vec![Answer::Code(429)], read),
+            (vec![Answer::Code(409)], write),
+            (vec![Answer::Code(409), Answer::Code(409)], read),
+        ] {
+            let world = World::of([objects::rollout(&objects::at_rest())]).await;
+            let mut task = task(&world, "uid-shop");
+            for answer in &answers {
+                world.api.script("PUT fleetrollouts/shop/status", *answer);
+                task.look().await;
+            }
+            world.api.calls();
+            tokio::time::advance(Duration::from_secs(5)).await;
+            task.look().await;
+            assert_eq!(world.api.calls()[0], expected, "{answers:?}");
         }
     }
 

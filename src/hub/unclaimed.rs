@@ -12,10 +12,14 @@ use super::{
     calls::CallError,
     cleanup::{self, answered_at},
     requests::{OPEN, created, oldest_open, readable},
+    turns::Turn,
 };
-use crate::api::{
-    RolloutRequest,
-    request::{RequestState, RolloutRequestStatus},
+use crate::{
+    api::{
+        RolloutRequest,
+        request::{RequestState, RolloutRequestStatus},
+    },
+    rollout::Urgency,
 };
 
 /// Answered requests that are kept in a namespace, the newest.
@@ -60,7 +64,8 @@ async fn settle_all(hub: &Hub) {
     }
     for requests in namespaces.values() {
         for (request, due) in due(&readable(requests), |rollout| hub.rollouts.get(rollout).is_some(), now) {
-            match settle(hub, request, due, now).await {
+            let turn = hub.turns.wait(&Key::of(request).namespace, Urgency::Ordinary).await;
+            match settle(hub, &turn, request, due, now).await {
                 Ok(()) | Err(CallError::Gone | CallError::Conflict) => {}
                 Err(error) => tracing::debug!(request = %Key::of(request), %error, "neither answered nor removed"),
             }
@@ -68,13 +73,13 @@ async fn settle_all(hub: &Hub) {
     }
 }
 
-async fn settle(hub: &Hub, request: &RolloutRequest, due: Due, now: Timestamp) -> Result<(), CallError> {
+async fn settle(hub: &Hub, turn: &Turn, request: &RolloutRequest, due: Due, now: Timestamp) -> Result<(), CallError> {
     match due {
-        Due::Delete => hub.calls.delete_request(request).await,
+        Due::Delete => hub.calls.delete_request(turn, request).await,
         Due::Answer(state, reason) => {
             let mut answered = request.clone();
             answered.status = Some(RolloutRequestStatus { state: Some(state), reason: Some(reason), at: Some(now) });
-            hub.calls.write_request_status(&answered).await
+            hub.calls.write_request_status(turn, &answered).await
         }
     }
 }

@@ -16,7 +16,7 @@ use kube::ResourceExt;
 use kube::core::DynamicObject;
 pub(crate) use owner::Owner;
 pub(crate) use reach::Reach;
-pub(crate) use write::{Target, Write};
+pub(crate) use write::{Target, Write, resource_of};
 
 /// Kind and name, for messages.
 pub(crate) fn describe(object: &DynamicObject) -> String {

@@ -1,6 +1,9 @@
 //! Which objects to fetch, and what to write.
 
-use kube::core::{ApiResource, DynamicObject};
+use kube::{
+    ResourceExt,
+    core::{ApiResource, DynamicObject, GroupVersionKind},
+};
 
 /// An object of the hub cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +14,12 @@ pub(crate) struct Target {
     pub namespace: String,
     /// Its name.
     pub name: String,
+}
+
+/// The kind of an object.
+pub(crate) fn resource_of(object: &DynamicObject) -> ApiResource {
+    let kind = object.types.as_ref().and_then(|types| GroupVersionKind::try_from(types).ok());
+    ApiResource::from_gvk(&kind.unwrap_or_else(|| GroupVersionKind::gvk("", "", "")))
 }
 
 /// One change of one object.
@@ -32,6 +41,17 @@ pub(crate) enum Write {
 }
 
 impl Write {
+    /// The object that is written.
+    pub(crate) fn target(&self) -> Target {
+        match self {
+            Self::Delete { target, .. } => target.clone(),
+            Self::Create(object) | Self::Replace(object) => {
+                let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
+                Target { resource: resource_of(object), namespace, name }
+            }
+        }
+    }
+
     /// What brings one object from `before` to `after`; nothing where they are equal.
     pub(crate) fn between(
         target: Target,

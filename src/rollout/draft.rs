@@ -174,7 +174,14 @@ impl<'a> Draft<'a> {
     /// What is desired was not confirmed everywhere in time.
     pub(super) fn is_late(&self) -> bool {
         let unconfirmed = self.status.desired.as_ref().filter(|desired| desired.confirmed_at.is_none());
-        unconfirmed.is_some_and(|desired| later(desired.at, CONFIRM_WITHIN) <= self.input.now)
+        unconfirmed.is_some_and(|desired| self.late_at(desired) <= self.input.now)
+    }
+
+    /// When an unconfirmed write is late. While the API server is overloaded, neither the hub's writes nor what the data
+    /// plane says of them comes through, which is no fault of a route.
+    fn late_at(&self, desired: &Desired) -> Timestamp {
+        let overloaded_at = self.input.seen.overloaded_at;
+        later(overloaded_at.map_or(desired.at, |at| at.max(desired.at)), CONFIRM_WITHIN)
     }
 
     pub(super) fn confirmed(&self, live: &LiveRoute, desired: &Desired) -> bool {
@@ -242,7 +249,7 @@ impl<'a> Draft<'a> {
 
     fn wake_for_confirmation(&mut self) {
         let unconfirmed = self.status.desired.as_ref().filter(|desired| desired.confirmed_at.is_none());
-        let late_at = unconfirmed.map(|desired| later(desired.at, CONFIRM_WITHIN)).filter(|at| *at > self.input.now);
+        let late_at = unconfirmed.map(|desired| self.late_at(desired)).filter(|at| *at > self.input.now);
         if let Some(at) = late_at {
             self.wake_at(at);
         }

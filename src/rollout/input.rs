@@ -79,9 +79,11 @@ pub struct Observation {
     /// Measurements that were requested by [`super::due`] and have arrived.
     pub measured: Option<Measured>,
     /// Results of the dry runs of this run's first write, by route.
-    pub rehearsals: BTreeMap<RouteKey, Result<(), String>>,
+    pub rehearsals: BTreeMap<RouteKey, Rehearsal>,
     /// Every rollout that this one depends on, by name.
     pub dependencies: BTreeMap<String, DependencySeen>,
+    /// When the hub's API server had too much to do the last time.
+    pub overloaded_at: Option<Timestamp>,
 }
 
 /// A route, by the service whose weights it holds and its place among that service's routes.
@@ -164,6 +166,17 @@ pub enum Accepted {
     Yes,
     /// It refused it, with its own words.
     No(String),
+}
+
+/// What a dry run of a route's first write said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rehearsal {
+    /// It would be stored.
+    Passed,
+    /// It was refused, in the words of whoever refused it.
+    Refused(String),
+    /// Nobody answered in time; in words, what happened.
+    Unanswered(String),
 }
 
 /// What was seen of a backend.

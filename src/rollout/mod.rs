@@ -27,6 +27,7 @@ mod standing;
 mod states;
 mod target;
 mod time;
+mod urgency;
 pub mod windows;
 
 pub use checks::due;
@@ -34,6 +35,7 @@ pub use decision::{Action, Backends, Decision};
 pub use input::{Input, Observation, RouteKey};
 pub use marks::credible;
 pub use revision::{declared, initial, revision};
+pub use urgency::Urgency;
 
 use std::collections::BTreeMap;
 

@@ -23,6 +23,8 @@ struct Counters {
     status_conflicts: Counter,
     panics: Counter,
     leader: Gauge,
+    turns: Gauge,
+    dropped_checks: Counter,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -53,6 +55,16 @@ impl Default for Metrics {
             status_conflicts: registered(all, "status_conflicts", "Status writes that met a newer object"),
             panics: registered(all, "panics", "Panics that were caught; each is a bug"),
             leader: registered(all, "leader", "1 if this process acts, else 0"),
+            turns: registered(
+                all,
+                "api_calls_limit",
+                "Calls to the API server that may be under way; fewer while it is slow",
+            ),
+            dropped_checks: registered(
+                all,
+                "dropped_checks",
+                "Passed checks that were not recorded since the API server is slow",
+            ),
             registry,
         };
         Self(Arc::new(counters))
@@ -99,6 +111,16 @@ impl Metrics {
     /// Whether this process acts.
     pub(crate) fn set_leader(&self, leads: bool) {
         self.0.leader.set(i64::from(leads));
+    }
+
+    /// How many calls to the API server may be under way.
+    pub(crate) fn set_turns(&self, turns: usize) {
+        self.0.turns.set(i64::try_from(turns).unwrap_or(i64::MAX));
+    }
+
+    /// A check that passed was not recorded: others' calls to the API server go first.
+    pub(crate) fn count_dropped_check(&self) {
+        self.0.dropped_checks.inc();
     }
 
     /// All of it in the `OpenMetrics` text format.

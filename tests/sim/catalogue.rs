@@ -107,7 +107,9 @@ fn sampled(references: &References, pattern: &[Fault], run: Run, count: usize, s
     let mut dice = Dice(seed << 32 | u64::from(pattern[0].number()) << 8 | run as u64);
     let one = |place: usize| {
         let fault = pattern[place % pattern.len()];
-        let mut plan = Plan { fault, ..Plan::clean(run, dice.below(SEEDS) as u64) };
+        // What another tenant does is compared with a run of the same seed, of which there are two.
+        let seeds = if matches!(fault, Fault::Tenant(_)) { 2 } else { SEEDS };
+        let mut plan = Plan { fault, ..Plan::clean(run, dice.below(seeds) as u64) };
         let most = references.most(&plan).max(1);
         plan.k = 1 + dice.below(most);
         plan.bad = Bad::ALL[dice.below(Bad::ALL.len())];

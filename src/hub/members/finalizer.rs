@@ -12,6 +12,7 @@ use crate::{
         status::{Condition, ConditionStatus, Run},
     },
     member::status::IN_USE,
+    rollout::Urgency,
 };
 
 /// What is to be done about one member.
@@ -45,7 +46,8 @@ pub(super) async fn write(
         FinalizerAction::Add => others.chain([FINALIZER.to_owned()]).collect(),
         FinalizerAction::Remove => others.collect(),
     };
-    hub.calls.set_member_finalizers(member.meta(), &finalizers).await.map(|()| true)
+    let turn = hub.turns.wait("", Urgency::Ordinary).await;
+    hub.calls.set_member_finalizers(&turn, member.meta(), &finalizers).await.map(|()| true)
 }
 
 /// Says in the member's status why its deletion waits, once.
@@ -65,7 +67,8 @@ async fn write_reason(hub: &Hub, member: &MemberCluster, why: String) -> Result<
         last_transition_time: since,
         observed_generation: member.metadata.generation,
     });
-    hub.calls.set_member_status(&member.metadata, &status).await.map(|()| true)
+    let turn = hub.turns.wait("", Urgency::Ordinary).await;
+    hub.calls.set_member_status(&turn, &member.metadata, &status).await.map(|()| true)
 }
 
 fn decide(member: &Guarded<MemberCluster>, rollouts: &[Arc<Guarded<FleetRollout>>]) -> FinalizerAction {

@@ -3,7 +3,7 @@
 use kube::ResourceExt;
 
 use super::{CallError, Hub};
-use crate::{api::MemberCluster, member::status};
+use crate::{api::MemberCluster, member::status, rollout::Urgency};
 
 /// Writes the status if it differs from what the last check found; true if it did. A check of an object that is gone
 /// says nothing about its successor.
@@ -17,6 +17,9 @@ pub(super) async fn write(hub: &Hub, object: &MemberCluster) -> Result<bool, Cal
     let after = status::next(&before, &health, duplicate.as_deref(), member.declared.generation, hub.clock.now());
     match after {
         None => Ok(false),
-        Some(after) => hub.calls.set_member_status(&object.metadata, &after).await.map(|()| true),
+        Some(after) => {
+            let turn = hub.turns.wait("", Urgency::Ordinary).await;
+            hub.calls.set_member_status(&turn, &object.metadata, &after).await.map(|()| true)
+        }
     }
 }

@@ -131,7 +131,7 @@ fn keep_pace(pace: &mut Backoff, member: &str, written: Result<bool, CallError>)
     match written {
         Ok(false) => {}
         Ok(true) | Err(CallError::Conflict | CallError::Gone | CallError::NotLeading) => pace.succeeded(Instant::now()),
-        Err(error @ (CallError::Late | CallError::Refused(_) | CallError::Failed(_))) => {
+        Err(error @ (CallError::Late | CallError::Overloaded(_) | CallError::Refused(_) | CallError::Failed(_))) => {
             tracing::warn!(member, %error, "the member's finalizer or status was not written; tried again");
             pace.failed(Instant::now());
         }

@@ -11,6 +11,7 @@ use super::{Backoff, CallError, Hub, Key};
 use crate::{
     clock::time_until,
     member::{Member, NotRenewed, Renewal},
+    rollout::Urgency,
 };
 
 /// The least time between two requests to one member, whatever it answers.
@@ -89,7 +90,8 @@ async fn renew(hub: &Hub, renewal: &Renewal<'_>) -> Result<(), NotRenewed> {
     let stored = hub.secrets.get(&Key::new(&hub.namespace, &renewal.secret.name));
     let read = stored.filter(|secret| has_present_token(secret, renewal)).ok_or_else(|| not_stored(CHANGED))?;
     let kubeconfig = renewal.request().await?;
-    let written = hub.calls.set_secret_value(&read, &renewal.secret.key, kubeconfig.expose_secret()).await;
+    let turn = hub.turns.wait("", Urgency::Ordinary).await;
+    let written = hub.calls.set_secret_value(&turn, &read, &renewal.secret.key, kubeconfig.expose_secret()).await;
     written.map_err(|error| not_stored(why_not_stored(&error)))
 }
 
@@ -106,7 +108,7 @@ const fn why_not_stored(error: &CallError) -> &'static str {
     match error {
         CallError::NotLeading => "this process does not lead any more",
         CallError::Conflict | CallError::Gone => CHANGED,
-        CallError::Late | CallError::Failed(_) => {
+        CallError::Late | CallError::Overloaded(_) | CallError::Failed(_) => {
             "the API server of the hub cluster failed or did not answer in time; the hub tries again"
         }
         CallError::Refused(_) => {

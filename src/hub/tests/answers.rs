@@ -30,9 +30,25 @@ async fn failed(answer: Answer) -> World {
 
 #[tokio::test(start_paused = true)]
 async fn a_rollback_goes_on_to_the_next_route_whatever_became_of_the_one_before() {
-    for answer in [Code(403), Code(404), Code(409), Code(422), Code(500), Never] {
+    for answer in [Code(403), Code(404), Code(409), Code(422), Code(429), Code(500), Never] {
         let world = failed(answer).await;
-        assert_eq!(world.api.calls(), ROLLBACK, "{answer:?}");
+        let calls = world.api.calls();
+        let first: Vec<&str> = calls.iter().map(String::as_str).filter(|call| !call.starts_with("GET")).collect();
+        assert_eq!(first, ROLLBACK, "{answer:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_route_that_is_newer_than_known_is_read_again_after_the_others_were_written() {
+    for (answer, is_read) in
+        [(Code(403), false), (Code(404), false), (Code(409), true), (Code(500), false), (Never, false)]
+    {
+        let world = failed(answer).await;
+        let calls = world.api.calls();
+        let place = |call: &str| calls.iter().position(|made| made.starts_with(call));
+        let read = place("GET httproutes/intern");
+        assert_eq!(read.is_some(), is_read, "{answer:?}");
+        assert!(read.is_none_or(|read| Some(read) > place("PUT httproutes/public")), "{answer:?}");
     }
 }
 

@@ -96,7 +96,7 @@ async fn a_backend_that_could_not_be_given_back_keeps_the_rollout_and_not_the_ot
     world.api.calls();
     world.api.script("DELETE services/shop-eu-1", Code(500));
     let calls = world.calls_of_a_pass().await;
-    assert_eq!(calls.last().unwrap(), "PUT services/shop-eu-3 rv=22");
+    assert!(calls.contains(&"PUT services/shop-eu-3 rv=22".to_owned()), "{calls:?}");
     let failed_at = Instant::now();
     assert_eq!(world.pass().await, Ok(Ended::Rest(Some(failed_at + Duration::from_secs(1)))));
     assert_eq!(world.api.calls(), [""; 0]);

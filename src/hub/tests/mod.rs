@@ -4,6 +4,7 @@ mod announcements;
 mod answers;
 mod deletion;
 mod members;
+mod overload;
 mod process;
 mod requests;
 mod rounds;

@@ -7,7 +7,7 @@ use crate::{
         decision::Action,
         draft::Draft,
         gates, health,
-        input::{Problem, RouteSeen},
+        input::{Problem, Rehearsal, RouteSeen},
         promotion, schedule,
         standing::Standing,
     },
@@ -43,10 +43,14 @@ fn rehearse(draft: &mut Draft<'_>) -> Option<Problem> {
             continue;
         }
         match draft.input.seen.rehearsals.get(key) {
-            Some(Ok(())) => continue,
-            Some(Err(why)) => {
+            Some(Rehearsal::Passed) => continue,
+            Some(Rehearsal::Refused(why)) => {
                 let message = format!("a dry run of the first write to {key} was refused: {why}");
                 problem = Some(Problem::new(Reason::RouteRejected, message));
+            }
+            Some(Rehearsal::Unanswered(why)) => {
+                let message = || format!("the first write to {key} is tried as a dry run again: {why}");
+                problem = problem.or_else(|| Some(Problem::new(Reason::Rehearsing, message())));
             }
             None => {
                 let message = || format!("the first write to {key} is tried as a dry run");

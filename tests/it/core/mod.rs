@@ -9,4 +9,5 @@ mod scrambled;
 mod search;
 mod service_mode;
 mod states;
+mod urgency;
 mod world;

@@ -25,7 +25,7 @@ const fn lasts(fault: Fault) -> f64 {
         Fault::Blind(Blind::HoldWatch) => 60.0,
         Fault::Blind(Blind::DropEvent | Blind::HideWrite) => 12.0,
         Fault::Failover(_) | Fault::Pause(Pause::Leader | Pause::InCall) => 20.0,
-        Fault::Pause(Pause::LeaderLong) | Fault::Late(_) => 120.0,
+        Fault::Pause(Pause::LeaderLong) | Fault::Late(_) | Fault::Overload(_) => 120.0,
         // Two steps of a hub that believes an old time fit in.
         Fault::Storm | Fault::Clock(ClockFault::Behind) => 300.0,
         Fault::Lease(_) => 25.0,
@@ -66,7 +66,8 @@ const fn begins_with_a_write(fault: Fault) -> bool {
         | Fault::Webhook(_)
         | Fault::Forbidden(_)
         | Fault::DataPlane(_)
-        | Fault::Tenant(_) => true,
+        | Fault::Tenant(_)
+        | Fault::Overload(_) => true,
         Fault::Poison(what) => !what.is_before(),
         Fault::None
         | Fault::CrashAfter
@@ -168,6 +169,7 @@ fn act(world: &World) {
         | Fault::Webhook(_)
         | Fault::Forbidden(_)
         | Fault::Late(_)
+        | Fault::Overload(_)
         | Fault::DataPlane(_) => {}
     }
 }
@@ -233,6 +235,7 @@ fn end(world: &World) {
         | Fault::Declare(_)
         | Fault::Webhook(_)
         | Fault::Forbidden(_)
+        | Fault::Overload(_)
         | Fault::DataPlane(_) => {}
     }
 }

@@ -157,6 +157,7 @@ const fn holds_nothing(fault: Fault) -> bool {
             | Fault::Blind(Blind::DropEvent | Blind::HideWrite)
             | Fault::Edit(Edit::Forged)
             | Fault::Tenant(_)
+            | Fault::Overload(_)
             | Fault::Members(MemberChange::Withdrawn)
     )
 }

@@ -165,7 +165,8 @@ pub fn costs_little(plan: &Plan) -> bool {
             | Fault::Storm
             | Fault::Watch(_)
             | Fault::Late(_)
-            | Fault::Tenant(_) => true,
+            | Fault::Tenant(_)
+            | Fault::Overload(_) => true,
             Fault::None
             | Fault::Blind(_)
             | Fault::Failover(Failover::Recreated)

@@ -21,6 +21,9 @@ pub fn refusal(code: u16, words: &str) -> Response<Body> {
     let mut response = Response::new(Body::from(status.to_string()));
     *response.status_mut() = http::StatusCode::from_u16(code).unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
     response.headers_mut().insert("content-type", http::HeaderValue::from_static("application/json"));
+    if code == 429 {
+        response.headers_mut().insert("retry-after", http::HeaderValue::from_static("2"));
+    }
     response
 }
 

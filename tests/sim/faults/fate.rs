@@ -7,7 +7,7 @@ use super::{
     super::{
         plan::{
             Bad, Fault, SECOND_CRASHES,
-            sorts::{BadCalls, Blind, Forbidden, Late, LeaseFault, Pause, Webhook},
+            sorts::{BadCalls, Blind, Forbidden, Late, LeaseFault, Overload, Pause, Webhook},
         },
         world::seconds,
     },
@@ -32,6 +32,10 @@ pub enum Fate {
     Answer(u16, &'static str),
     /// It is sent so much later.
     Slow(f64),
+    /// It is done, and answered so much later.
+    AnsweredAfter(f64),
+    /// It is done, and the answer says that it took too long.
+    DoneAndTimedOut,
     /// What is written is changed on the way.
     Mutate,
     /// A list as it was at this revision.
@@ -49,7 +53,9 @@ impl Fate {
             | Self::StopAfter
             | Self::Bad(_)
             | Self::Answer(..)
-            | Self::Slow(_) => true,
+            | Self::Slow(_)
+            | Self::AnsweredAfter(_)
+            | Self::DoneAndTimedOut => true,
         }
     }
 }
@@ -96,6 +102,7 @@ impl Faults {
             Fault::Lease(what) => self.lease_fate(what, call, instance, now),
             Fault::BadCalls(times) => self.bad_call(times, call, now),
             Fault::Storm if self.active() => self.storm(),
+            Fault::Overload(what) if self.active() && !call.watch && !call.is_lease() => self.overloaded(what),
             Fault::Late(Late::Server) if self.active() => Fate::Bad(Bad::Reset),
             Fault::Webhook(what) if writes_route && self.active() => webhook(what),
             Fault::Forbidden(what) if self.active() => forbidden(what, call),
@@ -121,7 +128,8 @@ impl Faults {
             | Fault::Forbidden(_)
             | Fault::Late(_)
             | Fault::DataPlane(_)
-            | Fault::Tenant(_) => Fate::Pass,
+            | Fault::Tenant(_)
+            | Fault::Overload(_) => Fate::Pass,
         }
     }
 
@@ -183,6 +191,20 @@ impl Faults {
     fn storm(&mut self) -> Fate {
         let bad = Bad::ALL[self.dice.below(Bad::ALL.len())];
         if self.dice.below(10) < 3 { Fate::Bad(bad) } else { Fate::Pass }
+    }
+}
+
+impl Faults {
+    /// P27.
+    fn overloaded(&mut self, what: Overload) -> Fate {
+        let dice = self.dice.below(10);
+        match what {
+            Overload::Late if dice < 7 => Fate::AnsweredAfter(6.0),
+            Overload::TooMany if dice < 8 => Fate::Answer(429, "too many requests, please try again later"),
+            Overload::Timeout if dice < 4 => Fate::Answer(504, "the request timed out"),
+            Overload::Timeout if dice < 7 => Fate::DoneAndTimedOut,
+            Overload::Late | Overload::TooMany | Overload::Timeout => Fate::Pass,
+        }
     }
 }
 

@@ -75,7 +75,14 @@ impl Layer {
             Fate::Bad(Bad::Reset) => return Err(io::Error::from(io::ErrorKind::ConnectionReset)),
             Fate::Bad(bad) if bad.status().is_some() => return Ok(refusal(bad.status().unwrap_or(500), "injected")),
             Fate::Slow(seconds) => tokio::time::sleep(Duration::from_secs_f64(seconds)).await,
-            Fate::Pass | Fate::CrashAfter | Fate::StopAfter | Fate::Bad(_) | Fate::Mutate | Fate::Stale(_) => {}
+            Fate::Pass
+            | Fate::CrashAfter
+            | Fate::StopAfter
+            | Fate::Bad(_)
+            | Fate::AnsweredAfter(_)
+            | Fate::DoneAndTimedOut
+            | Fate::Mutate
+            | Fate::Stale(_) => {}
         }
         self.alive().await;
         let request = self.prepared(request, &call, &fate).await?;
@@ -95,6 +102,8 @@ impl Layer {
                 return Err(io::Error::from(io::ErrorKind::TimedOut));
             }
             Fate::Bad(_) => return Err(io::Error::from(io::ErrorKind::ConnectionReset)),
+            Fate::AnsweredAfter(seconds) => tokio::time::sleep(Duration::from_secs_f64(seconds)).await,
+            Fate::DoneAndTimedOut => return Ok(refusal(504, "the request timed out")),
             _ => {}
         }
         self.alive().await;

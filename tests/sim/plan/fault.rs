@@ -1,8 +1,8 @@
-//! The catalogue of faults: patterns P1 to P26, and the sorts of each.
+//! The catalogue of faults: patterns P1 to P27, and the sorts of each.
 
 use super::sorts::{
     BadCalls, Blind, ClockFault, DataPlaneFault, Declared, Deleted, Edit, Failover, FinalizerFault, Forbidden, Late,
-    LeaseFault, MemberChange, MemberFault, MetricsFault, Pause, Poison, Reapply, Tenant, WatchFault, Webhook,
+    LeaseFault, MemberChange, MemberFault, MetricsFault, Overload, Pause, Poison, Reapply, Tenant, WatchFault, Webhook,
 };
 
 /// What goes wrong in a plan.
@@ -39,6 +39,7 @@ pub enum Fault {
     Late(Late),
     DataPlane(DataPlaneFault),
     Tenant(Tenant),
+    Overload(Overload),
 }
 
 /// What a plan's `k` counts.
@@ -83,6 +84,7 @@ impl Fault {
             of(Late::ALL, Self::Late),
             of(DataPlaneFault::ALL, Self::DataPlane),
             of(Tenant::ALL, Self::Tenant),
+            of(Overload::ALL, Self::Overload),
         ]
     }
 
@@ -115,6 +117,7 @@ impl Fault {
             Self::Late(_) => 24,
             Self::DataPlane(_) => 25,
             Self::Tenant(_) => 26,
+            Self::Overload(_) => 27,
         }
     }
 
@@ -143,6 +146,7 @@ impl Fault {
             Self::Late(sort) => sort.word(),
             Self::DataPlane(sort) => sort.word(),
             Self::Tenant(sort) => sort.word(),
+            Self::Overload(sort) => sort.word(),
         })
     }
 
@@ -185,7 +189,8 @@ impl Fault {
             | Self::Forbidden(_)
             | Self::Late(_)
             | Self::DataPlane(_)
-            | Self::Tenant(_) => false,
+            | Self::Tenant(_)
+            | Self::Overload(_) => false,
         }
     }
 
@@ -227,7 +232,8 @@ impl Fault {
             | Self::Webhook(_)
             | Self::Forbidden(_)
             | Self::DataPlane(_)
-            | Self::Tenant(_) => Counted::Writes,
+            | Self::Tenant(_)
+            | Self::Overload(_) => Counted::Writes,
         }
     }
 }

@@ -269,6 +269,18 @@ sorts! {
     }
 }
 
+sorts! {
+    /// P27: an API server that has too much to do. The lease has its own way.
+    Overload {
+        /// Most calls are answered when nobody waits for them any more; what they were to do is done.
+        Late = "late",
+        /// Most calls are put off for a second or two.
+        TooMany = "429",
+        /// Most calls time out inside, some of them after they were done.
+        Timeout = "504",
+    }
+}
+
 impl Poison {
     /// It is there before the hub.
     pub const fn is_before(self) -> bool {

@@ -2,7 +2,10 @@
 
 use cutover::{
     api::{Phase, Reason, Verb, status::Outcome},
-    rollout::input::Accepted,
+    rollout::{
+        Action,
+        input::{Accepted, Rehearsal},
+    },
 };
 
 use super::{
@@ -51,6 +54,37 @@ fn a_step_that_every_route_has_shown_is_not_taken_back_when_that_would_raise_a_c
     world.writes.clear();
     world.run_for(3);
     assert_eq!(world.live(), step);
+}
+
+#[test]
+fn an_increase_that_an_overloaded_api_server_delays_is_taken_back_a_minute_after_the_overload() {
+    let services = "services: [{name: shop, port: 80, routes: [{gatewayAPI: {name: a}}, {gatewayAPI: {name: b}}]}]";
+    let mut world = World::new(spec(&format!("{services}{PLAIN}")), &[("eu-1", 100)]);
+    world.run_for(8);
+    world.writes.insert(world.routes.keys().nth(1).unwrap().clone(), Writes::Refused);
+    world.run_for(40);
+    let raised = of(&[("eu-1", 50), ("eu-3", 50)]);
+    assert_eq!(world.live(), raised);
+    world.overloaded_at = Some(world.now);
+    world.run_for(55);
+    assert_eq!(world.live(), raised, "{}", world.status.message);
+    shows(&world, Phase::Progressing, Reason::Confirming);
+    world.run_for(10);
+    assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]));
+    shows(&world, Phase::Held, Reason::Skewed);
+}
+
+#[test]
+fn a_dry_run_without_an_answer_is_no_refusal_and_says_what_happened() {
+    let mut world = plain();
+    world.refuse_rehearsals = true;
+    world.run_for(30);
+    let late = Rehearsal::Unanswered("the API server did not answer within 4s".to_owned());
+    world.rehearsed.values_mut().for_each(|result| *result = late.clone());
+    let decision = world.pass();
+    assert_eq!((decision.status.phase, decision.status.reason), (Phase::Progressing, Reason::Rehearsing));
+    assert!(decision.status.message.ends_with("again: the API server did not answer within 4s"), "{decision:?}");
+    assert!(matches!(decision.actions[..], [Action::Rehearse { .. }]), "{decision:?}");
 }
 
 #[test]

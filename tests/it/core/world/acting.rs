@@ -4,7 +4,7 @@ use cutover::{
     api::Split,
     rollout::{
         self, Action, Decision, RouteKey,
-        input::{Accepted, Mark},
+        input::{Accepted, Mark, Rehearsal},
     },
 };
 use jiff::SignedDuration;
@@ -72,7 +72,11 @@ impl World {
             }
             Action::ReleaseBackends { .. } => {}
             Action::Rehearse { route, .. } => {
-                let result = if self.refuse_rehearsals { Err("denied by a webhook".to_owned()) } else { Ok(()) };
+                let result = if self.refuse_rehearsals {
+                    Rehearsal::Refused("denied by a webhook".to_owned())
+                } else {
+                    Rehearsal::Passed
+                };
                 self.rehearsed.insert(route.clone(), result);
             }
             Action::WriteRoute { route, split, run, sequence } => {

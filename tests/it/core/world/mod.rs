@@ -14,7 +14,7 @@ use cutover::{
     },
     rollout::{
         RouteKey,
-        input::{Accepted, DependencySeen, EndpointSeen, EndpointSource, Mark, Request},
+        input::{Accepted, DependencySeen, EndpointSeen, EndpointSource, Mark, Rehearsal, Request},
     },
 };
 use jiff::Timestamp;
@@ -94,7 +94,9 @@ pub struct World {
     /// How many requests were ever made: each has a name and a uid of its own.
     pub requested: u32,
     pub answered: Vec<(String, RequestState, String)>,
-    pub rehearsed: BTreeMap<RouteKey, Result<(), String>>,
+    /// When the hub's API server had too much to do the last time.
+    pub overloaded_at: Option<Timestamp>,
+    pub rehearsed: BTreeMap<RouteKey, Rehearsal>,
     pub refuse_rehearsals: bool,
     /// The backends are not there yet.
     pub unready_backends: bool,
@@ -198,6 +200,7 @@ impl World {
             requests: Vec::new(),
             requested: 0,
             answered: Vec::new(),
+            overloaded_at: None,
             rehearsed: BTreeMap::new(),
             refuse_rehearsals: false,
             unready_backends: false,
