@@ -17,6 +17,7 @@ mod inputs;
 mod lockstep;
 mod made;
 mod mirror;
+mod overload;
 mod people;
 mod plans;
 mod promotion;
@@ -57,6 +58,7 @@ pub fn all() -> Vec<Test> {
         requests_that_match::TESTS,
         people::TESTS,
         credentials::TESTS,
+        overload::TESTS,
         tokens::TESTS,
         inputs::TESTS,
         crashes::TESTS,
