@@ -284,9 +284,9 @@ impl Calls {
 /// What a call said about the API server, if anything.
 fn load<T>(kind: Kind, result: &Result<T, CallError>, after: Duration) -> Option<Load> {
     match (kind, result) {
-        (Kind::Foreign, _) | (_, Err(CallError::NotLeading)) => None,
+        (Kind::Own, Ok(_)) => Some(Load::Answered(after)),
         (Kind::Own, Err(CallError::Overloaded(_) | CallError::Late)) => Some(Load::Overloaded),
-        (Kind::Own, _) => Some(Load::Answered(after)),
+        (Kind::Own, Err(_)) | (Kind::Foreign, _) => None,
     }
 }
 

@@ -38,22 +38,12 @@ pub(super) enum Known {
     /// As far as anybody can tell.
     #[default]
     Current,
-    /// A write met a newer object: the watch will show it.
-    Behind,
-    /// Another one did, or an answer was lost, when this version was known: it is read before the next write, unless the
+    /// A write over this version met a newer one, or got no answer: the object is read before the next write, unless the
     /// watch shows a newer one first.
     Unsure(Option<String>),
 }
 
 impl Known {
-    /// After a write over this version that met a newer object.
-    pub(super) fn after_conflict(&self, version: Option<String>) -> Self {
-        match self {
-            Self::Current => Self::Behind,
-            Self::Behind | Self::Unsure(_) => Self::Unsure(version),
-        }
-    }
-
     /// The object must be read before it is written.
     pub(super) fn is_unsure(&self, version: Option<&str>) -> bool {
         matches!(self, Self::Unsure(known) if known.as_deref() == version)

@@ -9,6 +9,7 @@ use super::{
     Guarded, Hub,
     backoff::Waits,
     cache::Key,
+    calls::CallError,
     memory::{Known, Memory},
     observe, publish,
     reconcile::{Ended, pass},
@@ -113,19 +114,16 @@ impl Task {
         let span = self.key.to_string();
         let work = Box::pin(pass(&hub, rollout, &mut self.memory, &self.wake));
         let ended = supervise::catch_panic(&span, &hub.metrics, work).await;
+        if is_unsure(ended.as_ref()) {
+            self.memory.known = Known::Unsure(rollout.resource_version());
+        }
         let (outcome, rest) = match ended {
             None => ("panic", self.waits.after_failure()),
             Some(Err(error)) => {
-                if error.is_lost() {
-                    self.memory.known = Known::Unsure(rollout.resource_version());
-                }
                 tracing::warn!(rollout = span, %error, "the decision was not recorded, so nothing was done");
                 (error.outcome(), self.waits.after_failure())
             }
             Some(Ok(ended)) => {
-                if ended == Ended::Stale {
-                    self.memory.known = self.memory.known.after_conflict(rollout.resource_version());
-                }
                 self.waits = Waits::default();
                 after(ended, Instant::now())
             }
@@ -147,6 +145,15 @@ impl Task {
             tracing::debug!(%error, "an event was not written");
         }
         self.reported = version;
+    }
+}
+
+/// Nobody knows which version of the rollout is stored.
+fn is_unsure(ended: Option<&Result<Ended, CallError>>) -> bool {
+    match ended {
+        Some(Err(error)) => error.is_lost(),
+        Some(Ok(ended)) => *ended == Ended::Stale,
+        None => true,
     }
 }
 
@@ -248,24 +255,19 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_rollout_is_read_before_the_next_write_when_an_answer_was_lost_or_conflicts_repeat() {
+    async fn a_rollout_is_read_before_the_next_write_when_an_answer_was_lost_or_a_newer_one_met() {
         let (read, write) = ("GET fleetrollouts/shop", "PUT fleetrollouts/shop/status rv=5");
-        for (answers, expected) in [
-            (vec![Answer::Lost], read),
-            (vec![Answer::Code(429)], read),
-            (vec![Answer::Code(409)], write),
-            (vec![Answer::Code(409), Answer::Code(409)], read),
-        ] {
+        for (answer, expected) in
+            [(Answer::Lost, read), (Answer::Code(429), read), (Answer::Code(409), read), (Answer::Code(403), write)]
+        {
             let world = World::of([objects::rollout(&objects::at_rest())]).await;
             let mut task = task(&world, "uid-shop");
-            for answer in &answers {
-                world.api.script("PUT fleetrollouts/shop/status", *answer);
-                task.look().await;
-            }
+            world.api.script("PUT fleetrollouts/shop/status", answer);
+            task.look().await;
             world.api.calls();
             tokio::time::advance(Duration::from_secs(5)).await;
             task.look().await;
-            assert_eq!(world.api.calls()[0], expected, "{answers:?}");
+            assert_eq!(world.api.calls()[0], expected, "{answer:?}");
         }
     }
 

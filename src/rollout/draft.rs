@@ -204,6 +204,12 @@ impl<'a> Draft<'a> {
             Intent::WriteDesired => self.write_routes(),
             Intent::WriteNothing(_) => {}
         }
+        // Whoever requested something waits for the routes, not for the answer; without the finalizer all is over.
+        self.actions.sort_by_key(|action| match action {
+            Action::RemoveFinalizer => 2,
+            Action::AnswerRequest { .. } => 1,
+            _ => 0,
+        });
         if self.status == *self.input.status {
             self.status.announced = self.input.status.announced;
         } else {

@@ -172,6 +172,17 @@ impl<'l> Rollout<'l> {
 
     /// Asks for a verb as a person with the operator's role, and waits until it is applied.
     pub async fn ask(&self, verb: Verb) -> Result<()> {
+        let (requests, name) = self.request(verb).await?;
+        eventually(&format!("{verb} of {}", self.name), PATIENCE, async || {
+            let status = requests.get(&name).await?.status.unwrap_or_default();
+            ensure!(status.state == Some(cutover::api::request::RequestState::Applied), "{status:?}");
+            Ok(())
+        })
+        .await
+    }
+
+    /// Asks for a verb as a person with the operator's role: the request's name, and where it can be read.
+    pub async fn request(&self, verb: Verb) -> Result<(Api<RolloutRequest>, String)> {
         let rollout = self.get().await?;
         let status = rollout.status.unwrap_or_default();
         let mut spec = json!({
@@ -187,12 +198,7 @@ impl<'l> Rollout<'l> {
         let requests = Api::<RolloutRequest>::namespaced(self.lab.hub.client_as(OPERATOR).await?, &self.namespace);
         let request = requests.create(&PostParams::default(), &serde_json::from_value(request)?).await?;
         let name = request.metadata.name.unwrap_or_default();
-        eventually(&format!("{verb} of {}", self.name), PATIENCE, async || {
-            let status = requests.get(&name).await?.status.unwrap_or_default();
-            ensure!(status.state == Some(cutover::api::request::RequestState::Applied), "{status:?}");
-            Ok(())
-        })
-        .await
+        Ok((requests, name))
     }
 }
 

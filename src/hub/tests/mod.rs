@@ -20,9 +20,9 @@ use super::fixtures::{
 /// The calls of the first pass of a rollback that a person requested.
 const ROLLBACK: [&str; 5] = [
     "PUT fleetrollouts/shop/status rv=5",
-    "PUT rolloutrequests/abort/status rv=7",
     "PUT httproutes/intern rv=11",
     "PUT httproutes/public rv=12",
+    "PUT rolloutrequests/abort/status rv=7",
     "POST events/shop.uid-shop.1",
 ];
 

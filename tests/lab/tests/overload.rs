@@ -1,9 +1,10 @@
 //! A hub's API server that has too much to do: it works for a twelfth of the time, while forty rollouts go on.
 
 use crate::{
+    apiserver::HUB_USER,
     cluster::Cluster,
     history::History,
-    rollout::{PATIENCE, Rollout, declaration, steps, to_eu_3},
+    rollout::{PATIENCE, Rollout, declaration, promoted_steps, steps, to_eu_3},
     runner::{Scene, Test},
     shown::shown,
     stage::{external_name, http_route},
@@ -42,8 +43,11 @@ async fn overload(scene: Scene) -> Result<()> {
     }
     let routes = scene.hub.api("gateway.networking.k8s.io/v1", "HTTPRoute", &scene.namespace).await?;
     let history = History::start(routes, &names[0]).await?;
-    try_join_all(rollouts.iter().map(|rollout| rollout.edit(json!({"members": to_eu_3()})))).await?;
-    rollouts[0].until("a canary with traffic", |status| status.run.as_ref().is_some_and(|run| run.step() > 0)).await?;
+    let first = json!({"members": to_eu_3(), "strategy": {"steps": promoted_steps(&[10, 100])}});
+    rollouts[0].edit(first).await?;
+    rollouts[0].phase(Phase::WaitingPromotion).await?;
+    try_join_all(rollouts[1..].iter().map(|rollout| rollout.edit(json!({"members": to_eu_3()})))).await?;
+    let before = written(&scene)?;
 
     let rollback = tokio::select! {
         rollback = beside_the_overload(&rollouts[0], &names[0], &history) => rollback,
@@ -51,7 +55,8 @@ async fn overload(scene: Scene) -> Result<()> {
     };
     scene.hub.server.resume().await?;
     let rollback = rollback?;
-    println!("lab: {}: a rollback took {rollback:.1?}", scene.namespace);
+    let written = written(&scene)? - before;
+    println!("lab: {}: a rollback took {rollback:.1?}, beside {written} writes", scene.namespace);
     ensure!(rollback <= ROLLBACK, "a rollback took {rollback:?}");
     every_other_run_succeeds(&scene).await
 }
@@ -70,11 +75,11 @@ async fn begin<'s>(scene: &'s Scene, name: &str) -> Result<Rollout<'s>> {
 /// A person aborts in the midst of the overload; how long it took until the route showed it.
 async fn beside_the_overload(rollout: &Rollout<'_>, name: &str, history: &History) -> Result<Duration> {
     tokio::time::sleep(LASTS / 2).await;
+    rollout.request(Verb::Abort).await?;
     let requested_at = Instant::now();
-    let (shown_after, applied) = tokio::join!(without_canary(name, history, requested_at), rollout.ask(Verb::Abort));
-    applied?;
+    let took = without_canary(name, history, requested_at).await;
     tokio::time::sleep((LASTS / 2).saturating_sub(requested_at.elapsed())).await;
-    shown_after
+    took
 }
 
 async fn without_canary(name: &str, history: &History, since: Instant) -> Result<Duration> {
@@ -85,6 +90,12 @@ async fn without_canary(name: &str, history: &History, since: Instant) -> Result
         Ok(since.elapsed())
     })
     .await
+}
+
+/// Statuses of rollouts and routes that the hub has written.
+fn written(scene: &Scene) -> Result<usize> {
+    let requests = scene.hub.requests(HUB_USER)?;
+    Ok(requests.iter().filter(|request| request.verb == "update" && request.code() < 300).count())
 }
 
 /// Never ends but by an error.
