@@ -1,6 +1,7 @@
 //! The requests to an API server, and who sent them: its audit log.
 
 use anyhow::Result;
+use http::{Method, Uri};
 use jiff::Timestamp;
 use serde::Deserialize;
 use std::{
@@ -44,6 +45,23 @@ pub struct ObjectRef {
     pub subresource: String,
     pub namespace: String,
     pub name: String,
+}
+
+impl ObjectRef {
+    /// The object that `/api/v1/…` or `/apis/group/version/…` leads to.
+    fn of(path: &str) -> Self {
+        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        let rest = match parts.as_slice() {
+            ["api", _, rest @ ..] | ["apis", _, _, rest @ ..] => rest,
+            _ => &[],
+        };
+        let (namespace, rest) = match rest {
+            ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (*namespace, rest),
+            rest => ("", rest),
+        };
+        let part = |place: usize| rest.get(place).copied().unwrap_or_default().to_owned();
+        Self { resource: part(0), name: part(1), subresource: part(2), namespace: namespace.to_owned() }
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -90,6 +108,28 @@ fn read(lines: &str) -> impl Iterator<Item = Request> {
 }
 
 impl Request {
+    /// What another API server than a real one noted of a request; `at`: when it arrived and was answered.
+    pub fn noted(method: &Method, uri: &Uri, user: &str, code: u16, at: (Timestamp, Timestamp)) -> Self {
+        let object_ref = ObjectRef::of(uri.path());
+        let verb = match method.as_str() {
+            "GET" if uri.query().is_some_and(|query| query.contains("watch=")) => "watch",
+            "GET" if object_ref.name.is_empty() => "list",
+            "POST" => "create",
+            "PUT" => "update",
+            other => &other.to_lowercase(),
+        };
+        Self {
+            verb: verb.to_owned(),
+            user: User { username: user.to_owned(), extra: BTreeMap::new() },
+            object_ref,
+            arrived: at.0,
+            answered: at.1,
+            uri: uri.to_string(),
+            response_status: Some(Status { code, message: String::new() }),
+            stage: String::new(),
+        }
+    }
+
     /// The answer's HTTP status; 0 where none was logged.
     pub fn code(&self) -> u16 {
         self.response_status.as_ref().map_or(0, |status| status.code)

@@ -27,21 +27,16 @@ pub struct Hub {
 impl Hub {
     /// `name` names its log; it answers for itself on `port`. `open` starts it. It asks for the Lease before it acts.
     pub fn new(hub: &Cluster, folder: &Path, name: &str, port: u16) -> Result<Self> {
-        let log = folder.join(format!("logs/hub-{name}.log"));
-        Ok(Self {
-            binary: PathBuf::from(env!("CARGO_BIN_EXE_cutover")),
-            verbosity: Some("cutover=debug"),
-            kubeconfig: hub.kubeconfig_file(HUB_USER)?,
-            log,
-            port,
-            elects: true,
-            process: Mutex::default(),
-        })
+        let binary = Path::new(env!("CARGO_BIN_EXE_cutover"));
+        let hub = Self::installed(binary, &hub.kubeconfig_file(HUB_USER)?, folder, name, port);
+        Ok(Self { verbosity: Some("cutover=debug"), ..hub })
     }
 
-    /// As it is installed: this binary, with the kubeconfig of its service account, logging what it logs by default.
-    pub fn installed(self, binary: PathBuf, kubeconfig: PathBuf) -> Self {
-        Self { binary, kubeconfig, verbosity: None, ..self }
+    /// As it is installed: another binary, with a kubeconfig of its own, logging what it logs by default.
+    pub fn installed(binary: &Path, kubeconfig: &Path, folder: &Path, name: &str, port: u16) -> Self {
+        let (binary, kubeconfig) = (binary.to_owned(), kubeconfig.to_owned());
+        let log = folder.join(format!("logs/hub-{name}.log"));
+        Self { binary, verbosity: None, kubeconfig, log, port, elects: true, process: Mutex::default() }
     }
 
     /// One that acts without asking for the Lease.

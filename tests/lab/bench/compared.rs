@@ -94,26 +94,18 @@ pub fn picture(sizes: &[Size]) -> Result<String> {
 type Point = (f64, f64);
 
 fn draw(area: &DrawingArea<SVGBackend<'_>, Shift>, pair: &Pair, sizes: &[Size]) -> Result<()> {
-    let points = |values: Vec<(usize, Option<f64>)>| -> Vec<Point> {
-        values
-            .into_iter()
-            .filter_map(|(number, value)| Some((float(number), value.filter(|value| *value > 0.0)?)))
-            .collect()
-    };
-    let ours = points(sizes.iter().map(|size| (size.plan.rollouts, (pair.ours)(size))).collect());
-    let flaggers = points(flagger::SIZES.into_iter().zip(pair.flagger).collect());
+    let ours = points(sizes.iter().map(|size| (size.plan.rollouts, (pair.ours)(size))));
+    let flaggers = points(flagger::SIZES.into_iter().zip(pair.flagger));
     let all: Vec<Point> = [ours.as_slice(), &flaggers].concat();
     let most = |of: fn(&Point) -> f64| all.iter().map(of).fold(1.0, f64::max);
     let least = all.iter().map(|point| point.1).fold(f64::MAX, f64::min);
+    let (numbers, figures) = (0.8..most(|point| point.0) * 1.3, least / 2.0..most(|point| point.1) * 2.0);
     let mut chart = ChartBuilder::on(area)
         .caption(pair.what, ("sans-serif", 17))
         .margin(12)
         .x_label_area_size(36)
         .y_label_area_size(56)
-        .build_cartesian_2d(
-            (0.8..most(|point| point.0) * 1.3).log_scale(),
-            (least / 2.0..most(|point| point.1) * 2.0).log_scale(),
-        )?;
+        .build_cartesian_2d(numbers.log_scale(), figures.log_scale())?;
     chart.configure_mesh().light_line_style(WHITE).x_desc("rollouts").draw()?;
     for (name, color, points) in [("cutover", OURS, ours), ("Flagger 1.44", FLAGGERS, flaggers)] {
         let line = LineSeries::new(points, color.filled().stroke_width(2)).point_size(4);
@@ -122,4 +114,10 @@ fn draw(area: &DrawingArea<SVGBackend<'_>, Shift>, pair: &Pair, sizes: &[Size]) 
     }
     chart.configure_series_labels().background_style(WHITE).border_style(BLACK.mix(0.2)).draw()?;
     Ok(())
+}
+
+/// What is known, and can be drawn on such an axis.
+fn points(figures: impl Iterator<Item = (usize, Option<f64>)>) -> Vec<Point> {
+    let known = figures.filter_map(|(number, figure)| Some((float(number), figure?)));
+    known.filter(|point| point.1 > 0.0).collect()
 }

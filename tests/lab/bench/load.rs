@@ -22,7 +22,7 @@ const MANY: Plan = Plan { rollouts: 400, per_namespace: 10, interval: 10, steps:
 
 /// A run of fifty rollouts in one namespace.
 pub async fn crowded(parts: &Parts, folder: &Path, stub: &Stub) -> Result<Run> {
-    let world = World::start("bench-crowded", parts, folder, stub).await?;
+    let world = World::start("bench-crowded", CROWDED.rollouts, parts, folder, stub).await?;
     let run = crowded_run(&world).await;
     world.end().await?;
     run
@@ -37,7 +37,7 @@ async fn crowded_run(world: &World<'_>) -> Result<Run> {
 
 /// As many runs as fit, and twice as many.
 pub async fn overloaded(parts: &Parts, folder: &Path, stub: &Stub) -> Result<Overload> {
-    let world = World::start("bench-overload", parts, folder, stub).await?;
+    let world = World::start("bench-overload", MANY.rollouts, parts, folder, stub).await?;
     let overload = overload_of(&world).await;
     world.end().await?;
     overload

@@ -3,6 +3,7 @@
 //! | file | what it is |
 //! |---|---|
 //! | `stub` | members that answer at once, and note when they were queried |
+//! | `server`, `memory` | an API server: a real one, or the sandbox's |
 //! | `world`, `rollouts` | an API server with a hub as it is installed; its rollouts |
 //! | `phase/` | what is done to them, and its figures |
 //! | `size`, `load` | the phases in their order |
@@ -14,12 +15,14 @@ mod compared;
 mod flagger;
 mod lateness;
 mod load;
+mod memory;
 mod page;
 mod phase;
 mod reading;
 mod requests;
 mod results;
 mod rollouts;
+mod server;
 mod size;
 mod stats;
 mod stub;
@@ -33,6 +36,8 @@ use std::{env, path::Path, str::FromStr, time::Instant};
 use stub::Stub;
 
 const ALL: &str = "1,10,100,crowded,overload";
+/// The figures of the last bench, to write the page again.
+const SAVED: &str = "saved";
 
 /// What can be measured by itself.
 enum Part {
@@ -61,6 +66,14 @@ impl FromStr for Part {
 pub async fn run(parts: &Parts, folder: &Path) -> Result<()> {
     let since = Instant::now();
     let wish = env::var("BENCH").ok().filter(|wish| !wish.is_empty()).unwrap_or_else(|| ALL.to_owned());
+    let results = if wish == SAVED { Results::load()? } else { measured(&wish, parts, folder).await? };
+    println!("{}", page::figures(&results));
+    page::write(&results)?;
+    println!("bench: {:.0?}; all figures are in {}", since.elapsed(), results::file().display());
+    Ok(())
+}
+
+async fn measured(wish: &str, parts: &Parts, folder: &Path) -> Result<Results> {
     let wanted = wish.split(',').map(str::parse).collect::<Result<Vec<Part>>>()?;
     let _dns = Dns::start().await?;
     let _etcd = start_etcd(parts, folder)?;
@@ -70,10 +83,7 @@ pub async fn run(parts: &Parts, folder: &Path) -> Result<()> {
         measure(part, parts, folder, &stub, &mut results).await?;
         results.save()?;
     }
-    println!("{}", page::figures(&results));
-    page::write(&results)?;
-    println!("bench: {:.0?}; all figures are in {}", since.elapsed(), results::file().display());
-    Ok(())
+    Ok(results)
 }
 
 async fn measure(part: &Part, parts: &Parts, folder: &Path, stub: &Stub, results: &mut Results) -> Result<()> {

@@ -1,6 +1,6 @@
 //! What hub and API server have used at an instant, and between two of them.
 
-use crate::{apiserver::ApiServer, hub::Hub, usage};
+use crate::{hub::Hub, usage};
 use anyhow::Result;
 use jiff::Timestamp;
 
@@ -8,7 +8,7 @@ use jiff::Timestamp;
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
     pub at: Timestamp,
-    /// Processor time so far, in milliseconds.
+    /// Processor time so far, in milliseconds; an API server in this process counts as none.
     pub hub: f64,
     pub server: f64,
     /// Passes of the hub so far: looks at one rollout.
@@ -20,18 +20,19 @@ pub struct Reading {
 }
 
 impl Reading {
-    pub async fn take(hub: &Hub, server: &ApiServer) -> Result<Self> {
+    pub async fn take(hub: &Hub, server: Option<u32>) -> Result<Self> {
         let passes = hub.passes().await?;
-        let (hub, server) = (hub.id().await?, server.id().await?);
-        let (memory, server_memory) = (usage::memory(hub)?, usage::memory(server)?);
+        let hub = hub.id().await?;
+        let memory = usage::memory(hub)?;
+        let server_memory = server.map(usage::memory).transpose()?;
         Ok(Self {
             at: Timestamp::now(),
             hub: usage::cpu(hub)?.as_secs_f64() * 1000.0,
-            server: usage::cpu(server)?.as_secs_f64() * 1000.0,
+            server: server.map(usage::cpu).transpose()?.unwrap_or_default().as_secs_f64() * 1000.0,
             passes,
             hub_memory: mib(memory.now),
             hub_peak: mib(memory.peak),
-            server_memory: mib(server_memory.now),
+            server_memory: server_memory.map_or(0.0, |memory| mib(memory.now)),
         })
     }
 

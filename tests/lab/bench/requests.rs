@@ -3,14 +3,14 @@
 use super::stats::{Quantiles, float};
 use crate::audit::Request;
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Verb and resource -> how many.
 pub type Counts = BTreeMap<String, f64>;
 
 /// Answers that say: it changed meanwhile, too many requests, too late.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Refused {
     pub conflict_409: usize,
     pub too_many_429: usize,

@@ -4,14 +4,14 @@ use super::{
     phase::{overload::Overload, run::Run},
     size::Size,
 };
-use anyhow::Result;
+use anyhow::{Context, Result};
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::{fs, path::PathBuf};
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Results {
-    pub cutover: &'static str,
+    pub cutover: String,
     pub date: String,
     pub cores: usize,
     pub sizes: Vec<Size>,
@@ -23,13 +23,19 @@ pub struct Results {
 impl Results {
     pub fn begin() -> Self {
         Self {
-            cutover: env!("CARGO_PKG_VERSION"),
+            cutover: env!("CARGO_PKG_VERSION").to_owned(),
             date: Timestamp::now().strftime("%F").to_string(),
             cores: std::thread::available_parallelism().map_or(0, Into::into),
             sizes: Vec::new(),
             crowded: None,
             overload: None,
         }
+    }
+
+    /// Those of the last bench.
+    pub fn load() -> Result<Self> {
+        let text = fs::read_to_string(file()).with_context(|| file().display().to_string())?;
+        Ok(serde_json::from_str(&text)?)
     }
 
     /// Writes `target/bench/results.json`.

@@ -1,6 +1,6 @@
 //! The rollouts of a world: numbered, declared alike, moved together.
 
-use super::world::World;
+use super::world::{World, create};
 use crate::{
     lab::MEMBERS,
     rollout::{errors, steps},
@@ -17,7 +17,7 @@ use kube::{
         watcher::{Config, watcher},
     },
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{ops::Range, sync::Arc, time::Duration};
 use tokio::task::AbortHandle;
@@ -26,7 +26,7 @@ use tokio::task::AbortHandle;
 const AT_A_TIME: usize = 8;
 
 /// How the rollouts are declared.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Plan {
     pub rollouts: usize,
     pub per_namespace: usize,
@@ -51,7 +51,7 @@ impl<'w> Rollouts<'w> {
     /// None is declared yet.
     pub fn new(world: &'w World<'w>, plan: Plan) -> Self {
         let (seen, writer) = reflector::store();
-        let all = Api::<FleetRollout>::all(world.cluster.client.clone());
+        let all = Api::<FleetRollout>::all(world.client.clone());
         let watched = watcher(all, Config::default()).default_backoff().reflect(writer).for_each(|_| async {});
         Self { plan, world, seen, watch: tokio::spawn(watched).abort_handle() }
     }
@@ -59,7 +59,8 @@ impl<'w> Rollouts<'w> {
     /// Namespaces first: they are nobody's measure.
     pub async fn make_room(&self) -> Result<()> {
         for namespace in 0..self.plan.rollouts.div_ceil(self.plan.per_namespace) {
-            self.world.cluster.create_namespace(&format!("bench-{namespace}")).await?;
+            let metadata = json!({"name": format!("bench-{namespace}")});
+            create(&self.world.client, json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})).await?;
         }
         Ok(())
     }
@@ -96,7 +97,7 @@ impl<'w> Rollouts<'w> {
     ) -> Result<()> {
         let act = &act;
         let acts = stream::iter(numbers).map(|number| async move {
-            let api = Api::namespaced(self.world.cluster.client.clone(), &place(&self.plan, number).0);
+            let api = Api::namespaced(self.world.client.clone(), &place(&self.plan, number).0);
             act(api, number).await.with_context(|| format!("rollout {number}"))
         });
         acts.buffer_unordered(AT_A_TIME).try_collect().await

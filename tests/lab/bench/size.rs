@@ -14,10 +14,10 @@ use super::{
 };
 use crate::parts::Parts;
 use anyhow::Result;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Size {
     pub plan: Plan,
     pub create: Create,
@@ -29,15 +29,15 @@ pub struct Size {
     pub kib_per_member: Option<f64>,
 }
 
-/// Ten rollouts a namespace, four steps, and an interval that leaves time for them: a route of this kind counts as applied
-/// four seconds after it was written, and settle, lag and the window take three more.
+/// Ten rollouts a namespace, four steps, and an interval in which many rollouts demand ten advances a second; it is not shorter
+/// than a step: a route of this kind counts as applied four seconds after it was written, settle, lag and the window take three.
 pub fn plan(rollouts: usize) -> Plan {
-    let interval = u64::try_from(rollouts / 10).unwrap_or(u64::MAX).clamp(8, 60);
+    let interval = u64::try_from(rollouts / 10).unwrap_or(u64::MAX).clamp(8, 300);
     Plan { rollouts, per_namespace: 10, interval, steps: 4 }
 }
 
 pub async fn measure(plan: &Plan, parts: &Parts, folder: &Path, stub: &Stub) -> Result<Size> {
-    let world = World::start(&format!("bench-{}", plan.rollouts), parts, folder, stub).await?;
+    let world = World::start(&format!("bench-{}", plan.rollouts), plan.rollouts, parts, folder, stub).await?;
     let size = phases(plan, &world).await;
     world.end().await?;
     size

@@ -1,9 +1,9 @@
 //! Numbers out of many numbers.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Of how many values, half of them are at most, 99 of 100 are at most, and the largest.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Quantiles {
     pub count: usize,
     pub p50: f64,

@@ -12,15 +12,15 @@ use crate::{
     wait::{eventually, seconds},
 };
 use anyhow::{Result, ensure};
-use cutover::api::Phase;
+use cutover::api::{FleetRollout, Phase};
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::time::sleep;
 
 const CANARY: &str = "eu-2";
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Crash {
     /// Seconds from the start of the next hub until it has the Lease, which the killed one did not release.
     pub restart_to_lead: f64,
@@ -30,7 +30,7 @@ pub struct Crash {
     pub hub_peak_mib: f64,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Bad {
     /// From the end of the deciding answer to the arrival of the route that takes the canary's traffic away, in milliseconds.
     pub sample_to_route: Option<Quantiles>,
@@ -74,11 +74,10 @@ fn is_lease_write(request: &Request) -> bool {
     request.verb == "update" && request.object_ref.resource == "leases" && request.code() == 200
 }
 
-fn stands(rollout: &cutover::api::FleetRollout) -> bool {
-    let status = rollout.status.as_ref();
-    let confirmed =
-        status.and_then(|status| status.desired.as_ref()).is_some_and(|desired| desired.confirmed_at.is_some());
-    confirmed && status.and_then(|status| status.run.as_ref()).is_some_and(|run| run.step() >= 1)
+/// It has taken its first step, whether or not the data plane has it already.
+fn stands(rollout: &FleetRollout) -> bool {
+    let run = rollout.status.as_ref().and_then(|status| status.run.as_ref());
+    run.is_some_and(|run| run.step() >= 1)
 }
 
 /// From now on every canary answers half of the requests with errors, until every run has failed.

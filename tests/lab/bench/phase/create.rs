@@ -11,9 +11,9 @@ use crate::{
 };
 use anyhow::Result;
 use cutover::api::Phase;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Create {
     /// Until every route and backend is made.
     pub seconds: f64,

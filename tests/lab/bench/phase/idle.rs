@@ -5,15 +5,15 @@ use crate::bench::{
     world::World,
 };
 use anyhow::Result;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// What was begun before has ended by then.
-const REST: Duration = Duration::from_secs(3);
+/// What was begun before has ended by then: a route counts as applied four seconds after it was written.
+const REST: Duration = Duration::from_secs(6);
 const IDLE: Duration = Duration::from_secs(12);
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Idle {
     pub requests_per_minute: f64,
     /// Percent of one core.

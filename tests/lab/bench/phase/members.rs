@@ -21,7 +21,7 @@ const MORE: usize = 100;
 /// KiB of the hub for each further member.
 pub async fn per_member(world: &World<'_>) -> Result<f64> {
     let before = world.reading().await?.hub_memory;
-    let api = Api::<MemberCluster>::all(world.cluster.client.clone());
+    let api = Api::<MemberCluster>::all(world.client.clone());
     let made = stream::iter(0..MORE).map(|number| {
         let api = &api;
         async move {

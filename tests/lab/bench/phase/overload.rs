@@ -18,7 +18,7 @@ use anyhow::Result;
 use cutover::api::{Phase, Reason};
 use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -40,7 +40,7 @@ const FAILING: usize = 10;
 const RECOVERY_WITHIN: SignedDuration = SignedDuration::from_secs(90);
 
 /// What was seen while so many runs advanced.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Window {
     pub runs: usize,
     /// Advances a second: demanded, and made.
@@ -53,7 +53,7 @@ pub struct Window {
     pub api_server_cpu_per_advance: f64,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Overload {
     pub interval: u64,
     pub ramp: Vec<Window>,

@@ -16,10 +16,10 @@ use crate::{
 use anyhow::Result;
 use cutover::api::Phase;
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Run {
     pub seconds: f64,
     /// Steps taken, of all rollouts together.
