@@ -7,12 +7,14 @@
 //! | `world`, `rollouts` | an API server with a hub as it is installed; its rollouts |
 //! | `phase/` | what is done to them, and its figures |
 //! | `size`, `load` | the phases in their order |
-//! | `requests`, `lateness`, `reading`, `stats` | figures from the audit log, from the members, from /proc; out of many numbers |
+//! | `requests`, `lateness`, `reading` | figures from the audit log, from the members, from /proc |
+//! | `stats`, `growth` | figures out of many |
 //! | `results`, `table` | all figures, for machines and for people |
 //! | `flagger`, `compared`, `page` | the same of Flagger, both side by side, docs/performance.md |
 
 mod compared;
 mod flagger;
+mod growth;
 mod lateness;
 mod load;
 mod memory;

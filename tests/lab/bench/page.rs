@@ -3,8 +3,8 @@
 use super::{
     compared::{picture, table},
     flagger,
+    growth::growth,
     results::Results,
-    stats::exponent,
     table as tables,
 };
 use crate::fleet::source;
@@ -37,32 +37,4 @@ pub fn figures(results: &Results) -> String {
     parts.extend(results.overload.as_ref().map(|overload| format!("### Overload\n\n{}", tables::overload(overload))));
     parts.push(format!("### Beside Flagger\n\n{}\n{}\n", table(&results.sizes), flagger::HOW));
     parts.join("\n")
-}
-
-/// How what grows with the number of rollouts grows, and what each further one costs.
-pub fn growth(results: &Results) -> String {
-    let points = |of: fn(&super::size::Size) -> f64| -> Vec<(f64, f64)> {
-        results.sizes.iter().map(|size| (super::stats::float(size.plan.rollouts), of(size))).collect()
-    };
-    let said = |what: &str, of| exponent(&points(of)).map(|exponent| format!("{what} {exponent:.2}"));
-    let all = [
-        said("creation", |size| size.create.seconds),
-        said("CPU of the hub in a run", |size| size.run.hub_cpu_per_advance * size.run.advances),
-        said("RSS of the hub", |size| size.idle.hub_mib),
-    ];
-    let known: Vec<String> = all.into_iter().flatten().collect();
-    format!("Growth exponents (1: in proportion): {}.{}\n", known.join(", "), memory(results))
-}
-
-fn memory(results: &Results) -> String {
-    let (Some(first), Some(last)) = (results.sizes.first(), results.sizes.last()) else { return String::new() };
-    let more = super::stats::float(last.plan.rollouts.saturating_sub(first.plan.rollouts));
-    let of_rollouts = (more > 0.0).then(|| (last.idle.hub_mib - first.idle.hub_mib) * 1024.0 / more);
-    let of_members = results.sizes.iter().find_map(|size| size.kib_per_member);
-    let said = |what: &str, kib: Option<f64>| kib.map(|kib| format!(" {what}: {kib:.0} KiB.")).unwrap_or_default();
-    format!(
-        "{}{}",
-        said("RSS of the hub for each further rollout", of_rollouts),
-        said("RSS of the hub for each further member that is not used", of_members)
-    )
 }

@@ -33,14 +33,16 @@ fn rows(sizes: &[Size]) -> Vec<Row> {
         row("idle: requests per minute", &|size| number(size.idle.requests_per_minute)),
         row("idle: CPU of the hub, % of a core", &|size| number(size.idle.hub_cpu)),
         row("idle: RSS of the hub, MiB", &|size| number(size.idle.hub_mib)),
-        row("idle: RSS of the API server, MiB", &|size| number(size.idle.api_server_mib)),
+        row("idle: RSS of the API server, MiB", &|size| of_the_server(size, size.idle.api_server_mib)),
         row("run: requests per advance", &|size| all(&size.run.requests_per_advance)),
     ];
     rows.extend(by_verb(sizes));
     rows.extend([
         row("run: passes per advance", &|size| number(size.run.passes_per_advance)),
         row("run: CPU of the hub per advance, ms", &|size| number(size.run.hub_cpu_per_advance)),
-        row("run: CPU of the API server per advance, ms", &|size| number(size.run.api_server_cpu_per_advance)),
+        row("run: CPU of the API server per advance, ms", &|size| {
+            of_the_server(size, size.run.api_server_cpu_per_advance)
+        }),
         row("run: declared to first status, p50 / p99 ms", &|size| quantiles(size.run.trigger.as_ref())),
         row("run: lateness of checks, p50 / p99 ms", &|size| quantiles(size.run.lateness.as_ref())),
         row("run: answers 409 / 429 / 504", &|size| refused(&size.run.refused)),
@@ -114,6 +116,11 @@ fn afterwards(overload: &Overload) -> String {
 
 fn refused(refused: &Refused) -> String {
     format!("{} / {} / {}", refused.conflict_409, refused.too_many_429, refused.timeout_504)
+}
+
+/// Nothing, where the API server is in the process of the bench.
+fn of_the_server(size: &Size, value: f64) -> String {
+    if size.idle.api_server_mib > 0.0 { number(value) } else { "-".to_owned() }
 }
 
 fn all(counts: &Counts) -> String {
