@@ -3,7 +3,6 @@
 use super::{
     phase::{
         create::create,
-        idle::idle,
         overload::{Overload, overload},
         run::{Run, run},
     },
@@ -31,8 +30,7 @@ pub async fn crowded(parts: &Parts, folder: &Path, stub: &Stub) -> Result<Run> {
 async fn crowded_run(world: &World<'_>) -> Result<Run> {
     let rollouts = Rollouts::new(world, CROWDED);
     create(world, &rollouts).await?;
-    let idle = idle(world).await?;
-    run(world, &rollouts, &idle).await
+    run(world, &rollouts, None).await
 }
 
 /// As many runs as fit, and twice as many.

@@ -47,7 +47,7 @@ async fn phases(plan: &Plan, world: &World<'_>) -> Result<Size> {
     let rollouts = Rollouts::new(world, *plan);
     let create = create(world, &rollouts).await?;
     let idle = idle(world).await?;
-    let run = run(world, &rollouts, &idle).await?;
+    let run = run(world, &rollouts, Some(&idle)).await?;
     let crash = crash(world, &rollouts).await?;
     let bad = bad(world, &rollouts).await?;
     let kib_per_member = if plan.rollouts == 1 { Some(per_member(world).await?) } else { None };

@@ -2,7 +2,7 @@
 
 use super::{
     phase::{
-        overload::{Overload, Window},
+        overload::{FAILING, Overload, Window},
         run::Run,
     },
     requests::{Counts, Refused, total},
@@ -105,9 +105,12 @@ fn afterwards(overload: &Overload) -> String {
     let recovery =
         overload.recovery_seconds.map_or_else(|| "not within 90 s".to_owned(), |took| format!("{took:.0} s"));
     format!(
-        "best steady rate {} advances a second; bad sample to route under overload {} ms (p50 / p99), {} never; \
-         runs that ended otherwise: {}; recovery: {recovery}\n",
+        "- best steady rate: {} advances a second\n\
+         - {} canaries failed during the overload: bad sample to route {} ms (p50 / p99); {} never lost their traffic\n\
+         - runs that ended as they would not have ended without it: {}\n\
+         - recovery after the load fell to half of the best rate: {recovery}\n",
         number(overload.best),
+        FAILING,
         quantiles(overload.sample_to_route.as_ref()),
         overload.not_back,
         if otherwise.is_empty() { "none".to_owned() } else { otherwise.join(", ") },

@@ -31,12 +31,13 @@ const CANARY: &str = MEMBERS[2];
 /// Runs that are added at a time, until fewer than this share of the advances come.
 const STAGE: usize = 50;
 const KEPT: f64 = 0.85;
-/// The figures of a stage and of the overload are taken over this time each.
+/// Over which the figures of a stage are taken, and three times those of the overload.
+const STAGE_LASTS: Duration = Duration::from_secs(12);
 const WINDOW: Duration = Duration::from_secs(20);
 /// A run begins with more requests than it goes on with.
 const BEGINNING: Duration = Duration::from_secs(8);
 /// Canaries that fail during the overload.
-const FAILING: usize = 10;
+pub const FAILING: usize = 10;
 const RECOVERY_WITHIN: SignedDuration = SignedDuration::from_secs(90);
 
 /// What was seen while so many runs advanced.
@@ -77,10 +78,10 @@ pub async fn overload(world: &World<'_>, rollouts: &Rollouts<'_>) -> Result<Over
     let (from, running) = (Timestamp::now(), ramp.last().map_or(0, |stage| stage.runs));
     let twice = runs_for(2.0 * best, rollouts).clamp(running, rollouts.plan.rollouts);
     rollouts.send_to(running..twice, [0, 0, 100]).await?;
-    let mut windows = vec![window(world, rollouts, twice).await?];
+    let mut windows = vec![window(world, rollouts, twice, WINDOW).await?];
     world.stub.behave(Badness::At { member: CANARY, below: FAILING });
-    windows.push(window(world, rollouts, twice).await?);
-    windows.push(window(world, rollouts, twice).await?);
+    windows.push(window(world, rollouts, twice, WINDOW).await?);
+    windows.push(window(world, rollouts, twice, WINDOW).await?);
     let recovery_seconds = recover(world, rollouts, runs_for(best / 2.0, rollouts), twice).await?;
     let (sample_to_route, not_back) = rollbacks(world, rollouts, from)?;
     world.stub.behave(Badness::Nothing);
@@ -115,14 +116,14 @@ async fn ramp(world: &World<'_>, rollouts: &Rollouts<'_>) -> Result<Vec<Window>>
         let before = stages.len() * STAGE;
         rollouts.send_to(before..before + STAGE, [0, 0, 100]).await?;
         sleep(BEGINNING).await;
-        stages.push(window(world, rollouts, before + STAGE).await?);
+        stages.push(window(world, rollouts, before + STAGE, STAGE_LASTS).await?);
     }
     Ok(stages)
 }
 
-async fn window(world: &World<'_>, rollouts: &Rollouts<'_>, runs: usize) -> Result<Window> {
+async fn window(world: &World<'_>, rollouts: &Rollouts<'_>, runs: usize, time: Duration) -> Result<Window> {
     let from = world.reading().await?;
-    sleep(WINDOW).await;
+    sleep(time).await;
     let to = world.reading().await?;
     let took = to.since(&from);
     let requests = world.of_the_hub(from.at, to.at)?;
@@ -157,13 +158,14 @@ async fn recover(world: &World<'_>, rollouts: &Rollouts<'_>, fits: usize, runnin
     }
 }
 
-/// Nothing was refused, and the runs among the first `fits` made their advances.
+/// Nothing was refused, and the runs among the first `fits` made their advances; most of them still had some to make.
 fn keeps_up(world: &World<'_>, rollouts: &Rollouts<'_>, fits: usize, from: Timestamp, to: Timestamp) -> Result<bool> {
     let requests = world.of_the_hub(from, to)?;
     let Refused { conflict_409, too_many_429, timeout_504 } = Refused::of(&requests);
     let made = requests.iter().filter(|request| is_route_write(request)).count();
     let advancing = standing(rollouts, 0..fits).filter(|(phase, _)| *phase == Phase::Progressing).count();
-    Ok(conflict_409 + too_many_429 + timeout_504 == 0 && float(made) >= KEPT * float(advancing))
+    let well = conflict_409 + too_many_429 + timeout_504 == 0;
+    Ok(well && 2 * advancing >= fits && float(made) >= KEPT * float(advancing))
 }
 
 /// How fast the canaries that failed lost their traffic, and how many of them never did.
