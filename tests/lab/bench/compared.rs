@@ -37,8 +37,8 @@ const PAIRS: [Pair; 7] = [
         flagger: flagger::DECLARED_TO_FIRST_WRITE,
     },
     Pair {
-        what: "killed and started again: leading to first write, p50 ms",
-        ours: |size| Some(size.crash.lead_to_write?.p50),
+        what: "killed and started again: first write, p50 ms",
+        ours: |size| Some(size.crash.restart_to_lead * 1000.0 + size.crash.lead_to_write?.p50),
         flagger: flagger::RESTART_TO_FIRST_WRITE,
     },
     Pair {

@@ -137,9 +137,9 @@ fn quantiles(quantiles: Option<&Quantiles>) -> String {
 /// Two or three digits that mean something.
 pub fn number(value: f64) -> String {
     let digits = match value.abs() {
-        ..1.0 => 2,
-        1.0..10.0 => 1,
-        _ => 0,
+        0.0 | 10.0.. => 0,
+        1.0.. => 1,
+        _ => 2,
     };
     format!("{value:.digits$}")
 }
