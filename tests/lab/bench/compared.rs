@@ -106,7 +106,9 @@ fn draw(area: &DrawingArea<SVGBackend<'_>, Shift>, pair: &Pair, sizes: &[Size]) 
         .x_label_area_size(36)
         .y_label_area_size(56)
         .build_cartesian_2d(numbers.log_scale(), figures.log_scale())?;
-    chart.configure_mesh().light_line_style(WHITE).x_desc("rollouts").draw()?;
+    let plain = |number: &f64| number.to_string();
+    let mut mesh = chart.configure_mesh();
+    mesh.light_line_style(WHITE).x_desc("rollouts").x_label_formatter(&plain).y_label_formatter(&plain).draw()?;
     for (name, color, points) in [("cutover", OURS, ours), ("Flagger 1.44", FLAGGERS, flaggers)] {
         let line = LineSeries::new(points, color.filled().stroke_width(2)).point_size(4);
         let legend = move |(x, y)| Rectangle::new([(x, y - 4), (x + 14, y + 4)], color.filled());
