@@ -59,7 +59,7 @@ sim-hunt:
 	tests/mistakes/run hunt
 
 # What rollouts cost the hub and a real API server, and how fast they are, at 1, 10 and 100 rollouts and under twice the load
-# that fits; under ten minutes. BENCH=1000 takes this size, BENCH=10,crowded,overload these parts; BENCH=10000 is on the
+# that fits; about ten minutes. BENCH=1000 takes this size, BENCH=10,crowded,overload these parts; BENCH=10000 is on the
 # sandbox's API server.
 bench:
 	cargo build --release --bin cutover --no-default-features
