@@ -1,5 +1,5 @@
 # The only commands a newcomer needs.
-.PHONY: demo test lint lab lab-tests patient mistakes mutants sim sim-figures sim-hunt
+.PHONY: demo test lint lab lab-tests patient mistakes mutants sim sim-figures sim-hunt bench bench-figures
 
 SIM = cargo test --quiet --test sim
 # The unit tests wait for little; a build that nothing else uses must be quick.
@@ -57,3 +57,14 @@ sim-figures:
 # A plan for each mistake that the simulator must catch.
 sim-hunt:
 	tests/mistakes/run hunt
+
+# What rollouts cost the hub and a real API server, and how fast they are, at 1, 10 and 100 rollouts and under twice the load
+# that fits; about ten minutes. BENCH=1000 takes this size, BENCH=10,crowded,overload these parts; BENCH=10000 is on the
+# sandbox's API server.
+bench:
+	cargo build --release --bin cutover --no-default-features
+	@HUB=$(CURDIR)/target/release/cutover BENCH="$(BENCH)" cargo test --quiet --test lab -- bench
+
+# The same, and its figures and picture into docs/performance.md.
+bench-figures:
+	@FIGURES=1 $(MAKE) bench

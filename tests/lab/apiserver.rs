@@ -124,6 +124,11 @@ impl ApiServer {
         self.signal(Signal::CONT).await
     }
 
+    /// The id of its process.
+    pub async fn id(&self) -> Result<u32> {
+        self.process.lock().await.as_ref().and_then(Process::id).context("the API server was stopped")
+    }
+
     async fn signal(&self, signal: Signal) -> Result<()> {
         self.process.lock().await.as_ref().context("the API server was stopped")?.signal(signal)
     }
@@ -149,6 +154,8 @@ impl ApiServer {
             .arg(self.folder.join("audit-policy.yaml"))
             .arg("--audit-log-path")
             .arg(self.audit_log())
+            // In megabytes: a log that was moved away would be read no further.
+            .args(["--audit-log-maxsize", "10000"])
             .args(["--authorization-mode", "RBAC", "--service-cluster-ip-range", "10.1.0.0/24"])
             .args(["--disable-admission-plugins", "ServiceAccount", "--endpoint-reconciler-type", "none"]);
         command

@@ -8,7 +8,13 @@ use crate::{
     wait::{eventually, seconds},
 };
 use anyhow::{Context, Result};
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::{
+    api::{
+        authentication::v1::{TokenRequest, TokenRequestSpec},
+        core::v1::ServiceAccount,
+    },
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
 use kube::{
     Api, Client, Config,
     api::{DynamicObject, Patch, PatchParams, PostParams, TypeMeta},
@@ -39,13 +45,25 @@ impl Cluster {
     pub async fn start(name: &str, address: Ipv4Addr, parts: &Parts, folder: &Path, pki: &Pki) -> Result<Self> {
         let server = ApiServer::new(name, address, parts, folder, pki)?;
         server.start().await?;
-        let client = client(&kubeconfig(name, address, &pki.ca, ADMIN)).await?;
+        let client = client(&kubeconfig(name, address, &pki.ca, ADMIN, &token(name, ADMIN))).await?;
         Ok(Self { name: name.to_owned(), address, server, client, ca: pki.ca.clone(), folder: folder.join(name) })
     }
 
     /// The kubeconfig of one of `apiserver::USERS`: https, CA data, a token.
     pub fn kubeconfig(&self, user: &str) -> String {
-        kubeconfig(&self.name, self.address, &self.ca, user)
+        kubeconfig(&self.name, self.address, &self.ca, user, &token(&self.name, user))
+    }
+
+    /// The file of a kubeconfig with a fresh token of a service account, which is good for a day.
+    pub async fn kubeconfig_of_account(&self, namespace: &str, account: &str) -> Result<PathBuf> {
+        let accounts = Api::<ServiceAccount>::namespaced(self.client.clone(), namespace);
+        let spec = TokenRequestSpec { expiration_seconds: Some(24 * 60 * 60), ..TokenRequestSpec::default() };
+        let request = TokenRequest { spec, ..TokenRequest::default() };
+        let made = accounts.create_token_request(account, &PostParams::default(), &request).await?;
+        let token = made.status.context("a token request without an answer")?.token;
+        let file = self.folder.join(format!("{account}.account.kubeconfig"));
+        fs::write(&file, kubeconfig(&self.name, self.address, &self.ca, account, &token))?;
+        Ok(file)
     }
 
     pub fn kubeconfig_file(&self, user: &str) -> Result<PathBuf> {
@@ -136,9 +154,8 @@ impl Cluster {
     }
 }
 
-fn kubeconfig(cluster: &str, address: Ipv4Addr, ca: &str, user: &str) -> String {
+fn kubeconfig(cluster: &str, address: Ipv4Addr, ca: &str, user: &str, token: &str) -> String {
     let ca = serde_json::json!(k8s_openapi::ByteString(ca.into()));
-    let token = token(cluster, user);
     format!(
         "apiVersion: v1\nkind: Config\ncurrent-context: {cluster}\n\
          clusters:\n- name: {cluster}\n  cluster: {{server: \"https://{address}:{PORT}\", certificate-authority-data: {ca}}}\n\

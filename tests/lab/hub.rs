@@ -4,18 +4,19 @@ use crate::{
     apiserver::HUB_USER,
     cluster::Cluster,
     process::Process,
+    usage,
     wait::{answers, eventually, seconds},
 };
 use anyhow::{Context, Result};
 use rustix::process::Signal;
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 use tokio::{process::Command, sync::Mutex};
 
 /// Ends with the value.
 pub struct Hub {
+    binary: PathBuf,
+    /// What it logs, where that is not what it logs by default.
+    verbosity: Option<&'static str>,
     kubeconfig: PathBuf,
     log: PathBuf,
     port: u16,
@@ -26,8 +27,16 @@ pub struct Hub {
 impl Hub {
     /// `name` names its log; it answers for itself on `port`. `open` starts it. It asks for the Lease before it acts.
     pub fn new(hub: &Cluster, folder: &Path, name: &str, port: u16) -> Result<Self> {
+        let binary = Path::new(env!("CARGO_BIN_EXE_cutover"));
+        let hub = Self::installed(binary, &hub.kubeconfig_file(HUB_USER)?, folder, name, port);
+        Ok(Self { verbosity: Some("cutover=debug"), ..hub })
+    }
+
+    /// As it is installed: another binary, with a kubeconfig of its own, logging what it logs by default.
+    pub fn installed(binary: &Path, kubeconfig: &Path, folder: &Path, name: &str, port: u16) -> Self {
+        let (binary, kubeconfig) = (binary.to_owned(), kubeconfig.to_owned());
         let log = folder.join(format!("logs/hub-{name}.log"));
-        Ok(Self { kubeconfig: hub.kubeconfig_file(HUB_USER)?, log, port, elects: true, process: Mutex::default() })
+        Self { binary, verbosity: None, kubeconfig, log, port, elects: true, process: Mutex::default() }
     }
 
     /// One that acts without asking for the Lease.
@@ -43,7 +52,7 @@ impl Hub {
 
     /// Waits until it says that it is ready.
     pub async fn ready(&self) -> Result<()> {
-        let url = format!("http://127.0.0.1:{}/readyz", self.port);
+        let url = self.url("/readyz");
         eventually("the hub process", seconds(30), async || {
             self.check().await?;
             answers(&url).await
@@ -84,12 +93,27 @@ impl Hub {
 
     /// The most memory that it has held since the last call, in MiB.
     pub async fn peak_memory(&self) -> Result<u64> {
-        let id = self.process.lock().await.as_ref().and_then(Process::id).context("the hub process was stopped")?;
-        let status = fs::read_to_string(format!("/proc/{id}/status"))?;
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no VmHWM")?;
-        // proc_pid_clear_refs(5): 5 resets the peak.
-        fs::write(format!("/proc/{id}/clear_refs"), "5")?;
-        Ok(peak.trim().trim_end_matches(" kB").parse::<u64>()? / 1024)
+        let id = self.id().await?;
+        let peak = usage::memory(id)?.peak;
+        usage::forget_peak(id)?;
+        Ok(peak / 1024)
+    }
+
+    /// The id of its process.
+    pub async fn id(&self) -> Result<u32> {
+        self.process.lock().await.as_ref().and_then(Process::id).context("the hub process was stopped")
+    }
+
+    /// The passes that it has counted, however they ended.
+    pub async fn passes(&self) -> Result<f64> {
+        let exposition = reqwest::get(self.url("/metrics")).await?.text().await?;
+        let lines = exposition.lines().filter(|line| line.starts_with("cutover_passes_total"));
+        Ok(lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum())
+    }
+
+    /// Where it answers for itself.
+    fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
     }
 
     async fn signal(&self, signal: Signal) -> Result<()> {
@@ -97,10 +121,11 @@ impl Hub {
     }
 
     fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_cutover"));
+        let mut command = Command::new(&self.binary);
         command
             .env("KUBECONFIG", &self.kubeconfig)
-            .env("RUST_LOG", "cutover=debug")
+            .env_remove("RUST_LOG")
+            .envs(self.verbosity.map(|verbosity| ("RUST_LOG", verbosity)))
             .args(["hub", "--allow-addresses", "10.77.0.0/24", "--allow-external-names", "*.eu-1.lab"])
             .arg(format!("--leader-election={}", self.elects))
             .arg(format!("--listen=127.0.0.1:{}", self.port));

@@ -25,9 +25,9 @@ use std::{
 };
 
 pub const MEMBERS: [&str; 3] = ["eu-1", "eu-2", "eu-3"];
-const HUB: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+pub const HUB: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 /// Where the shared hub process answers for itself.
-const HUB_PORT: u16 = 8201;
+pub const HUB_PORT: u16 = 8201;
 
 /// One more API server, which the sample of plans starts for itself.
 pub const SAMPLE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 21);

@@ -6,6 +6,7 @@
 
 mod apiserver;
 mod audit;
+mod bench;
 mod cluster;
 mod conformance;
 mod contour;
@@ -35,6 +36,7 @@ mod stage;
 mod tally;
 mod tests;
 mod trail;
+mod usage;
 mod users;
 mod wait;
 
@@ -71,7 +73,7 @@ impl Command {
                 Ok(Self::Inside(PathBuf::from(folder), rest.iter().map(ToString::to_string).collect()))
             }
             [] | [_] => Ok(Self::Enter(words)),
-            _ => bail!("at most one word: `parts`, `up`, `demo`, or a part of a test's name; got {words:?}"),
+            _ => bail!("at most one word: `parts`, `up`, `demo`, `bench`, or a part of a test's name; got {words:?}"),
         }
     }
 }
@@ -117,7 +119,12 @@ async fn run(command: Command) -> Result<ExitCode> {
 }
 
 async fn inside(folder: &Path, words: &[String]) -> Result<ExitCode> {
-    let lab = Arc::new(lab::Lab::up(Parts::ensure().await?, folder).await?);
+    let parts = Parts::ensure().await?;
+    if words.first().is_some_and(|word| word == "bench") {
+        bench::run(&parts, folder).await?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let lab = Arc::new(lab::Lab::up(parts, folder).await?);
     match words.first().map(String::as_str) {
         Some("up") => {
             lab.describe();
