@@ -30,7 +30,7 @@ const ROLLOUTS: usize = 40;
 /// The API server works for so long, and then does not.
 const WORKS: Duration = Duration::from_millis(20);
 const STANDS: Duration = Duration::from_millis(220);
-const LASTS: Duration = seconds(45);
+const LASTS: Duration = seconds(24);
 /// A rollback is two calls and the word that it is wanted; each may meet a server that stands.
 const ROLLBACK: Duration = seconds(5);
 
@@ -67,7 +67,7 @@ async fn begin<'s>(scene: &'s Scene, name: &str) -> Result<Rollout<'s>> {
     external_name(&scene.hub, namespace, &format!("{name}-eu-1"), &format!("{name}.eu-1.lab")).await?;
     http_route(&scene.hub, namespace, name, name, &format!("{{name: {name}-eu-1, port: 80}}")).await?;
     let mut declared = declaration(name, &json!({"gatewayAPI": {"name": name}}));
-    declared["spec"]["strategy"]["steps"] = steps(&[5, 10, 20, 30, 50, 70, 100]);
+    declared["spec"]["strategy"]["steps"] = steps(&[10, 30, 60, 100]);
     declared["spec"]["analysis"]["metrics"] = json!([{"name": "none", "query": "vector(0)", "perMember": {"max": 1}}]);
     Rollout::declare(scene, namespace, &declared).await
 }
