@@ -193,7 +193,9 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
 
     fn is_placed(&self, context: &Context<'_>, objects: Objects<'_>) -> bool {
         match (at(objects, STABLE), at(objects, CANARY)) {
-            (Some(stable), Some(canary)) => self.0.is_placed(context, stable, canary),
+            (Some(stable), Some(canary)) => {
+                self.follows(context, stable, canary) && self.0.is_placed(context, stable, canary)
+            }
             (None, _) | (_, None) => true,
         }
     }
@@ -214,6 +216,13 @@ impl<K: CanaryKind> CanaryIngress<K> {
         }
         let (weight, total) = self.0.share(canary)?;
         Ok(vec![(kept, u64::from(total.saturating_sub(weight))), (taken, u64::from(weight))])
+    }
+
+    /// The canary is for the same requests as the stable one. A data plane gives one that is not only a part of its weight,
+    /// or none: people may have changed the stable one since.
+    fn follows(&self, context: &Context<'_>, stable: &DynamicObject, canary: &DynamicObject) -> bool {
+        let renewed = target_member(context, canary).map(|member| self.canary(context, stable, Some(canary), member));
+        renewed.is_ok_and(|renewed| renewed == *canary)
     }
 
     /// The canary with the stable one's paths of the service, all of which lead to this member.

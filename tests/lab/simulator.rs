@@ -25,6 +25,8 @@ pub mod judge;
 pub mod logs;
 #[path = "../sim/plan/mod.rs"]
 pub mod plan;
+#[path = "../sim/routes/mod.rs"]
+pub mod routes;
 #[path = "../sim/scenario/mod.rs"]
 pub mod scenario;
 #[path = "../sim/server.rs"]

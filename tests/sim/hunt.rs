@@ -13,7 +13,7 @@ use crate::{
     catalogue::{self, References},
     drive::{self, Outcome},
     page,
-    plan::{Dice, Plan, Run},
+    plan::{Dice, Plan},
     world::lock,
 };
 
@@ -77,10 +77,10 @@ fn run(mistake: &str, plan: &str) -> Option<Catch> {
 /// One plan, or those of the ordinary set in a shuffled order, until one fails.
 pub fn one(wanted: &str) -> ExitCode {
     if let Ok(plan) = wanted.parse::<Plan>() {
-        let references = References::of(&[plan.run]);
+        let references = References::of(&[plan]);
         return caught(references.broken().cloned().or_else(|| broken(plan, &references)));
     }
-    let references = References::of(&Run::ALL);
+    let references = References::of(&catalogue::clean());
     if let Some(outcome) = references.broken() {
         return caught(Some(outcome.clone()));
     }
@@ -93,7 +93,7 @@ pub fn one(wanted: &str) -> ExitCode {
 }
 
 fn broken(plan: Plan, references: &References) -> Option<Outcome> {
-    Some(drive::run(plan, references.get(plan.run, plan.seed))).filter(|outcome| !outcome.broken.is_empty())
+    Some(drive::run(plan, references.get(&plan))).filter(|outcome| !outcome.broken.is_empty())
 }
 
 fn caught(outcome: Option<Outcome>) -> ExitCode {

@@ -1,8 +1,8 @@
 //! The simulator: the hub's own code on an API server in memory and on virtual time, and one fault in every run.
 //!
 //! `cargo test --test sim` makes the ordinary plans. `PLAN='P1 k=17 seed=3'` replays one and prints its history,
-//! `ALL=1` enumerates every index of every pattern on every run, `SEEDS=7..20` goes on with fresh seeds, and `ONLY=1,14`
-//! takes of these plans the ones of the patterns that it names.
+//! `ALL=1` enumerates every index of every pattern on every run, `SEEDS=7..20` goes on with fresh seeds, `ONLY=1,14`
+//! takes of these plans the ones of the patterns that it names, and `KINDS=skipper,nginx` the ones on those kinds of route.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
 // Patterns are tables, where equal rows may stand apart; seeds and indices are small.
@@ -28,6 +28,7 @@ mod judge;
 mod logs;
 mod page;
 mod plan;
+mod routes;
 mod scenario;
 mod server;
 mod status;
@@ -87,8 +88,8 @@ fn replay(line: &str) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let references = References::of(&[plan.run]);
-    let outcome = drive::run(plan, references.get(plan.run, plan.seed));
+    let references = References::of(&[plan]);
+    let outcome = drive::run(plan, references.get(&plan));
     outcome.story.iter().for_each(|line| println!("{line}"));
     println!("writes {} calls {} events {}", outcome.writes, outcome.calls, outcome.events);
     report(&[outcome])
@@ -96,7 +97,7 @@ fn replay(line: &str) -> ExitCode {
 
 fn all() -> ExitCode {
     let began = Instant::now();
-    let references = References::of(&plan::Run::ALL);
+    let references = References::of(&catalogue::clean());
     if references.broken().is_some() {
         return report(&references.all());
     }
@@ -109,7 +110,7 @@ fn all() -> ExitCode {
                 loop {
                     let place = next.fetch_add(1, Ordering::Relaxed);
                     let Some(plan) = plans.get(place) else { break };
-                    let reference = references.get(plan.run, plan.seed);
+                    let reference = references.get(plan);
                     let mut outcome = drive::run(*plan, reference);
                     if place % AGAIN == 0 && drive::run(*plan, reference).story != outcome.story {
                         outcome.broken.push("the same plan had another history the second time".to_owned());

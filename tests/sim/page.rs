@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
 
 use crate::{
     drive::Outcome,
-    plan::{Fault, Run},
+    plan::{Fault, Kind, Plan, Run},
     wish,
 };
 
@@ -22,14 +22,12 @@ fn text() -> String {
 /// How many plans of each pattern ran, in how many of them the fault struck, how many missed it, and how many failed.
 pub fn figures(outcomes: &[Outcome]) -> String {
     let mut counts: BTreeMap<u8, [usize; 4]> = BTreeMap::new();
-    let mut of_services = [0; 4];
+    let mut of: Vec<(String, Group, [usize; 4])> = groups();
     for outcome in outcomes {
         let one = [true, outcome.struck, !outcome.struck, !outcome.broken.is_empty()].map(usize::from);
         let add = |count: &mut [usize; 4]| count.iter_mut().zip(one).for_each(|(count, one)| *count += one);
         add(counts.entry(outcome.plan.fault.number()).or_default());
-        if outcome.plan.run == Run::Service {
-            add(&mut of_services);
-        }
+        of.iter_mut().filter(|(_, group, _)| group(&outcome.plan)).for_each(|(.., count)| add(count));
     }
     let mut table = "| pattern | plans | struck | missed | failed |\n|---|---|---|---|---|\n".to_owned();
     let mut row = |name: &str, [plans, struck, missed, failed]: [usize; 4]| {
@@ -40,8 +38,22 @@ pub fn figures(outcomes: &[Outcome]) -> String {
     }
     let total = |place: usize| counts.values().map(|count| count[place]).sum();
     row("all", [total(0), total(1), total(2), total(3)]);
-    row("of these in service mode", of_services);
+    for (name, _, count) in of {
+        row(&format!("of these {name}"), count);
+    }
     table
+}
+
+/// Whether a plan belongs to a group that has its own figures.
+type Group = Box<dyn Fn(&Plan) -> bool>;
+
+fn groups() -> Vec<(String, Group, [usize; 4])> {
+    let of_services: Group = Box::new(|plan| plan.run == Run::Service);
+    let of_kind = |kind: Kind| -> (String, Group, [usize; 4]) {
+        (format!("on {}", kind.title()), Box::new(move |plan| plan.kind == kind), [0; 4])
+    };
+    let services = ("in service mode".to_owned(), of_services, [0; 4]);
+    std::iter::once(services).chain(Kind::OTHERS.map(of_kind)).collect()
 }
 
 /// Faults of which no plan met anything: their patterns prove nothing.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::data_plane::{MATCHED, Weights};
+use super::routes::{MATCHED, Weights};
 
 /// The status of a rollout as it was stored at one time.
 #[derive(Clone, Debug, Default)]

@@ -62,7 +62,7 @@ impl World {
             genesis,
             millis,
             fleet: Mutex::new(Fleet::new(&scenario)),
-            data_plane: Mutex::default(),
+            data_plane: Mutex::new(DataPlane::new(scenario.form)),
             faults: Mutex::new(Faults::new(plan)),
             judge: Mutex::new(Judge::new(&scenario)),
             scenario,
@@ -106,6 +106,9 @@ impl World {
         let step = lock(&self.data_plane).step(now, fault);
         if step.is_wrong {
             self.faults().strike();
+        }
+        for (_, route) in step.taken.iter().filter(|(namespace, _)| namespace == "shop") {
+            self.judge().see_taken(self, route, now);
         }
         for (path, status) in step.news {
             self.call(Method::PATCH, &path, Some(&status), "data-plane");
@@ -154,6 +157,12 @@ impl World {
         let (status, body) = self.call(Method::POST, path, Some(object), "user");
         let going = body["details"]["causes"][0]["reason"] == "NamespaceTerminating";
         assert!(status < 300 || status == 409 || going, "{path}: {status} {body}");
+    }
+
+    /// The objects of a route, in the order of their names; null where one is not there.
+    pub fn route(&self, route: &str) -> Vec<Value> {
+        let names = self.scenario.form.names(route).into_iter();
+        names.map(|name| self.object(&self.scenario.form.path(&name)).unwrap_or_default()).collect()
     }
 
     pub fn patch(&self, path: &str, patch: &Value, manager: &str) -> u16 {

@@ -106,6 +106,26 @@ fn a_path_that_is_added_on_the_way_is_the_canarys_too() {
 }
 
 #[test]
+fn a_canary_that_is_for_other_requests_than_its_ingress_is_not_written_yet() {
+    for (name, field, value) in [
+        ("nginx", "/spec/rules/0/host", "other.example.com"),
+        ("nginx", "/spec/rules/1/http/paths/0/path", "/other"),
+        ("nginx", "/spec/ingressClassName", "other"),
+        ("ALB", "/spec/rules/0/host", "other.example.com"),
+    ] {
+        let mut world = World::new(Form::named(name), 100);
+        world.write(&distribution([50, 0, 50], 1), 1);
+        assert_eq!(world.live().mark, Some(world.mark(1)), "{name} {field}");
+        *world.objects[0].as_mut().unwrap().data.pointer_mut(field).unwrap() = json!(value);
+        assert_eq!(world.live().mark, Some(world.mark(0)), "{name} {field}");
+        world.write(&distribution([50, 0, 50], 1), 1);
+        assert_eq!(world.live().mark, Some(world.mark(1)), "{name} {field}");
+        let of_canary = world.find("public-canary").unwrap().data.pointer(field);
+        assert_eq!(of_canary, Some(&json!(value)), "{name}");
+    }
+}
+
+#[test]
 fn three_members_at_once_are_refused() {
     for name in ["nginx", "ALB"] {
         let world = World::new(Form::named(name), 100);

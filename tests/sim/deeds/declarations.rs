@@ -9,6 +9,7 @@ use super::super::{
 };
 
 pub fn declare(world: &World, what: Declared) {
+    let start: Vec<(&str, u32)> = world.scenario.start.iter().map(|(name, weight)| (name.as_str(), *weight)).collect();
     let spec = match what {
         Declared::Revision => json!({"members": members(&[("eu-1", 40), ("eu-3", 60)])}),
         Declared::Steps => json!({"strategy": {"steps": [{"progress": "50%"}, {"progress": "100%"}]}}),
@@ -20,7 +21,7 @@ pub fn declare(world: &World, what: Declared) {
             services[0]["routes"][0]["gatewayAPI"]["rules"] = json!(["#0"]);
             json!({"services": services})
         }
-        Declared::OldTarget | Declared::Aba => json!({"members": members(&[("eu-1", 50), ("eu-2", 50), ("eu-3", 0)])}),
+        Declared::OldTarget | Declared::Aba => json!({"members": members(&start)}),
     };
     world.patch(ROLLOUT, &json!({"spec": spec}), "user");
 }

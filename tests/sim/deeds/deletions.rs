@@ -14,7 +14,7 @@ use super::{
 pub fn delete(world: &World, what: Deleted) {
     match what {
         Deleted::Rollout => world.delete(ROLLOUT),
-        Deleted::Route => world.delete(&first_route(world)),
+        Deleted::Route => world.delete(&world.scenario.form.path(first_route(world))),
         Deleted::Member => world.delete(&format!("{MEMBER_PATH}/{}", world.canary())),
         Deleted::Secret => world.delete(&format!("{SECRETS}/{}", world.canary())),
         Deleted::Service => world.delete(&format!("/api/v1/namespaces/shop/services/shop-{}", world.canary())),

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        data_plane::Weights,
         fleet::cluster_of,
         plan::{
             Fault,
@@ -13,11 +12,12 @@ use super::{
                 Reapply, WatchFault,
             },
         },
-        scenario::{self, CRDS, MEMBER_PATH, MEMBERS, ROUTES, SECRETS},
+        routes::Weights,
+        scenario::{self, CRDS, MEMBER_PATH, MEMBERS, SECRETS},
         status::Status,
         world::{ROLLOUT, World},
     },
-    edits::reapply,
+    edits::{reapply, rewrite},
     members::allow,
 };
 
@@ -32,9 +32,11 @@ pub fn bring_kinds(world: &World) {
 
 /// The kind of routes is there at last, and with it the routes.
 pub fn bring_routes(world: &World) {
-    world.create(CRDS, scenario::route_kind());
+    if let Some(definition) = world.scenario.form.definition() {
+        world.create(CRDS, definition);
+    }
     for (route, service) in &world.scenario.routes {
-        world.create(ROUTES, &world.scenario.route(route, service));
+        world.scenario.create_route(world, route, service);
     }
 }
 
@@ -65,8 +67,8 @@ pub fn repair(world: &World) {
     }
     if fault == Fault::Delete(Deleted::Route) {
         for (name, service) in &world.scenario.routes {
-            if world.object(&format!("{ROUTES}/{name}")).is_none() {
-                world.create(ROUTES, &world.scenario.route(name, service));
+            if world.object(&world.scenario.form.path(name)).is_none() {
+                world.scenario.create_route(world, name, service);
             }
         }
     }
@@ -122,7 +124,7 @@ pub fn help(world: &World) {
         // What a rollout of the same name left behind goes, and its routes are put back.
         (_, "Conflict") => remove_named(world, &status),
         (_, "RouteUnreadable") => reapply(world, Reapply::Merge),
-        (_, "StatusBehindRoute") if !agree => reapply(world, Reapply::Merge),
+        (_, "StatusBehindRoute") if !agree => begin_again(world),
         // Routes that differ from each other cannot be taken as they are.
         (_, "RouteDrifted") if world.judge().has_requested("Adopt") => put_back(world, &status.primary()),
         (_, "StatusBehindRoute" | "AdoptionNeedsMapping" | "RouteDrifted") => world.ask("Adopt"),
@@ -178,33 +180,40 @@ fn every_member(world: &World) -> Value {
 }
 
 fn is_applied(world: &World, route: &str) -> bool {
-    let route = world.object(&format!("{ROUTES}/{route}")).unwrap_or_default();
+    let route = world.object(&world.scenario.form.path(route)).unwrap_or_default();
     let entries = route["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
     entries.iter().any(|entry| entry["operation"] == "Apply")
 }
 
 /// Nobody owns a field of the route any more.
 fn disown(world: &World, route: &str) {
-    world.patch(&format!("{ROUTES}/{route}"), &json!({"metadata": {"managedFields": [{}]}}), "kubectl-edit");
+    world.patch(&world.scenario.form.path(route), &json!({"metadata": {"managedFields": [{}]}}), "kubectl-edit");
 }
 
-/// Removes the Service that a message begins with.
+/// Puts every route back as its user wrote it, with nothing beside it.
+fn begin_again(world: &World) {
+    reapply(world, Reapply::Merge);
+    let form = world.scenario.form;
+    let beside = world.scenario.routes.keys().flat_map(|route| form.names(route).into_iter().skip(1));
+    beside.for_each(|name| world.delete(&form.path(&name)));
+}
+
+/// Removes the object that a message begins with: a Service, or what the hub makes for a route.
 fn remove_named(world: &World, status: &Status) {
-    let message = status.field("message").as_str().unwrap_or_default();
-    if let Some(name) = message.strip_prefix("Service ").and_then(|rest| rest.split_whitespace().next()) {
-        world.delete(&format!("/api/v1/namespaces/shop/services/{name}"));
+    let mut words = status.field("message").as_str().unwrap_or_default().split_whitespace();
+    match (words.next(), words.next()) {
+        (Some("Service"), Some(name)) => world.delete(&format!("/api/v1/namespaces/shop/services/{name}")),
+        (Some(_), Some(name)) if world.scenario.form.route_of(name) != name => {
+            world.delete(&world.scenario.form.path(name));
+        }
+        _ => {}
     }
 }
 
 /// Gives every route the last known good weights by hand.
 fn put_back(world: &World, primary: &Weights) {
     for (name, service) in &world.scenario.routes {
-        let path = format!("{ROUTES}/{name}");
-        let Some(mut rules) = world.object(&path).map(|route| route["spec"]["rules"].clone()) else { continue };
-        for backend in rules.pointer_mut("/0/backendRefs").and_then(Value::as_array_mut).into_iter().flatten() {
-            let member = backend["name"].as_str().and_then(|name| name.strip_prefix(&format!("{service}-")));
-            backend["weight"] = member.map_or(0.into(), |member| primary.get(member).copied().unwrap_or(0).into());
-        }
-        world.patch(&path, &json!({"spec": {"rules": rules}}), "kubectl-edit");
+        let weights = primary.iter().map(|(member, weight)| (format!("{service}-{member}"), *weight)).collect();
+        rewrite(world, name, |object| world.scenario.form.put(object, &weights));
     }
 }

@@ -7,7 +7,7 @@ use super::{
         plan::sorts::Tenant,
         scenario::{
             MEMBERS,
-            tenant::{self, INTRUDER, NAMESPACE, THEIRS, collection, rollouts, routes},
+            tenant::{self, INTRUDER, NAMESPACE, THEIRS, collection, rollouts},
         },
         world::World,
     },
@@ -20,8 +20,8 @@ const REQUESTS: [usize; 2] = [100, 2];
 pub fn begin(world: &World, what: Tenant) {
     let route = world.scenario.routes.keys().next().copied().unwrap_or_default();
     match what {
-        Tenant::SameRoute => world.create(&rollouts("shop"), &tenant::intruder(THEIRS[0], route)),
-        Tenant::SameService => world.create(&rollouts("shop"), &tenant::intruder("shop", "bystander")),
+        Tenant::SameRoute => world.create(&rollouts("shop"), &tenant::intruder(world.plan.kind, THEIRS[0], route)),
+        Tenant::SameService => world.create(&rollouts("shop"), &tenant::intruder(world.plan.kind, "shop", "bystander")),
         Tenant::Busy | Tenant::SlowQueries | Tenant::HugeAnswers => move_in(world),
         Tenant::Requests => {
             move_in(world);
@@ -59,13 +59,18 @@ pub fn leave(world: &World, what: Tenant) {
     }
 }
 
+fn routes(world: &World) -> String {
+    world.scenario.form.collection(NAMESPACE)
+}
+
 fn move_in(world: &World) {
+    let kind = world.plan.kind;
     for theirs in THEIRS {
-        for backend in tenant::backends(theirs) {
+        for backend in tenant::backends(kind, theirs) {
             world.create(&collection("/api/v1", NAMESPACE, "services"), &backend);
         }
-        world.create(&routes(), &tenant::route(theirs));
-        world.create(&rollouts(NAMESPACE), &tenant::rollout(theirs));
+        world.create(&routes(world), &tenant::route(kind, theirs));
+        world.create(&rollouts(NAMESPACE), &tenant::rollout(kind, theirs));
     }
 }
 
@@ -83,5 +88,5 @@ fn request(world: &World, count: usize) {
 fn forge(world: &World) {
     let mark = format!("hub/{}/1000/1000000000/0", world.judge().uid());
     let patch = json!({"metadata": {"annotations": {"cutover.dev/write": mark}}});
-    world.patch(&format!("{}/{}", routes(), THEIRS[0]), &patch, "user");
+    world.patch(&format!("{}/{}", routes(world), THEIRS[0]), &patch, "user");
 }

@@ -6,10 +6,10 @@ use cutover::sandbox::api::Verb;
 use serde_json::{Value, json};
 
 use super::super::{
-    data_plane::Weights,
     judge::Written,
     plan::{Fault, Plan, sorts::BadCalls},
-    scenario::{MEMBER_PATH, ROUTES},
+    routes::Weights,
+    scenario::MEMBER_PATH,
     status::Status,
     world::{ROLLOUT, World},
 };
@@ -19,7 +19,8 @@ pub fn end_state(world: &World) -> BTreeMap<String, Value> {
     let uid = world.judge().uid().to_owned();
     let mut end = BTreeMap::new();
     let backends = world.judge().backends().clone();
-    let routes = world.scenario.routes.keys().map(|route| format!("{ROUTES}/{route}"));
+    let form = world.scenario.form;
+    let routes = world.scenario.routes.keys().flat_map(|route| form.names(route)).map(|name| form.path(&name));
     let services = backends.iter().map(|name| format!("/api/v1/namespaces/shop/services/{name}"));
     let members = world.scenario.members().iter().map(|name| format!("{MEMBER_PATH}/{name}"));
     for path in routes.chain(services).chain(members).chain([ROLLOUT.to_owned()]) {

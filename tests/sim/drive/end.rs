@@ -5,13 +5,13 @@ use serde_json::Value;
 
 use super::{
     super::{
-        data_plane::Weights,
         deeds::GITOPS,
         judge::nonzero,
         plan::{
             Fault, Plan, Run,
             sorts::{Deleted, Edit, Failover, FinalizerFault, MemberChange, MemberFault, MetricsFault, Poison},
         },
+        routes::Weights,
         status::Status,
         world::World,
     },

@@ -13,7 +13,6 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::{
-    data_plane::Weights,
     deeds,
     instance::{Instance, PANICS},
     judge::Written,
@@ -22,6 +21,7 @@ use super::{
         Counted, Fault, Plan,
         sorts::{Late, LeaseFault},
     },
+    routes::Weights,
     scenario::is_over,
     status::Status,
     world::{World, seconds},
@@ -81,7 +81,7 @@ struct Drive {
 pub fn run(plan: Plan, reference: Option<&Outcome>) -> Outcome {
     // Times differ with the seed; the reference has one of the first two.
     let differs = matches!(plan.fault, Fault::Tenant(_)) && plan.seed > 1;
-    let same_seed = differs.then(|| run(Plan::clean(plan.run, plan.seed), None));
+    let same_seed = differs.then(|| run(plan.reference(), None));
     run_in(World::new(plan), same_seed.as_ref().or(reference))
 }
 

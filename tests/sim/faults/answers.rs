@@ -4,6 +4,8 @@ use axum::body::Body;
 use http::Response;
 use serde_json::{Value, json};
 
+use super::super::routes::{Form, plain};
+
 /// How the names of backends end that a run may give weight to.
 const CANARIES: [&str; 4] = ["eu-3", "eu-4", "eu-5", "canary"];
 
@@ -27,24 +29,21 @@ pub fn refusal(code: u16, words: &str) -> Response<Body> {
     response
 }
 
-/// A webhook with opinions: the canary gets half of what was written, the others the rest. Whether that is anything else.
-pub fn mutate(bytes: &mut Vec<u8>) -> bool {
+/// A webhook with opinions: the canary gets half of what was written, another one the rest. Whether that is anything else.
+pub fn mutate(form: &dyn Form, bytes: &mut Vec<u8>) -> bool {
     let Ok(mut object) = serde_json::from_slice::<Value>(bytes) else { return false };
-    let Some(backends) = object.pointer_mut("/spec/rules/0/backendRefs").and_then(Value::as_array_mut) else {
-        return false;
-    };
+    let mut weights = form.weights(&[&object]);
+    weights.retain(|name, _| plain(name) == name);
+    let is_canary = |name: &str| CANARIES.iter().any(|canary| name.ends_with(canary));
+    // Where nobody else is named, nobody can get it.
+    let Some(other) = weights.keys().find(|name| !is_canary(name)).cloned() else { return false };
     let mut taken = 0;
-    let is_canary = |backend: &&mut Value| {
-        backend["name"].as_str().is_some_and(|name| CANARIES.iter().any(|canary| name.ends_with(canary)))
-    };
-    for backend in backends.iter_mut().filter(is_canary) {
-        let weight = backend["weight"].as_u64().unwrap_or_default();
-        taken += weight - weight / 2;
-        backend["weight"] = (weight / 2).into();
+    for (_, weight) in weights.iter_mut().filter(|(name, _)| is_canary(name)) {
+        taken += *weight - *weight / 2;
+        *weight /= 2;
     }
-    if let Some(first) = backends.first_mut() {
-        first["weight"] = (first["weight"].as_u64().unwrap_or_default() + taken).into();
-    }
+    *weights.entry(other).or_default() += taken;
+    form.put(&mut object, &weights);
     *bytes = object.to_string().into_bytes();
     taken > 0
 }

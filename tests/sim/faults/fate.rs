@@ -85,7 +85,7 @@ impl Faults {
             }
         }
         let this_write = call.writes() && !call.is_lease() && self.writes == self.plan.k;
-        let writes_route = call.plural == "httproutes" && call.method != Method::GET;
+        let writes_route = call.plural == self.form.plural() && call.method != Method::GET;
         match self.plan.fault {
             Fault::CrashAfter if this_write => Fate::CrashAfter,
             Fault::CrashBefore if this_write => Fate::CrashBefore,
@@ -105,7 +105,7 @@ impl Faults {
             Fault::Overload(what) if self.active() && !call.watch && !call.is_lease() => self.overloaded(what),
             Fault::Late(Late::Server) if self.active() => Fate::Bad(Bad::Reset),
             Fault::Webhook(what) if writes_route && self.active() => webhook(what),
-            Fault::Forbidden(what) if self.active() => forbidden(what, call),
+            Fault::Forbidden(what) if self.active() => forbidden(what, call, writes_route),
             Fault::None
             | Fault::CrashAfter
             | Fault::CrashBefore
@@ -216,9 +216,9 @@ fn webhook(what: Webhook) -> Fate {
     }
 }
 
-fn forbidden(what: Forbidden, call: &Call) -> Fate {
+fn forbidden(what: Forbidden, call: &Call, writes_route: bool) -> Fate {
     let denied = match what {
-        Forbidden::Route => call.plural == "httproutes" && call.method != Method::GET,
+        Forbidden::Route => writes_route,
         Forbidden::Status => call.plural == "fleetrollouts" && call.method != Method::GET,
         Forbidden::Lease => call.is_lease(),
         Forbidden::Member => call.plural == "memberclusters",

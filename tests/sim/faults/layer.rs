@@ -115,7 +115,7 @@ impl Layer {
         let mut faults = self.world.faults();
         let waits = match self.world.plan.fault {
             Fault::Late(Late::Kinds) => call.plural == "fleetrollouts",
-            Fault::Late(Late::RouteKind) => call.plural == "httproutes",
+            Fault::Late(Late::RouteKind) => call.plural == self.world.scenario.form.plural(),
             _ => false,
         };
         if waits && faults.active() && status == http::StatusCode::NOT_FOUND {
@@ -152,7 +152,7 @@ impl Layer {
             self.world.faults().unguarded_delete = Some(format!("{}/{}", call.plural, call.name));
         }
         match fate {
-            Fate::Mutate if mutate(&mut bytes) => self.world.faults().strike(),
+            Fate::Mutate if mutate(self.world.scenario.form, &mut bytes) => self.world.faults().strike(),
             Fate::Stale(revision) => {
                 let behind = |change: &Arc<Change>| change.revision > *revision && change.plural == call.plural;
                 if self.world.server.history(0).iter().any(behind) {

@@ -15,7 +15,10 @@ use cutover::sandbox::api::Change;
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
-use super::plan::{Dice, Fault, Plan, sorts::BadCalls};
+use super::{
+    plan::{Dice, Fault, Plan, sorts::BadCalls},
+    routes::Form,
+};
 use call::Call;
 pub use layer::Layer;
 
@@ -39,6 +42,7 @@ impl Held {
 /// Everything that goes wrong between the hub and its API server, and what was counted.
 pub struct Faults {
     plan: Plan,
+    form: &'static dyn Form,
     pub dice: Dice,
     pub calls: usize,
     pub writes: usize,
@@ -71,6 +75,7 @@ impl Faults {
     pub fn new(plan: Plan) -> Self {
         Self {
             plan,
+            form: plan.kind.form(),
             dice: Dice(plan.seed ^ (plan.k as u64) << 20),
             calls: 0,
             writes: 0,

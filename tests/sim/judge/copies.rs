@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::{
     super::{
-        data_plane::{COPIED, Weights},
         plan::Fault,
+        routes::{COPIED, Weights},
         status::Status,
         world::World,
     },

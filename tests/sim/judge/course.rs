@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::{
     super::{
-        data_plane::{Weights, plain},
         plan::{Fault, sorts::Declared},
+        routes::{Weights, plain},
         world::{World, seconds},
     },
     Judge, Shown,

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use super::{
     super::{
-        data_plane::{Weights, keeps},
+        routes::{Form, Objects, Weights},
         status::Status,
         world::World,
     },
@@ -18,13 +16,12 @@ type Members = BTreeSet<String>;
 
 impl Judge {
     /// Looks at a route that the hub wrote.
-    pub(super) fn judge_kept(&mut self, world: &World, name: &str, route: &Value, weights: &Weights) {
-        let service = self.wanted.get(name).copied().unwrap_or_default();
-        let (kept, carrying) = (kept(route, service), answering(weights).into_keys().collect::<Members>());
+    pub(super) fn judge_kept(&mut self, world: &World, name: &str, kept: &Members, weights: &Weights) {
+        let carrying = answering(weights).into_keys().collect::<Members>();
         if kept.is_empty() {
             return;
         }
-        if kept != carrying {
+        if *kept != carrying {
             self.break_rule(world, format!("I19: {name} keeps users at {kept:?}, and {carrying:?} have weight"));
         }
         if !self.status.goes_forward() && !self.restored {
@@ -42,10 +39,8 @@ impl Judge {
     }
 }
 
-/// Members to which rules lead that look at cookies.
-pub(super) fn kept(route: &Value, service: &str) -> Members {
-    let rules = route.pointer("/spec/rules").and_then(Value::as_array).into_iter().flatten();
-    let backends = rules.filter(|rule| keeps(rule)).filter_map(|rule| rule["backendRefs"].as_array()).flatten();
-    let named = backends.filter_map(|backend| backend["name"].as_str()).map(|name| (name.to_owned(), 1));
+/// Members to which requests with a cookie are led.
+pub(super) fn kept(form: &dyn Form, objects: Objects<'_>, service: &str) -> Members {
+    let named = form.keeping(objects).into_iter().map(|name| (name, 1));
     by_member(&named.collect(), service).into_keys().collect()
 }

@@ -4,8 +4,8 @@ use cutover::sandbox::api::{Change, Verb};
 
 use super::{
     super::{
-        data_plane::{plain, weights},
-        scenario::ROUTES,
+        data_plane::member,
+        routes::{Weights, plain},
         world::{World, seconds},
     },
     DWELL, Judge, Shown,
@@ -15,15 +15,15 @@ use super::{
 impl Judge {
     pub(super) fn see_backend(&mut self, world: &World, change: &Change, by_hub: bool) {
         let host = change.after.as_ref().and_then(|service| service["spec"]["externalName"].as_str());
-        let member = host.and_then(|host| host.split('.').next()).unwrap_or_default().to_owned();
+        let member = member(host.unwrap_or_default());
         let before = self.leads.insert(change.name.clone(), member.clone());
-        let named = |route: &&String| {
-            let object = world.object(&format!("{ROUTES}/{route}")).unwrap_or_default();
-            weights(&object).get(&change.name).is_some_and(|weight| *weight > 0)
+        let named = |route: &String| {
+            let weights = self.stored.of("shop", route).map(|objects| self.form.weights(&objects)).unwrap_or_default();
+            weights.get(&change.name).is_some_and(|weight| *weight > 0)
         };
         let changed = before.as_ref().is_some_and(|before| *before != member);
         let own = self.wanted.values().any(|service| *service == change.name);
-        if own && !by_hub && changed && self.wanted.keys().any(|route| named(&route)) {
+        if own && !by_hub && changed && self.wanted.keys().any(named) {
             self.break_rule(world, format!("I2: a route names {} itself, which is led to {member}", change.name));
         }
         if by_hub && changed {
@@ -56,6 +56,17 @@ impl Judge {
         let same = self.leads.get(&change.name.replace("-primary", "-canary")).map(String::as_str) == Some(member);
         if !(stood && same) {
             self.break_rule(world, format!("I17: {} becomes {member}, which was not proven", change.name));
+        }
+    }
+
+    /// I17: a route that leads a backend itself leads it where the Service of that name leads.
+    pub(super) fn judge_hosts(&mut self, world: &World, route: &str, named: &Weights) {
+        let objects = self.stored.of("shop", route).unwrap_or_default();
+        let led = |name: &String| Some((plain(name).to_owned(), member(&self.form.host_of(&objects, plain(name))?)));
+        let mut carrying = named.iter().filter(|(_, weight)| **weight > 0).filter_map(|(name, _)| led(name));
+        let elsewhere = carrying.find(|(name, member)| self.leads.get(name).is_some_and(|lead| lead != member));
+        if let Some((name, member)) = elsewhere {
+            self.break_rule(world, format!("I17: {route} leads {name} to {member}, and its Service leads elsewhere"));
         }
     }
 

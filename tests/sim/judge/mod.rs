@@ -9,6 +9,7 @@ mod leads;
 mod owned;
 mod records;
 mod rises;
+mod route;
 mod routes;
 mod story;
 mod weights;
@@ -23,14 +24,14 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{
-    data_plane::Weights,
     deeds::GITOPS,
+    routes::{Form, Stored, Weights},
     scenario::{Scenario, tenant},
     status::Status,
     world::World,
 };
 use course::Course;
-use routes::{Ownership, Route};
+use route::{Ownership, Route};
 pub use weights::nonzero;
 
 /// Settle and bake of every step, less the clock's grain.
@@ -62,6 +63,8 @@ pub struct Judge {
     pub broken: Vec<String>,
     /// What was done, for people.
     pub story: Vec<String>,
+    form: &'static dyn Form,
+    stored: Stored,
     routes: BTreeMap<String, Route>,
     wanted: BTreeMap<String, &'static str>,
     start: Weights,
@@ -116,6 +119,8 @@ impl Judge {
             seen: 0,
             broken: Vec::new(),
             story: Vec::new(),
+            form: scenario.form,
+            stored: Stored::new(scenario.form),
             routes: BTreeMap::new(),
             wanted: scenario.routes.iter().map(|(route, service)| ((*route).to_owned(), *service)).collect(),
             start: scenario.start.clone(),
@@ -179,6 +184,7 @@ impl Judge {
     /// Takes one change, in the order in which they were committed.
     pub fn see(&mut self, world: &World, change: &Change) {
         self.seen += 1;
+        self.stored.see(change);
         self.tell(world, change);
         let by_hub = change.author.manager == "cutover";
         if change.namespace == tenant::NAMESPACE {
@@ -197,7 +203,7 @@ impl Judge {
             self.fight.is_named |= owned::says(change, GITOPS);
         }
         match change.plural.as_str() {
-            "httproutes" => self.see_route(world, change, by_hub),
+            plural if plural == self.form.plural() => self.see_route(world, change, by_hub),
             "fleetrollouts" if change.name == "shop" => self.see_rollout(world, change, by_hub),
             "services" if change.namespace == "shop" => self.see_backend(world, change, by_hub),
             "memberclusters" if by_hub => self.judge_health(world, change),

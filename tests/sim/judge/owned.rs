@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::{
     super::{
-        data_plane::{chooses, copies_to},
         plan::{Fault, sorts::Tenant},
+        routes::{Form, is_made},
         scenario::{SECRET, tenant::THEIRS},
         world::World,
     },
@@ -26,11 +26,7 @@ impl Judge {
                 after.is_none() || before == after
             }
             "services" => change.namespace == "shop" && is_made(&change.name),
-            "httproutes" => {
-                change.namespace == "shop"
-                    && self.wanted.contains_key(&change.name)
-                    && (change.after.is_none() || masked(change.before.as_deref()) == masked(change.after.as_deref()))
-            }
+            plural if plural == self.form.plural() => change.namespace == "shop" && self.owns(change),
             _ => false,
         };
         if !own {
@@ -45,6 +41,13 @@ impl Judge {
         }
     }
 
+    /// It makes and removes the objects that it makes for a route; of what a user wrote only its own fields change.
+    fn owns(&self, change: &Change) -> bool {
+        let route = self.form.route_of(&change.name);
+        let masked = |object: &Option<Arc<Value>>| object.as_deref().map(|object| masked(self.form, object));
+        self.wanted.contains_key(route) && (route != change.name || masked(&change.before) == masked(&change.after))
+    }
+
     /// P26: in the other tenant's namespace the hub changes what is that tenant's.
     pub(super) fn see_tenant(&mut self, world: &World, change: &Change) {
         let is_theirs = change.name.starts_with(THEIRS[0]);
@@ -52,7 +55,7 @@ impl Judge {
             let Change { verb, plural, name, .. } = change;
             self.broken.push(format!("I6: {verb:?} of {plural}/{name}, which is nobody's"));
         }
-        if is_theirs && change.plural == "httproutes" && world.plan.fault == Fault::Tenant(Tenant::Busy) {
+        if is_theirs && change.plural == self.form.plural() && world.plan.fault == Fault::Tenant(Tenant::Busy) {
             world.faults().strike();
         }
         self.no_leak(change);
@@ -64,11 +67,6 @@ impl Judge {
             self.broken.push(format!("I14: {}/{} shows a secret", change.plural, change.name));
         }
     }
-}
-
-/// The Service has a name of the sort that the hub gives.
-fn is_made(service: &str) -> bool {
-    ["-eu-", "-primary", "-canary"].iter().any(|part| service.contains(part))
 }
 
 /// A status or an event contains the text.
@@ -87,29 +85,15 @@ fn tells(value: &Value, text: &str) -> bool {
     }
 }
 
-/// A route without what the hub may change.
-fn masked(route: Option<&Value>) -> Option<Value> {
-    let mut route = route?.clone();
-    if let Some(rules) = route.pointer_mut("/spec/rules").and_then(Value::as_array_mut) {
-        rules.retain(|rule| !chooses(rule));
-        rules.iter_mut().for_each(take_copies_out);
-    }
-    if let Some(backends) = route.pointer_mut("/spec/rules/0/backendRefs") {
-        *backends = Value::Null;
-    }
-    if let Some(annotations) = route["metadata"]["annotations"].as_object_mut() {
+/// A route's object without what the hub may change.
+fn masked(form: &dyn Form, object: &Value) -> Value {
+    let mut object = object.clone();
+    form.mask(&mut object);
+    if let Some(annotations) = object["metadata"]["annotations"].as_object_mut() {
         annotations.retain(|key, _| !key.starts_with("cutover.dev/"));
     }
-    if let Some(metadata) = route["metadata"].as_object_mut() {
+    if let Some(metadata) = object["metadata"].as_object_mut() {
         metadata.retain(|key, _| !["managedFields", "resourceVersion", "generation"].contains(&key.as_str()));
     }
-    Some(route)
-}
-
-fn take_copies_out(rule: &mut Value) {
-    let Some(filters) = rule.get_mut("filters").and_then(Value::as_array_mut) else { return };
-    filters.retain(|filter| !copies_to(filter).is_some_and(is_made));
-    if filters.is_empty() {
-        rule.as_object_mut().map(|fields| fields.remove("filters"));
-    }
+    object
 }

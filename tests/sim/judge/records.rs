@@ -9,7 +9,7 @@ use super::{
         status::Status,
         world::{World, seconds},
     },
-    DWELL, Judge, copies,
+    DWELL, Judge, Route, copies,
     weights::{at, nonzero},
 };
 
@@ -29,7 +29,7 @@ impl Judge {
             if self.generation > 0 {
                 self.rollback = None;
                 (self.new_target, self.stepped) = (true, false);
-                self.run_before = self.routes.values().map(|route| route.mark.0).max().unwrap_or(0);
+                self.run_before = self.routes.values().map(Route::run).max().unwrap_or(0);
             }
             self.generation = generation;
         }
@@ -48,7 +48,7 @@ impl Judge {
         self.declared.clear();
         self.lowered.clear();
         self.courses.clear();
-        self.routes.values_mut().for_each(|route| route.mark = (0, 0));
+        self.routes.values_mut().for_each(|route| route.marks.clear());
         self.meddled = Some(now);
     }
 

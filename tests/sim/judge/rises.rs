@@ -1,19 +1,19 @@
 //! I2, I4, I7: a member gets more than it had.
 
-use cutover::sandbox::api::Change;
 use jiff::Timestamp;
 
 use super::{
     super::{
-        data_plane::plain,
         fleet::Fleet,
         plan::{
             Fault, Run,
             sorts::{MetricsFault, Webhook},
         },
+        routes::plain,
         world::{World, seconds},
     },
     DWELL, Judge, Shown,
+    routes::Write,
     weights::{at, nonzero},
 };
 
@@ -36,16 +36,10 @@ struct Rise<'a> {
 }
 
 impl Judge {
-    pub(super) fn judge_rise(
-        &mut self,
-        world: &World,
-        change: &Change,
-        (member, from, to): (&str, u32, u32),
-        run: u64,
-    ) {
-        let route = change.name.as_str();
+    pub(super) fn judge_rise(&mut self, world: &World, write: &Write<'_>, (member, from, to): (&str, u32, u32)) {
+        let route = write.route;
         let behind = self.behind(self.wanted.get(route).copied().unwrap_or_default(), member);
-        let rise = Rise { route, member, behind: &behind, from, to, run, at: change.at };
+        let rise = Rise { route, member, behind: &behind, from, to, run: write.run(), at: write.at };
         self.judge_unavailable(world, &rise);
         if to <= at(&self.good, member) || self.stands_in(world, member) {
             return;
@@ -54,11 +48,11 @@ impl Judge {
         self.judge_rise_in_rollback(world, &rise);
         // A webhook took a part of what was decided; to write it whole again is no new step.
         let mutated = world.plan.fault == Fault::Webhook(Webhook::Mutate);
-        if mutated || self.is_edited(change.at) || to <= at(&self.reached, member) {
+        if mutated || self.is_edited(write.at) || to <= at(&self.reached, member) {
             return;
         }
         // Before all routes showed one distribution, each shows the one at which it began.
-        let begun = Shown { weights: self.start.clone(), since: change.at, until: None };
+        let begun = Shown { weights: self.start.clone(), since: write.at, until: None };
         let shown = self.shown.clone().unwrap_or(begun);
         let first = nonzero(&shown.weights) == nonzero(&self.start) || nonzero(&shown.weights) == nonzero(&self.good);
         if first {

@@ -1,92 +1,93 @@
 //! Routes: what they show, and what the hub and others write to them.
 
-use std::collections::BTreeSet;
-
 use cutover::sandbox::api::Change;
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::{
     super::{
-        data_plane::{Weights, plain, weights},
         deeds::GITOPS,
+        routes::{Shows, Weights, plain},
         world::World,
     },
-    Judge, Shown, kept,
-    weights::{answering, at, by_member, nonzero},
+    Judge, Shown,
+    route::{self, Mark, Reading, Route, is_marked},
+    weights::{answering, at, nonzero},
 };
 
-#[derive(Clone, Debug)]
-pub struct Route {
-    pub weights: Weights,
-    pub accepted: bool,
-    pub mark: (u64, u64),
-    /// Members that keep users.
-    pub kept: BTreeSet<String>,
-    /// Who owns it for good: the hub gave it back, or somebody has edited it since.
-    pub ownership: Ownership,
+/// A write of the hub to a route.
+pub(super) struct Write<'w> {
+    pub route: &'w str,
+    pub at: Timestamp,
+    /// None where an object is removed.
+    mark: Option<Mark>,
+    reading: &'w Reading,
 }
 
-/// Whose a route is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ownership {
-    /// The hub's, as long as it carries a mark.
-    Hub,
-    /// The hub gave it back, at the end of the rollout.
-    Released,
-    /// It was edited after the hub gave it back: what it shows is not the hub's concern any more.
-    Foreign,
+impl Write<'_> {
+    /// The run that it marks.
+    pub fn run(&self) -> u64 {
+        self.mark.map_or(0, |mark| mark.0)
+    }
 }
 
 impl Judge {
     pub(super) fn see_route(&mut self, world: &World, change: &Change, by_hub: bool) {
-        let Some(service) = self.wanted.get(&change.name).copied() else { return };
-        let Some(after) = &change.after else {
-            self.routes.remove(&change.name);
+        let name = self.form.route_of(&change.name).to_owned();
+        let Some(service) = self.wanted.get(&name).copied() else { return };
+        let Some(objects) = self.stored.of("shop", &name) else {
+            self.routes.remove(&name);
             self.end_shown(change.at);
             return;
         };
-        let new: Weights = by_member(&weights(after), service);
-        let before = self.routes.get(&change.name).cloned();
-        let old = before.as_ref().map_or_else(|| new.clone(), |route| route.weights.clone());
-        let mark = mark(after, &self.uid);
+        let reading = Reading::of(self.form, &objects, service);
+        let before = self.routes.get(&name).cloned();
+        let old = before.as_ref().map_or_else(|| reading.weights.clone(), |route| route.weights.clone());
+        let mark = change.after.as_ref().map(|after| route::mark(after, &self.uid));
         if by_hub {
-            self.drifted.remove(&change.name);
-            if mark != (0, 0) {
-                self.found.entry((self.uid.clone(), change.name.clone())).or_insert_with(|| old.clone());
-            }
-            if nonzero(&old) != nonzero(&new) {
-                self.course.push((world.age(), change.name.clone(), nonzero(&new)));
-            }
-            self.judge_write(world, change, &old, &new, before.as_ref(), mark);
+            let write = Write { route: &name, at: change.at, mark, reading: &reading };
+            self.see_write(world, &write, &old);
+            self.judge_mark(world, &change.name, mark, before.as_ref());
         } else if change.author.manager != "data-plane" && self.generation > 0 {
             self.meddled = Some(change.at);
-            self.see_edit(change, &old, &new);
-            self.remember_edit(&change.name, &old, &new);
+            self.see_edit(change, &name, &old, &reading.weights);
+            self.remember_edit(&name, &old, &reading.weights);
         }
-        if nonzero(&old) != nonzero(&new) {
+        if nonzero(&old) != nonzero(&reading.weights) || !reading.is_served {
             self.end_shown(change.at);
         }
-        let accepted = accepted(after);
-        let kept = kept::kept(after, service);
-        let ownership = match before.as_ref().map(|route| route.ownership) {
-            _ if by_hub && mark != (0, 0) => Ownership::Hub,
-            Some(Ownership::Hub) if by_hub => Ownership::Released,
-            Some(Ownership::Released) if !by_hub && new != old => Ownership::Foreign,
-            before => before.unwrap_or(Ownership::Hub),
-        };
-        // What somebody else marks is not what the hub has reached; what is taken off is gone.
-        let mark = if by_hub { mark } else { before.map_or(mark, |before| before.mark.min(mark)) };
-        self.routes.insert(change.name.clone(), Route { weights: new, accepted, mark, kept, ownership });
+        self.routes.insert(name, Route::after(before, reading, &change.name, mark, by_hub));
         self.look_at_all(world, change.at);
     }
 
-    fn see_edit(&mut self, change: &Change, old: &Weights, new: &Weights) {
+    fn see_write(&mut self, world: &World, write: &Write<'_>, old: &Weights) {
+        let (name, new) = (write.route, &write.reading.weights);
+        self.drifted.remove(name);
+        if is_marked(write.mark) {
+            self.found.entry((self.uid.clone(), name.to_owned())).or_insert_with(|| old.clone());
+        }
+        if nonzero(old) != nonzero(new) {
+            self.course.push((world.age(), name.to_owned(), nonzero(new)));
+        }
+        self.judge_write(world, write, old, new);
+    }
+
+    /// The data plane has taken a route as it is stored.
+    pub fn see_taken(&mut self, world: &World, route: &str, now: Timestamp) {
+        if self.form.shows() != Shows::Taken {
+            return;
+        }
+        if let Some(route) = self.routes.get_mut(route) {
+            route.shown = true;
+            self.look_at_all(world, now);
+        }
+    }
+
+    fn see_edit(&mut self, change: &Change, route: &str, old: &Weights, new: &Weights) {
         if nonzero(old) == nonzero(new) {
             return;
         }
         if !self.status.has_live_run() {
-            self.drifted.insert(change.name.clone(), nonzero(new));
+            self.drifted.insert(route.to_owned(), nonzero(new));
         } else if change.author.manager == GITOPS {
             self.fight.edits += 1;
         }
@@ -104,34 +105,24 @@ impl Judge {
         }
     }
 
-    fn judge_write(
-        &mut self,
-        world: &World,
-        change: &Change,
-        old: &Weights,
-        new: &Weights,
-        before: Option<&Route>,
-        mark: (u64, u64),
-    ) {
-        let name = &change.name;
+    /// I15: no mark goes back.
+    fn judge_mark(&mut self, world: &World, object: &str, mark: Option<Mark>, before: Option<&Route>) {
+        let newer = before.and_then(|before| before.marks.get(object));
+        let newer = newer.filter(|before| is_marked(mark) && mark < Some(**before));
+        if let Some(before) = newer.filter(|_| !self.restored) {
+            self.break_rule(world, format!("I15: {object} was marked {mark:?} after {before:?}"));
+        }
+    }
+
+    fn judge_write(&mut self, world: &World, write: &Write<'_>, old: &Weights, new: &Weights) {
+        let (name, moves) = (write.route, nonzero(old) != nonzero(new));
         let live: u32 = answering(new).values().sum();
-        if nonzero(old) != nonzero(new) && live != 100 {
+        if moves && live != 100 {
             self.break_rule(world, format!("I1: {name} sums to {live}: {new:?}"));
         }
-        if before.is_some_and(|before| mark < before.mark && mark != (0, 0)) && !self.restored {
-            self.break_rule(
-                world,
-                format!("I15: {name} was marked {mark:?} after {:?}", before.map(|route| route.mark)),
-            );
-        }
-        let named = weights(change.after.as_deref().unwrap_or(&Value::Null));
-        let unnamed: Vec<String> = named
-            .into_iter()
-            .filter(|(backend, weight)| *weight > 0 && !self.backends.contains(plain(backend)))
-            .map(|(backend, _)| backend)
-            .collect();
-        let taken_away = world.judge_excuses_missing_backends();
-        if !unnamed.is_empty() && !taken_away && nonzero(old) != nonzero(new) {
+        let carries = write.reading.named.iter().filter(|(_, weight)| **weight > 0).map(|(backend, _)| backend);
+        let unnamed: Vec<&String> = carries.filter(|backend| !self.backends.contains(plain(backend))).collect();
+        if !unnamed.is_empty() && !world.judge_excuses_missing_backends() && moves {
             self.break_rule(world, format!("I16: {name} sends traffic to {unnamed:?}, which does not exist"));
         }
         if self
@@ -142,10 +133,11 @@ impl Judge {
             self.break_rule(world, format!("I6: {name}: an edit that lowers a canary was overwritten unseen"));
         }
         self.judge_copies(world, name, old, new);
-        self.judge_kept(world, name, change.after.as_deref().unwrap_or(&Value::Null), new);
+        self.judge_kept(world, name, &write.reading.kept, new);
+        self.judge_hosts(world, name, &write.reading.named);
         for (member, weight) in new {
             if *weight > at(old, member) {
-                self.judge_rise(world, change, (member, at(old, member), *weight), mark.0);
+                self.judge_rise(world, write, (member, at(old, member), *weight));
             }
         }
     }
@@ -160,8 +152,8 @@ impl Judge {
         let mut routes = self.routes.values();
         let Some(first) = routes.next() else { return };
         let same = self.routes.len() == self.wanted.len()
-            && first.accepted
-            && routes.all(|route| route.accepted && nonzero(&route.weights) == nonzero(&first.weights));
+            && first.shown
+            && routes.all(|route| route.shown && nonzero(&route.weights) == nonzero(&first.weights));
         if !same {
             return;
         }
@@ -184,24 +176,4 @@ impl Judge {
 /// A canary gets more again than somebody's edit had left it.
 fn overrules(good: &Weights, edit: &Weights, new: &Weights, member: &str) -> bool {
     at(new, member) > at(edit, member).max(at(good, member))
-}
-
-/// Run and sequence of the last write for this rollout that is marked on a route.
-fn mark(route: &Value, rollout: &str) -> (u64, u64) {
-    let text = route["metadata"]["annotations"]["cutover.dev/write"].as_str().unwrap_or_default();
-    let parts: Vec<&str> = text.split('/').collect();
-    if parts.get(1) != Some(&rollout) {
-        return (0, 0);
-    }
-    let number = |place: usize| parts.get(place).and_then(|part| part.parse().ok()).unwrap_or(0);
-    (number(2), number(3))
-}
-
-fn accepted(route: &Value) -> bool {
-    let generation = &route["metadata"]["generation"];
-    let conditions = route.pointer("/status/parents/0/conditions").and_then(Value::as_array);
-    conditions.is_some_and(|conditions| {
-        !conditions.is_empty()
-            && conditions.iter().all(|one| one["status"] == "True" && one["observedGeneration"] == *generation)
-    })
 }

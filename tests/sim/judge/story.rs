@@ -4,7 +4,7 @@ use cutover::sandbox::api::Change;
 use serde_json::Value;
 
 use super::{
-    super::{data_plane::weights, status::Status, world::World},
+    super::{status::Status, world::World},
     Judge,
 };
 
@@ -15,10 +15,12 @@ impl Judge {
         }
         let Change { verb, plural, name, author, revision, .. } = change;
         let what = match (plural.as_str(), &change.after) {
-            ("httproutes", Some(after)) => {
+            (plural, Some(after)) if plural == self.form.plural() => {
+                let route = self.form.route_of(name);
+                let weights = self.stored.of(&change.namespace, route).map(|objects| self.form.weights(&objects));
                 let mark = after["metadata"]["annotations"]["cutover.dev/write"].as_str().unwrap_or("");
                 let mark = mark.splitn(3, '/').last().unwrap_or_default();
-                format!("{:?} gen {} mark {mark}", weights(after), after["metadata"]["generation"])
+                format!("{:?} gen {} mark {mark}", weights.unwrap_or_default(), after["metadata"]["generation"])
             }
             ("fleetrollouts", Some(after)) => {
                 format!("gen {} {}", after["metadata"]["generation"], summary(&Status::of(after)))

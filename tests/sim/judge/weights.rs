@@ -1,6 +1,6 @@
 //! Weights by member, as the judge compares them.
 
-use super::super::data_plane::{Weights, plain};
+use super::super::routes::{Weights, plain};
 
 pub fn at(weights: &Weights, member: &str) -> u32 {
     weights.get(member).copied().unwrap_or(0)

@@ -194,6 +194,34 @@ impl Fault {
         }
     }
 
+    /// What it does depends on the kind of route.
+    pub const fn is_about_routes(self) -> bool {
+        match self {
+            Self::CrashAfter
+            | Self::CrashBefore
+            | Self::CrashPair
+            | Self::Blind(_)
+            | Self::Failover(_)
+            | Self::Pause(_)
+            | Self::Member(_)
+            | Self::Metrics(_)
+            | Self::Edit(_)
+            | Self::Reapply(_)
+            | Self::BadCalls(_)
+            | Self::Storm
+            | Self::Delete(_)
+            | Self::Finalizers(_)
+            | Self::Declare(_)
+            | Self::Members(_)
+            | Self::Webhook(_)
+            | Self::Forbidden(_)
+            | Self::Late(_)
+            | Self::DataPlane(_)
+            | Self::Tenant(_) => true,
+            Self::None | Self::Lease(_) | Self::Watch(_) | Self::Clock(_) | Self::Poison(_) => false,
+        }
+    }
+
     /// It is about two instances of the hub.
     pub const fn needs_two_instances(self) -> bool {
         matches!(self, Self::Pause(_) | Self::Lease(_))

@@ -3,6 +3,7 @@
 mod bad;
 mod dice;
 mod fault;
+mod kind;
 mod run;
 pub mod sorts;
 
@@ -11,6 +12,7 @@ use std::{fmt, str::FromStr};
 pub use bad::Bad;
 pub use dice::Dice;
 pub use fault::{Counted, Fault};
+pub use kind::Kind;
 pub use run::Run;
 
 /// P3: after so many writes of the second life at most comes the second crash; the seed says which.
@@ -23,6 +25,7 @@ pub const FAILOVERS: usize = 6;
 pub struct Plan {
     pub fault: Fault,
     pub run: Run,
+    pub kind: Kind,
     /// The write, call or event at which it begins, from 1.
     pub k: usize,
     /// P12 only.
@@ -42,8 +45,14 @@ impl Plan {
         }
     }
 
+    /// A run on the kind HTTPRoute without any fault.
     pub const fn clean(run: Run, seed: u64) -> Self {
-        Self { fault: Fault::None, run, k: 0, bad: Bad::Conflict, seed }
+        Self { fault: Fault::None, run, kind: Kind::GatewayApi, k: 0, bad: Bad::Conflict, seed }
+    }
+
+    /// The same without its fault.
+    pub const fn reference(self) -> Self {
+        Self { kind: self.kind, ..Self::clean(self.run, self.seed) }
     }
 }
 
@@ -52,6 +61,9 @@ impl fmt::Display for Plan {
         write!(f, "P{}", self.fault.number())?;
         if self.run != Run::Promotion {
             write!(f, " run={}", self.run.name())?;
+        }
+        if self.kind != Kind::GatewayApi {
+            write!(f, " route={}", self.kind.name())?;
         }
         if let Some(word) = self.fault.word().filter(|_| !self.fault.is_first()) {
             write!(f, " what={word}")?;
@@ -78,6 +90,7 @@ impl FromStr for Plan {
             let unknown = || format!("{word}: not known");
             match key {
                 "run" => plan.run = Run::ALL.into_iter().find(|run| run.name() == value).ok_or_else(unknown)?,
+                "route" => plan.kind = Kind::ALL.into_iter().find(|kind| kind.name() == value).ok_or_else(unknown)?,
                 "what" => {
                     let named = pattern.iter().find(|fault| fault.word() == Some(value));
                     plan.fault = *named.ok_or_else(unknown)?;

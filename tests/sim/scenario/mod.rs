@@ -11,13 +11,12 @@ use cutover::api::DeletionPolicy;
 use serde_json::{Value, json};
 
 use super::{
-    plan::{Fault, Plan, Run, sorts::Deleted},
+    plan::{Fault, Kind, Plan, Run, sorts::Deleted},
+    routes::Form,
     world::World,
 };
-pub use objects::{
-    CRDS, MEMBER_PATH, NEW_TOKEN, ROUTES, SECRET, SECRETS, kinds, member, members, route_kind, secret, secret_of,
-};
-use objects::{HTTP_ROUTE, backend, own_service};
+pub use objects::{CRDS, MEMBER_PATH, NEW_TOKEN, SECRET, SECRETS, kinds, member, members, secret, secret_of};
+use objects::{backend, own_service};
 pub use people::is_over;
 
 /// Every member that there is.
@@ -29,6 +28,8 @@ pub const RENAMED: &str = "eu-5";
 /// One run.
 pub struct Scenario {
     pub run: Run,
+    /// What its routes are.
+    pub form: &'static dyn Form,
     /// Routes by name, with the service that they are for.
     pub routes: BTreeMap<&'static str, &'static str>,
     /// Where it begins.
@@ -50,12 +51,14 @@ impl Scenario {
         let strikes = !matches!(plan.fault, Fault::Reapply(_)) && plan.run != Run::Service;
         let reverts = is_deleted && strikes && plan.seed % 4 >= 2;
         let deletion_policy = if reverts { DeletionPolicy::Revert } else { DeletionPolicy::Retain };
-        Self { deletion_policy, ..Self::of(plan.run) }
+        Self { deletion_policy, ..Self::of(plan.run, plan.kind) }
     }
 
-    fn of(run: Run) -> Self {
-        let deletion_policy = DeletionPolicy::Retain;
-        let old = weights(&[("eu-1", 50), ("eu-2", 50)]);
+    fn of(run: Run, kind: Kind) -> Self {
+        let (form, deletion_policy) = (kind.form(), DeletionPolicy::Retain);
+        // A third member is to gain.
+        let old: &[_] = if form.can().members > 2 { &[("eu-1", 50), ("eu-2", 50)] } else { &[("eu-1", 100)] };
+        let old = weights(old);
         let (routes, end) = match run {
             Run::Promotion | Run::Rollback | Run::Retarget | Run::Deletion | Run::Mixed => {
                 let routes = BTreeMap::from([("public", "shop"), ("partner", "shop")]);
@@ -69,13 +72,13 @@ impl Scenario {
             Run::Service => {
                 let primary = weights(&[("primary", 100)]);
                 let routes = BTreeMap::from([("public", "shop"), ("partner", "shop")]);
-                return Self { run, routes, start: primary.clone(), end: primary, deletion_policy };
+                return Self { run, form, routes, start: primary.clone(), end: primary, deletion_policy };
             }
             Run::Fleet => {
                 (BTreeMap::from([("public", "shop"), ("checkout", "checkout")]), weights(&[("eu-1", 20), ("eu-3", 80)]))
             }
         };
-        Self { run, routes, start: old, end, deletion_policy }
+        Self { run, form, routes, start: old, end, deletion_policy }
     }
 
     /// Seconds for which the former primary stays the last known good one after the last step.
@@ -99,8 +102,8 @@ impl Scenario {
             let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
             world.create("/api/v1/namespaces", &object);
         }
-        if with_routes {
-            world.create(CRDS, &HTTP_ROUTE);
+        if let Some(definition) = self.form.definition().filter(|_| with_routes) {
+            world.create(CRDS, definition);
         }
         if with_kinds {
             kinds(world);
@@ -114,7 +117,7 @@ impl Scenario {
         }
         if with_routes {
             for (route, service) in &self.routes {
-                world.create(ROUTES, &self.route(route, service));
+                self.create_route(world, route, service);
             }
         }
         if self.run == Run::Service {
@@ -149,33 +152,21 @@ impl Scenario {
         let others = tenant::collection("/api/v1", tenant::NAMESPACE, "services");
         world.create(&others, &service(tenant::NAMESPACE, "shop-eu-3"));
         if with_routes {
-            let mut route = self.route("bystander", "bystander");
-            route["spec"]["rules"][0]["backendRefs"] = json!([{"name": "bystander", "port": 80}]);
-            world.create(ROUTES, &route);
+            let route = self.form.written("bystander", &[("bystander".to_owned(), 100)]);
+            world.create(&self.form.collection("shop"), &route);
         }
     }
 
+    /// A route as its user wrote it.
     pub fn route(&self, name: &str, service: &str) -> Value {
         if self.run == Run::Service {
-            let mut route = Self::of(Run::Promotion).route(name, service);
-            route["spec"]["rules"][0]["backendRefs"] = json!([{"name": service, "port": 80, "weight": 100}]);
-            return route;
+            return self.form.written(name, &[(service.to_owned(), 100)]);
         }
-        let backends: Vec<Value> = self
-            .start
-            .iter()
-            .map(|(member, weight)| json!({"name": format!("{service}-{member}"), "port": 80, "weight": weight}))
-            .collect();
-        let mut rule = json!({"timeouts": {"request": "10s"}, "backendRefs": backends});
-        if self.run == Run::Mixed {
-            // Copies stand among filters; the user's own stay.
-            let header = json!({"set": [{"name": "x-team", "value": "web"}]});
-            rule["filters"] = json!([{"type": "RequestHeaderModifier", "requestHeaderModifier": header}]);
-        }
-        json!({
-            "apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute",
-            "metadata": {"name": name, "namespace": "shop", "annotations": {"team": "web"}},
-            "spec": {"parentRefs": [{"name": "public"}], "hostnames": [format!("{name}.example.com")], "rules": [rule]},
-        })
+        let backend = |(member, weight): (&String, &u32)| (format!("{service}-{member}"), *weight);
+        self.form.written(name, &self.start.iter().map(backend).collect::<Vec<_>>())
+    }
+
+    pub fn create_route(&self, world: &World, name: &str, service: &str) {
+        world.create(&self.form.collection("shop"), &self.route(name, service));
     }
 }

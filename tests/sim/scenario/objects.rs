@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use super::super::world::World;
 
 pub const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-pub const ROUTES: &str = "/apis/gateway.networking.k8s.io/v1/namespaces/shop/httproutes";
 pub const MEMBER_PATH: &str = "/apis/cutover.dev/v1alpha1/memberclusters";
 pub const SECRETS: &str = "/api/v1/namespaces/cutover-system/secrets";
 
@@ -84,23 +83,3 @@ static AUTHORITY: LazyLock<String> = LazyLock::new(|| {
     let bytes = k8s_openapi::ByteString(made.cert.pem().into_bytes());
     serde_json::to_value(bytes).expect("text").as_str().unwrap_or_default().to_owned()
 });
-
-pub static HTTP_ROUTE: LazyLock<Value> = LazyLock::new(|| {
-    let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": "httproutes.gateway.networking.k8s.io",
-                     "annotations": {"api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/3328"}},
-        "spec": {
-            "group": "gateway.networking.k8s.io", "scope": "Namespaced",
-            "names": {"kind": "HTTPRoute", "listKind": "HTTPRouteList", "plural": "httproutes", "singular": "httproute"},
-            "versions": [{"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
-                          "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": open, "status": open}}}}],
-        },
-    })
-});
-
-/// The definition of `HTTPRoutes`.
-pub fn route_kind() -> &'static Value {
-    &HTTP_ROUTE
-}

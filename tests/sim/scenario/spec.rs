@@ -14,7 +14,7 @@ impl Scenario {
         };
         let service = |name: &&str| {
             let routes = self.routes.iter().filter(|(_, service)| service == &name);
-            let routes: Vec<Value> = routes.map(|(route, _)| json!({"gatewayAPI": {"name": route}})).collect();
+            let routes: Vec<Value> = routes.map(|(route, _)| self.form.declared(route)).collect();
             json!({"name": name, "port": 80, "routes": routes})
         };
         let services: Vec<Value> = services.iter().map(service).collect();
@@ -46,12 +46,10 @@ impl Scenario {
         });
         if self.run == Run::Mixed {
             let mobile = json!({"headers": [{"name": "user-agent", "exact": "mobile"}]});
-            spec["strategy"]["steps"] = json!([
-                {"progress": "20%"},
-                {"mirror": {}, "iterations": 3},
-                {"matches": [mobile], "iterations": 3},
-                {"progress": "100%"},
-            ]);
+            let mirrors = self.form.can().copy.then(|| json!({"mirror": {}, "iterations": 3}));
+            let matches = json!({"matches": [mobile], "iterations": 3});
+            let steps = [Some(json!({"progress": "20%"})), mirrors, Some(matches), Some(json!({"progress": "100%"}))];
+            spec["strategy"]["steps"] = steps.into_iter().flatten().collect();
         }
         if let (Run::Service, Some(fields)) = (self.run, spec.as_object_mut()) {
             fields.remove("members");
@@ -60,7 +58,7 @@ impl Scenario {
                 json!({"bake": "15s", "progressDeadline": "30m", "ramp": {"stepWeights": [20, 60]}}),
             );
         }
-        if matches!(self.run, Run::Service | Run::Fleet) {
+        if matches!(self.run, Run::Service | Run::Fleet) && self.form.can().keep_users {
             spec["strategy"]["sessionAffinity"] = json!({"cookieName": "shop"});
         }
         spec

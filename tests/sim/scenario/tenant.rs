@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{super::plan::Run, Scenario, objects::backend};
+use super::{
+    super::plan::{Kind, Run},
+    Scenario,
+    objects::backend,
+};
 
 /// Its namespace.
 pub const NAMESPACE: &str = "other";
@@ -25,28 +29,24 @@ pub fn rollouts(namespace: &str) -> String {
     collection("/apis/cutover.dev/v1alpha1", namespace, "fleetrollouts")
 }
 
-pub fn routes() -> String {
-    collection("/apis/gateway.networking.k8s.io/v1", NAMESPACE, "httproutes")
-}
-
 /// It moves all traffic to eu-3, and waits for nobody.
-fn scenario(service: &'static str, route: &'static str) -> Scenario {
-    Scenario { routes: BTreeMap::from([(route, service)]), ..Scenario::of(Run::Rollback) }
+fn scenario(kind: Kind, service: &'static str, route: &'static str) -> Scenario {
+    Scenario { routes: BTreeMap::from([(route, service)]), ..Scenario::of(Run::Rollback, kind) }
 }
 
 /// The backends of one of its services.
-pub fn backends(service: &'static str) -> Vec<Value> {
+pub fn backends(kind: Kind, service: &'static str) -> Vec<Value> {
     let backend = |member: &String| in_its_namespace(backend(service, member));
-    scenario(service, service).start.keys().map(backend).collect()
+    scenario(kind, service, service).start.keys().map(backend).collect()
 }
 
-pub fn route(service: &'static str) -> Value {
-    in_its_namespace(scenario(service, service).route(service, service))
+pub fn route(kind: Kind, service: &'static str) -> Value {
+    in_its_namespace(scenario(kind, service, service).route(service, service))
 }
 
 /// It has so many queries that they could keep a member's Prometheus busy.
-pub fn rollout(service: &'static str) -> Value {
-    let mut spec = scenario(service, service).spec();
+pub fn rollout(kind: Kind, service: &'static str) -> Value {
+    let mut spec = scenario(kind, service, service).spec();
     let errors = spec["analysis"]["metrics"][0].clone();
     let named = |place: usize| {
         let mut metric = errors.clone();
@@ -64,8 +64,8 @@ pub fn rollout(service: &'static str) -> Value {
 }
 
 /// A rollout in the namespace of the first one.
-pub fn intruder(service: &'static str, route: &'static str) -> Value {
-    rollout_of(INTRUDER, "shop", &scenario(service, route).spec())
+pub fn intruder(kind: Kind, service: &'static str, route: &'static str) -> Value {
+    rollout_of(INTRUDER, "shop", &scenario(kind, service, route).spec())
 }
 
 fn rollout_of(name: &str, namespace: &str, spec: &Value) -> Value {
