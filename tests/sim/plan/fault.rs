@@ -217,7 +217,8 @@ impl Fault {
             | Self::Forbidden(_)
             | Self::Late(_)
             | Self::DataPlane(_)
-            | Self::Tenant(_) => true,
+            | Self::Tenant(_)
+            | Self::Overload(_) => true,
             Self::None | Self::Lease(_) | Self::Watch(_) | Self::Clock(_) | Self::Poison(_) => false,
         }
     }
