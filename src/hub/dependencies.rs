@@ -30,11 +30,15 @@ pub(super) fn wake_those_of(hub: &Hub, before: &FleetRollout, after: &FleetRollo
     if standing(before) == standing(after) {
         return;
     }
-    let name = after.name_any();
-    for other in hub.rollouts.in_namespace(&after.namespace().unwrap_or_default()) {
-        let depends = other.0.as_ref().is_ok_and(|other| other.spec.depends_on.iter().any(|one| one.name == name));
-        if depends {
-            hub.wakers.of(&Key::of(other.as_ref())).notify_one();
+    wake_all_of(hub, &Key::of(after));
+}
+
+/// Wakes the rollouts that depend on this one.
+pub(super) fn wake_all_of(hub: &Hub, rollout: &Key) {
+    for other in hub.rollouts.in_namespace(&rollout.namespace) {
+        let depends = |other: &FleetRollout| other.spec.depends_on.iter().any(|one| one.name == rollout.name);
+        if other.0.as_ref().is_ok_and(depends) {
+            hub.wakers.wake_one(&Key::of(other.as_ref()));
         }
     }
 }

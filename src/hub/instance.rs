@@ -140,8 +140,8 @@ fn serve_pages(hub: &Arc<Hub>, listener: Option<TcpListener>) -> JoinHandle<()> 
 /// Begins the watches that last as long as the process.
 pub(super) fn watch_all(hub: &Arc<Hub>, client: &Client, namespace: &str) {
     let all = watcher::Config::default;
-    fill("rollouts", hub, Api::all(client.clone()), all(), &hub.rollouts, |_| {}, Hub::declarations_changed);
-    fill("requests", hub, Api::all(client.clone()), all(), &hub.requests, trim_request, Hub::declarations_changed);
+    fill("rollouts", hub, Api::all(client.clone()), all(), &hub.rollouts, |_| {}, Hub::rollouts_changed);
+    fill("requests", hub, Api::all(client.clone()), all(), &hub.requests, trim_request, Hub::requests_changed);
     fill("templates", hub, Api::all(client.clone()), all(), &hub.templates, |_| {}, Hub::declarations_changed);
     // What follows from these wakes by itself: the registry, and how its members are.
     fill("members", hub, Api::all(client.clone()), all(), &hub.members, |_| {}, |_, _| {});

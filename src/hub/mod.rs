@@ -58,7 +58,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::{
-    ResourceExt,
+    Resource, ResourceExt,
     core::{DeserializeGuard, error_boundary::InvalidObject},
 };
 use tokio::sync::Notify;
@@ -181,11 +181,36 @@ impl Hub {
         self.missing().map(str::to_owned).or_else(|| self.leadership.obstacle())
     }
 
-    /// Something that users declare changed.
+    /// Something that every rollout of a namespace may use changed.
     fn declarations_changed(&self, change: &Change) {
         self.wakers.wake(change);
         if *change != Change::Nothing {
             self.changed.notify_one();
+        }
+    }
+
+    /// Rollouts changed. What one declares concerns all of its namespace, for they may not name the same; what it says of
+    /// itself concerns it and those that depend on it.
+    fn rollouts_changed(&self, change: &Change) {
+        let Change::One(key) = change else { return self.declarations_changed(change) };
+        let known = self.rollouts.get(key);
+        let metadata = known.as_ref().map(|rollout| rollout.meta());
+        let uid = metadata.and_then(|metadata| metadata.uid.clone());
+        let generation = metadata.and_then(|metadata| metadata.generation);
+        if known.is_none() || self.wakers.is_declared_anew(key, uid, generation) {
+            self.declarations_changed(change);
+        } else {
+            self.wakers.wake_one(key);
+            dependencies::wake_all_of(self, key);
+        }
+    }
+
+    /// Requests changed. Each is for one rollout.
+    fn requests_changed(&self, change: &Change) {
+        let Change::One(key) = change else { return self.declarations_changed(change) };
+        let request = self.requests.get(key);
+        if let Some(Ok(request)) = request.as_ref().map(|guarded| &guarded.0) {
+            self.wakers.wake_one(&Key::new(&key.namespace, &request.spec.rollout.name));
         }
     }
 

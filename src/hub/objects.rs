@@ -152,7 +152,7 @@ impl Objects {
     }
 
     fn kind(&self, resource: &ApiResource) -> Arc<Kind> {
-        let name = format!("{} {}", resource.api_version, resource.kind);
+        let name = kind_of(resource);
         let mut kinds = lock(&self.kinds);
         kinds.entry(name.clone()).or_insert_with(|| self.start_watch(name, resource)).clone()
     }
@@ -167,13 +167,18 @@ impl Objects {
             let trimmed = |object: &mut DynamicObject| filled.trim(&resource, object);
             let changed = |change: &Change| match change {
                 Change::One(_) if filled.whole.load(Ordering::Relaxed) => wakers.wake_all(),
-                Change::Nothing | Change::One(_) | Change::All => wakers.wake(change),
+                Change::Nothing | Change::One(_) | Change::All => wakers.wake_for_object(&kind_of(&resource), change),
             };
             let fill = || watch::fill(api.clone(), selection(&resource), filled.cache.clone(), trimmed, changed);
             supervise::run_forever(&name, &metrics, fill).await;
         });
         kind
     }
+}
+
+/// Names a kind.
+pub(super) fn kind_of(resource: &ApiResource) -> String {
+    format!("{} {}", resource.api_version, resource.kind)
 }
 
 impl Kind {

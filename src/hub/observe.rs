@@ -1,6 +1,9 @@
 //! The first half of a pass: what is seen of routes, backends, members and endpoints. A failure to see is a value.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use k8s_openapi::api::core::v1::Service;
 use kube::core::{ApiResource, DynamicObject};
@@ -11,7 +14,7 @@ use super::{
     cache::Key,
     dependencies, leftovers,
     memory::Memory,
-    objects::Lookup,
+    objects::{Lookup, kind_of},
     observed::{Found, Observed},
     placed::{Placed, Readiness},
     subject::Subject,
@@ -71,12 +74,13 @@ pub(super) fn observe(
 /// Looks at every object that the subject names, so that their kinds are watched. True unless the whole of one is still
 /// being read.
 pub(super) fn name_all(hub: &Hub, subject: &Subject) -> bool {
-    let mut whole = true;
+    let (mut whole, mut named) = (true, BTreeSet::new());
     for placed in &subject.services {
         let context = subject.context(placed);
         let routes = placed.spec.routes.iter().flat_map(|route| route::targets(&context, route));
         let backends = placed.endpoints.keys().flat_map(|member| backend::targets(&context, member));
         for target in routes.chain(backends).chain([source(subject, placed)]) {
+            named.insert((kind_of(&target.resource), target.name.clone()));
             let key = Key::new(target.namespace, target.name);
             hub.objects.lookup(&target.resource, &key);
             whole &= !hub.objects.is_awaited(&target.resource, &key);
@@ -85,6 +89,7 @@ pub(super) fn name_all(hub: &Hub, subject: &Subject) -> bool {
             hub.objects.availability(&backend::slices());
         }
     }
+    hub.wakers.looks_at(&Key::new(&subject.namespace, &subject.name), named);
     whole
 }
 
