@@ -167,7 +167,7 @@ impl Objects {
             let trimmed = |object: &mut DynamicObject| filled.trim(&resource, object);
             let changed = |change: &Change| match change {
                 Change::One(_) if filled.whole.load(Ordering::Relaxed) => wakers.wake_all(),
-                Change::Nothing | Change::One(_) | Change::All => wakers.wake_for_object(&kind_of(&resource), change),
+                Change::Nothing | Change::One(_) | Change::All => wakers.wake_for_object(&name, change),
             };
             let fill = || watch::fill(api.clone(), selection(&resource), filled.cache.clone(), trimmed, changed);
             supervise::run_forever(&name, &metrics, fill).await;

@@ -70,7 +70,9 @@ pub(super) struct Turn(Place);
 
 impl Turns {
     pub(super) fn new(metrics: Metrics) -> Arc<Self> {
-        Arc::new(Self { line: Mutex::default(), metrics })
+        let line = Line::default();
+        metrics.set_turns(line.limit.most());
+        Arc::new(Self { line: Mutex::new(line), metrics })
     }
 
     /// A turn if it has come, else a place in the line: that one, or a new one at its end. `wake` is notified when the turn

@@ -115,6 +115,16 @@ async fn a_pause_is_obeyed_and_rollbacks_are_tried_after_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_metric_says_how_many_turns_there_are_from_the_beginning() {
+    let metrics = Metrics::default();
+    let turns = Turns::new(metrics.clone());
+    let shown = |most: usize| metrics.text().contains(&format!("\ncutover_api_calls_limit {most}\n"));
+    assert!(shown(8), "{}", metrics.text());
+    turns.heard(Load::Overloaded);
+    assert!(shown(4), "{}", metrics.text());
+}
+
+#[tokio::test(start_paused = true)]
 async fn fewer_turns_are_given_while_the_api_server_is_overloaded() {
     let turns = turns();
     assert_eq!(turns.since_overload(), None);
