@@ -43,6 +43,8 @@ pub(super) enum WriteMode {
 /// Makes the calls, and puts their answers into the caches at once.
 pub(super) struct Calls {
     client: Client,
+    /// For the hub's own kinds: what the API server says of its load is obeyed.
+    own: Client,
     leadership: Leadership,
     turns: Arc<Turns>,
     caches: Caches,
@@ -69,8 +71,8 @@ enum Kind {
 impl Calls {
     /// Calls with this client, while this leadership is current.
     pub(super) fn new(client: Client, leadership: Leadership, turns: Arc<Turns>, caches: Caches) -> Self {
-        let client = retry_after::obeying(client, &turns);
-        Self { client, leadership, turns, caches }
+        let own = retry_after::obeying(client.clone(), &turns);
+        Self { client, own, leadership, turns, caches }
     }
 
     /// The rollout as it is stored now.
@@ -187,7 +189,7 @@ impl Calls {
         let place = Key::of(secret);
         let data = json!({key: ByteString(value.into())});
         let patch = over_version(&secret.metadata, json!({"metadata": {}, "data": data}));
-        let call = self.api::<Secret>(&place);
+        let call: Api<Secret> = Api::namespaced(self.client.clone(), &place.namespace);
         let written = self.call(turn, Kind::Foreign, call.patch(&place.name, &patch_params(), &patch)).await?;
         self.caches.secrets.wrote(written);
         Ok(())
@@ -242,11 +244,11 @@ impl Calls {
     where
         K: Resource<Scope = kube::core::NamespaceResourceScope, DynamicType = ()>,
     {
-        Api::namespaced(self.client.clone(), &key.namespace)
+        Api::namespaced(self.own.clone(), &key.namespace)
     }
 
     fn members(&self) -> Api<Guarded<MemberCluster>> {
-        Api::all(self.client.clone())
+        Api::all(self.own.clone())
     }
 
     fn dynamic(&self, object: &DynamicObject) -> (ApiResource, Api<DynamicObject>) {

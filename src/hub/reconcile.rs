@@ -85,7 +85,7 @@ pub(super) async fn pass(
     let judged = templates::judged(rollout, &resolved);
     let observed = observe::observe(hub, &judged, &resolved.unusable, &subject, memory);
     let decision = decide(hub, &judged, &resolved, &subject, &observed, memory, wake);
-    let (ready, blocked) = due_now(&decision.actions, memory);
+    let (ready, blocked) = due_now(&decision, &subject.status, memory);
     let old = cleanup::old_requests(hub, &subject);
     let pass = Pass { hub, rollout, subject, observed, decision, ready, old };
 
@@ -228,9 +228,13 @@ fn decide(
     rollout::decide(&input)
 }
 
-/// The actions that may be done now, and when the first of the others may. The finalizer waits for all others.
-fn due_now(actions: &[Action], memory: &Memory) -> (Vec<Action>, Option<Instant>) {
-    let now = Instant::now();
+/// The actions that may be done now, and when the first of the others may. The finalizer waits for all others. Traffic that
+/// begins to go back waits for no pace: that happens once in a run, and is no fight with another writer.
+fn due_now(decision: &Decision, before: &FleetRolloutStatus, memory: &Memory) -> (Vec<Action>, Option<Instant>) {
+    let (actions, now) = (&decision.actions, Instant::now());
+    if decision.begins_to_go_back(before) {
+        return (actions.clone(), None);
+    }
     let blocked = actions.iter().filter_map(|action| memory.attempts.blocked_until(action, now)).min();
     let is_ready = |action: &&Action| match action {
         Action::RemoveFinalizer if blocked.is_some() => false,

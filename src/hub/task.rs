@@ -265,7 +265,7 @@ mod tests {
             world.api.script("PUT fleetrollouts/shop/status", answer);
             task.look().await;
             world.api.calls();
-            tokio::time::advance(Duration::from_secs(5)).await;
+            tokio::time::sleep(Duration::from_secs(5)).await;
             task.look().await;
             assert_eq!(world.api.calls()[0], expected, "{answer:?}");
         }

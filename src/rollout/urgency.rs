@@ -32,6 +32,12 @@ impl Decision {
             None => Urgency::Ordinary,
         }
     }
+
+    /// With this decision traffic begins to go back; `before` is the status from which it was made.
+    #[must_use]
+    pub fn begins_to_go_back(&self, before: &FleetRolloutStatus) -> bool {
+        goes_back(&self.status) && !goes_back(before)
+    }
 }
 
 /// What another split does to the canaries.

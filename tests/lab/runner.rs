@@ -1,4 +1,4 @@
-//! Runs the tests: shared ones up to five at a time, exclusive ones alone, each in its own namespace.
+//! Runs the tests, each in its own namespace.
 
 use crate::{lab::Lab, process::tail, tests, wait::seconds};
 use anyhow::{Context, Result, anyhow};
@@ -13,15 +13,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-const AT_A_TIME: usize = 5;
+const AT_A_TIME: usize = 6;
 const DEADLINE: Duration = seconds(420);
 
 #[derive(Clone, Copy)]
 pub struct Test {
     pub name: &'static str,
-    /// It stops things that others use.
-    pub exclusive: bool,
+    pub place: Place,
     pub run: fn(Scene) -> LocalBoxFuture<'static, Result<()>>,
+}
+
+/// What else may run at the same time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The others of this kind.
+    Shared,
+    /// None that uses the lab's hub and members: it stops something of theirs, or counts all that they do.
+    Alone,
+    /// Those that must be alone, for it has an API server and members of its own.
+    Apart,
 }
 
 /// The lab as one test has it: with a namespace in the hub that nobody else uses. A test that sends requests uses the
@@ -46,14 +56,17 @@ struct Failure(&'static str, String);
 /// the very last says how many passed and failed.
 pub async fn run_all(lab: &Arc<Lab>, filter: &str) -> ExitCode {
     let chosen = |name: &str| filter.split(',').any(|word| name.contains(word));
-    let (alone, together): (Vec<_>, Vec<_>) =
-        tests::all().into_iter().filter(|test| chosen(test.name)).partition(|test| test.exclusive);
-    let mut outcomes =
-        stream::iter(together).map(|test| run(lab, test)).buffer_unordered(AT_A_TIME).collect::<Vec<_>>().await;
+    let tests: Vec<Test> = tests::all().into_iter().filter(|test| chosen(test.name)).collect();
+    let side_by_side = async |place: Place, most: usize| {
+        let there = tests.iter().copied().filter(|test| test.place == place);
+        stream::iter(there).map(|test| run(lab, test)).buffer_unordered(most).collect::<Vec<_>>().await
+    };
+    let mut outcomes = side_by_side(Place::Shared, AT_A_TIME).await;
+    let (alone, apart) = futures::join!(side_by_side(Place::Alone, 1), side_by_side(Place::Apart, 1));
+    outcomes.extend(alone.into_iter().chain(apart));
     // What all tests together did is known after the last one.
-    let last = filter.is_empty().then_some(tests::rights::LAST);
-    for test in alone.into_iter().chain(last) {
-        outcomes.push(run(lab, test).await);
+    if filter.is_empty() {
+        outcomes.push(run(lab, tests::rights::LAST).await);
     }
     let tried = outcomes.len();
     let failures: Vec<_> = outcomes.into_iter().filter_map(Result::err).collect();

@@ -3,11 +3,11 @@
 use serde_json::json;
 use tokio::time::{Duration, advance, sleep};
 
-use super::{ROLLBACK, at_step_1};
+use super::{ROLLBACK, aborted, at_step_1};
 use crate::{
     api::status::{Check, Verdict},
     hub::{
-        fixtures::{objects::request, world::World},
+        fixtures::{api_server::Answer::Code, objects::request, world::World},
         reconcile::Ended,
         turns::Turn,
     },
@@ -129,4 +129,23 @@ async fn nobody_waits_for_a_turn_that_is_not_needed_any_more() {
     assert!(world.memory.place.is_none());
     drop(others);
     assert_eq!(busy(&world).len(), 8);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_that_the_answer_to_a_foreign_write_asks_for_holds_nothing_else_back() {
+    let mut world = aborted().await;
+    world.api.script("PUT httproutes/intern", Code(429));
+    world.pass().await.unwrap();
+    assert_eq!(busy(&world).len(), 8, "an admission webhook may have said so");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_that_the_answer_to_a_write_of_the_status_asks_for_holds_all_back() {
+    let mut world = aborted().await;
+    world.api.script("PUT fleetrollouts/shop/status", Code(429));
+    assert!(world.pass().await.is_err());
+    assert_eq!(world.api.calls(), ROLLBACK[..1]);
+    assert!(busy(&world).is_empty());
+    sleep(Duration::from_secs(4)).await;
+    assert!(!busy(&world).is_empty());
 }

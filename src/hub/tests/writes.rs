@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::{ROLLBACK, aborted, at_step_1};
 use crate::{
-    api::FINALIZER,
+    api::{FINALIZER, Split},
     hub::{
         fixtures::{
             api_server::Answer::Code,
@@ -16,6 +16,7 @@ use crate::{
         },
         reconcile::Ended,
     },
+    rollout::{Action, RouteKey},
 };
 
 #[tokio::test(start_paused = true)]
@@ -93,4 +94,23 @@ async fn nothing_is_written_while_nothing_is_to_be_done() {
     world.api.calls();
     assert!(matches!(world.pass().await, Ok(Ended::Rest(Some(_)))));
     assert_eq!(world.api.calls(), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_writes_of_a_rollback_do_not_wait_for_the_pace_of_writes() {
+    let mut world = World::of(at_step_1()).await;
+    world.pass().await.unwrap();
+    let write = |route: &str| Action::WriteRoute {
+        route: RouteKey { service: "shop".to_owned(), route: route.to_owned() },
+        split: Split::default(),
+        run: 1,
+        sequence: 4,
+    };
+    world.memory.attempts.record(&write("HTTPRoute/intern"), &Ok(()), Instant::now());
+    world.api.calls();
+    world.api.store(&request("abort", "Abort"));
+    world.list_all();
+    assert_eq!(world.pass().await, Ok(Ended::Again));
+    let written = |calls: Vec<String>| calls.into_iter().filter(|call| call.contains("httproutes")).collect::<Vec<_>>();
+    assert_eq!(written(world.api.calls()), ROLLBACK[1..3]);
 }

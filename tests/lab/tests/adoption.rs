@@ -3,7 +3,7 @@
 use crate::{
     history::History,
     rollout::{Rollout, declaration, members, promoted_steps, to_eu_3},
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
     shown::shown,
     stage::{clients, external_name, host, http_route},
     wait::seconds,
@@ -14,8 +14,8 @@ use kube::{ResourceExt, api::DynamicObject};
 use serde_json::{Value, json};
 
 pub const TESTS: &[Test] = &[
-    Test { name: "adoption_of_a_live_route", exclusive: false, run: |scene| Box::pin(live_route(scene)) },
-    Test { name: "adoption_needs_a_mapping", exclusive: false, run: |scene| Box::pin(unmappable(scene)) },
+    Test { name: "adoption_of_a_live_route", place: Place::Shared, run: |scene| Box::pin(live_route(scene)) },
+    Test { name: "adoption_needs_a_mapping", place: Place::Shared, run: |scene| Box::pin(unmappable(scene)) },
 ];
 
 /// Two rules, a filter, a label, an annotation, and a backend with a name of its own.

@@ -2,13 +2,14 @@
 
 use crate::{
     conformance::{self, Pair},
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
 };
 use anyhow::Result;
 use cutover::{clock::Clock, sandbox::api::ApiServer};
 use std::sync::Arc;
 
-pub const TESTS: &[Test] = &[Test { name: "conformance", exclusive: false, run: |scene| Box::pin(conformance(scene)) }];
+pub const TESTS: &[Test] =
+    &[Test { name: "conformance", place: Place::Shared, run: |scene| Box::pin(conformance(scene)) }];
 
 /// Rows of requests that are made from these.
 const SEEDS: [u64; 3] = [1, 2, 3];

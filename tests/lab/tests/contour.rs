@@ -1,13 +1,21 @@
 //! Hand-made routes on Contour and Envoy.
 
 use super::hand_made::{endpoint_slices, external_names, judge};
-use crate::runner::{Scene, Test};
+use crate::runner::{Place, Scene, Test};
 use anyhow::Result;
 
 pub const TESTS: &[Test] = &[
-    Test { name: "http_route_to_external_names", exclusive: false, run: |scene| Box::pin(http_route_external(scene)) },
-    Test { name: "http_route_to_endpoint_slices", exclusive: false, run: |scene| Box::pin(http_route_slices(scene)) },
-    Test { name: "http_proxy_with_tls", exclusive: false, run: |scene| Box::pin(http_proxy(scene)) },
+    Test {
+        name: "http_route_to_external_names",
+        place: Place::Shared,
+        run: |scene| Box::pin(http_route_external(scene)),
+    },
+    Test {
+        name: "http_route_to_endpoint_slices",
+        place: Place::Shared,
+        run: |scene| Box::pin(http_route_slices(scene)),
+    },
+    Test { name: "http_proxy_with_tls", place: Place::Shared, run: |scene| Box::pin(http_proxy(scene)) },
 ];
 
 async fn http_route_external(scene: Scene) -> Result<()> {

@@ -5,7 +5,7 @@ use crate::{
     audit::Request,
     history::History,
     rollout::{Rollout, declaration, steps, to_eu_3},
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
     stage::{Stage, clients, host},
     wait::{eventually, seconds},
 };
@@ -17,8 +17,12 @@ use serde_json::json;
 use std::collections::BTreeMap;
 
 pub const TESTS: &[Test] = &[
-    Test { name: "every_request_of_a_run_is_accounted_for", exclusive: true, run: |scene| Box::pin(cost(scene)) },
-    Test { name: "an_advance_costs_no_more_than_it_did", exclusive: true, run: |scene| Box::pin(of_an_advance(scene)) },
+    Test { name: "every_request_of_a_run_is_accounted_for", place: Place::Alone, run: |scene| Box::pin(cost(scene)) },
+    Test {
+        name: "an_advance_costs_no_more_than_it_did",
+        place: Place::Alone,
+        run: |scene| Box::pin(of_an_advance(scene)),
+    },
 ];
 
 /// What each advance may cost beside two other rollouts of its namespace: at most, which is a little more than it is, and what

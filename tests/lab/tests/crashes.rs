@@ -4,7 +4,7 @@ use crate::{
     history::History,
     hub::Hub,
     rollout::{PATIENCE, members, promoted_steps, steps, to_eu_3},
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
     stage::Stage,
     trail::assert_every_rise_is_earned,
     wait::{eventually, seconds},
@@ -18,11 +18,15 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 pub const TESTS: &[Test] = &[
-    Test { name: "the_hub_is_killed_ten_times", exclusive: true, run: |scene| Box::pin(killed(scene)) },
-    Test { name: "a_hub_that_slept_through_a_rollback", exclusive: true, run: |scene| Box::pin(slept(scene)) },
-    Test { name: "an_old_status_is_seen_by_a_new_hub", exclusive: true, run: |scene| Box::pin(restored(scene)) },
-    Test { name: "a_members_api_server_dies_and_returns", exclusive: true, run: |scene| Box::pin(api_server(scene)) },
-    Test { name: "metrics_by_url_need_no_api_server", exclusive: true, run: |scene| Box::pin(unreachable(scene)) },
+    Test { name: "the_hub_is_killed_ten_times", place: Place::Alone, run: |scene| Box::pin(killed(scene)) },
+    Test { name: "a_hub_that_slept_through_a_rollback", place: Place::Alone, run: |scene| Box::pin(slept(scene)) },
+    Test { name: "an_old_status_is_seen_by_a_new_hub", place: Place::Alone, run: |scene| Box::pin(restored(scene)) },
+    Test {
+        name: "a_members_api_server_dies_and_returns",
+        place: Place::Alone,
+        run: |scene| Box::pin(api_server(scene)),
+    },
+    Test { name: "metrics_by_url_need_no_api_server", place: Place::Alone, run: |scene| Box::pin(unreachable(scene)) },
 ];
 
 /// Where a hub process of a test's own answers.

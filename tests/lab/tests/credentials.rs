@@ -5,7 +5,7 @@ use crate::{
     fleet::SYSTEM,
     gateway::acceptor,
     lab::member_address,
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
     wait::{eventually, seconds},
 };
 use anyhow::{Context, Result, ensure};
@@ -19,8 +19,8 @@ use tokio::{net::TcpListener, task::AbortHandle};
 use tokio_rustls::TlsAcceptor;
 
 pub const TESTS: &[Test] = &[
-    Test { name: "a_kubeconfig_is_rotated", exclusive: true, run: |scene| Box::pin(rotated(scene)) },
-    Test { name: "a_prometheus_wants_credentials", exclusive: true, run: |scene| Box::pin(guarded(scene)) },
+    Test { name: "a_kubeconfig_is_rotated", place: Place::Alone, run: |scene| Box::pin(rotated(scene)) },
+    Test { name: "a_prometheus_wants_credentials", place: Place::Alone, run: |scene| Box::pin(guarded(scene)) },
 ];
 
 /// Port of a Prometheus behind TLS that wants credentials.

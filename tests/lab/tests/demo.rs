@@ -3,12 +3,12 @@
 use crate::{
     demo::Demo,
     lab::member_address,
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
 };
 use anyhow::{Result, bail, ensure};
 
 pub const TESTS: &[Test] =
-    &[Test { name: "the_demo_sees_a_wrong_share", exclusive: false, run: |scene| Box::pin(wrong_share(scene)) }];
+    &[Test { name: "the_demo_sees_a_wrong_share", place: Place::Shared, run: |scene| Box::pin(wrong_share(scene)) }];
 
 /// eu-3's name leads to eu-1: at the first step eu-1 receives everything.
 async fn wrong_share(scene: Scene) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use crate::{
     rollout::{Rollout, declaration, promoted_steps, to_eu_3},
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
     stage::{Stage, external_name, http_route},
     wait::{eventually, seconds},
 };
@@ -12,12 +12,12 @@ use kube::ResourceExt;
 use serde_json::{Value, json};
 
 pub const TESTS: &[Test] = &[
-    Test { name: "an_edit_that_lowers_is_obeyed", exclusive: false, run: |scene| Box::pin(lowered(scene)) },
-    Test { name: "an_edit_that_raises_is_put_back", exclusive: false, run: |scene| Box::pin(raised(scene)) },
-    Test { name: "an_old_status_writes_nothing", exclusive: false, run: |scene| Box::pin(restored(scene)) },
-    Test { name: "a_route_of_an_applier_is_left_alone", exclusive: false, run: |scene| Box::pin(applied(scene)) },
-    Test { name: "deletion_retains_the_route", exclusive: false, run: |scene| Box::pin(retain(scene)) },
-    Test { name: "deletion_reverts_the_route", exclusive: false, run: |scene| Box::pin(revert(scene)) },
+    Test { name: "an_edit_that_lowers_is_obeyed", place: Place::Shared, run: |scene| Box::pin(lowered(scene)) },
+    Test { name: "an_edit_that_raises_is_put_back", place: Place::Shared, run: |scene| Box::pin(raised(scene)) },
+    Test { name: "an_old_status_writes_nothing", place: Place::Shared, run: |scene| Box::pin(restored(scene)) },
+    Test { name: "a_route_of_an_applier_is_left_alone", place: Place::Shared, run: |scene| Box::pin(applied(scene)) },
+    Test { name: "deletion_retains_the_route", place: Place::Shared, run: |scene| Box::pin(retain(scene)) },
+    Test { name: "deletion_reverts_the_route", place: Place::Shared, run: |scene| Box::pin(revert(scene)) },
 ];
 
 fn half_way() -> Value {

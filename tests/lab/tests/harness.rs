@@ -7,7 +7,7 @@ use crate::{
     lab::{Member, member_address},
     load::{Load, Plan, get},
     prometheus,
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
     shares::{Observed, assert_shares},
     wait::{eventually, seconds},
 };
@@ -21,14 +21,22 @@ use serde_json::json;
 use std::{net::SocketAddr, time::Duration};
 
 pub const TESTS: &[Test] = &[
-    Test { name: "prometheus_through_the_api_proxy", exclusive: false, run: |scene| Box::pin(prometheus_query(scene)) },
-    Test { name: "shares_need_enough_requests", exclusive: false, run: |_| Box::pin(std::future::ready(shares())) },
-    Test { name: "load_can_be_stopped", exclusive: false, run: |scene| Box::pin(load(scene)) },
-    Test { name: "tls_needs_the_right_server_name", exclusive: false, run: |scene| Box::pin(tls(scene)) },
-    Test { name: "a_name_can_be_pointed_elsewhere", exclusive: false, run: |scene| Box::pin(names(scene)) },
-    Test { name: "history_sees_every_write", exclusive: false, run: |scene| Box::pin(history(scene)) },
-    Test { name: "audit_log_tells_requests_by_user", exclusive: true, run: |scene| Box::pin(audit(scene)) },
-    Test { name: "parts_of_a_member_stop_and_start", exclusive: true, run: |scene| Box::pin(stop_and_start(scene)) },
+    Test {
+        name: "prometheus_through_the_api_proxy",
+        place: Place::Shared,
+        run: |scene| Box::pin(prometheus_query(scene)),
+    },
+    Test { name: "shares_need_enough_requests", place: Place::Shared, run: |_| Box::pin(std::future::ready(shares())) },
+    Test { name: "load_can_be_stopped", place: Place::Shared, run: |scene| Box::pin(load(scene)) },
+    Test { name: "tls_needs_the_right_server_name", place: Place::Shared, run: |scene| Box::pin(tls(scene)) },
+    Test { name: "a_name_can_be_pointed_elsewhere", place: Place::Shared, run: |scene| Box::pin(names(scene)) },
+    Test { name: "history_sees_every_write", place: Place::Shared, run: |scene| Box::pin(history(scene)) },
+    Test { name: "audit_log_tells_requests_by_user", place: Place::Alone, run: |scene| Box::pin(audit(scene)) },
+    Test {
+        name: "parts_of_a_member_stop_and_start",
+        place: Place::Alone,
+        run: |scene| Box::pin(stop_and_start(scene)),
+    },
 ];
 
 fn http(member: &Member) -> SocketAddr {

@@ -4,7 +4,7 @@ use crate::{
     cluster::Cluster,
     fleet::SYSTEM,
     rollout::{PATIENCE, declaration, promoted_steps},
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
     stage::Stage,
     wait::eventually,
 };
@@ -17,8 +17,8 @@ use kube::{
 use serde_json::{Value, json};
 
 pub const TESTS: &[Test] = &[
-    Test { name: "a_malformed_rollout_stops_no_other", exclusive: true, run: |scene| Box::pin(malformed(scene)) },
-    Test { name: "a_member_in_use_is_kept", exclusive: true, run: |scene| Box::pin(kept(scene)) },
+    Test { name: "a_malformed_rollout_stops_no_other", place: Place::Alone, run: |scene| Box::pin(malformed(scene)) },
+    Test { name: "a_member_in_use_is_kept", place: Place::Alone, run: |scene| Box::pin(kept(scene)) },
 ];
 
 /// One rollout that no hub can read comes in the middle of a run, and is still there when the hub starts anew.

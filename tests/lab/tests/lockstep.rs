@@ -4,7 +4,7 @@ use crate::{
     history::History,
     load::Load,
     rollout::{Rollout, declaration, members, promoted_steps},
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
     shares::assert_shares,
     shown::{Shown, shown},
     stage::{AROUND, external_name, host, http_route, steady_load},
@@ -20,11 +20,11 @@ use kube::{
 use serde_json::{Value, json};
 
 pub const TESTS: &[Test] = &[
-    Test { name: "three_members_and_two_services", exclusive: false, run: |scene| Box::pin(together(scene)) },
-    Test { name: "a_route_that_is_refused_takes_all_back", exclusive: false, run: |scene| Box::pin(skewed(scene)) },
+    Test { name: "three_members_and_two_services", place: Place::Shared, run: |scene| Box::pin(together(scene)) },
+    Test { name: "a_route_that_is_refused_takes_all_back", place: Place::Shared, run: |scene| Box::pin(skewed(scene)) },
     Test {
         name: "a_rollback_that_the_first_route_refuses",
-        exclusive: false,
+        place: Place::Shared,
         run: |scene| Box::pin(refused_rollback(scene)),
     },
 ];

@@ -2,14 +2,14 @@
 
 use crate::{
     rollout::{Rollout, declaration, promoted_steps, to_eu_3},
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
 };
 use anyhow::{Result, ensure};
 use kube::{ResourceExt, api::ListParams};
 use serde_json::{Value, json};
 
 pub const TESTS: &[Test] =
-    &[Test { name: "what_the_hub_made_goes_with_it", exclusive: false, run: |scene| Box::pin(reverted(scene)) }];
+    &[Test { name: "what_the_hub_made_goes_with_it", place: Place::Shared, run: |scene| Box::pin(reverted(scene)) }];
 
 /// Routes and backends of two services, made from nothing; `Revert` removes all of them.
 async fn reverted(scene: Scene) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use crate::{
     rollout::{Rollout, declaration, to_eu_3},
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
     shares::percent,
     stage::{Stage, external_name, host, steady_load, to_eu_1},
 };
@@ -11,9 +11,9 @@ use cutover::api::{Phase, Reason, Verb};
 use serde_json::{Value, json};
 
 pub const TESTS: &[Test] = &[
-    Test { name: "mirrored_by_http_route", exclusive: false, run: |scene| Box::pin(http_route(scene)) },
-    Test { name: "mirrored_by_http_proxy", exclusive: false, run: |scene| Box::pin(http_proxy(scene)) },
-    Test { name: "mirrored_and_rolled_back", exclusive: false, run: |scene| Box::pin(rolled_back(scene)) },
+    Test { name: "mirrored_by_http_route", place: Place::Shared, run: |scene| Box::pin(http_route(scene)) },
+    Test { name: "mirrored_by_http_proxy", place: Place::Shared, run: |scene| Box::pin(http_proxy(scene)) },
+    Test { name: "mirrored_and_rolled_back", place: Place::Shared, run: |scene| Box::pin(rolled_back(scene)) },
 ];
 
 /// Requests that are judged.

@@ -5,7 +5,7 @@ use crate::{
     cluster::Cluster,
     history::History,
     rollout::{PATIENCE, Rollout, declaration, promoted_steps, steps, to_eu_3},
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
     shown::shown,
     stage::{external_name, http_route},
     wait::{eventually, seconds},
@@ -22,7 +22,7 @@ use std::{
 
 pub const TESTS: &[Test] = &[Test {
     name: "an_overload_ends_no_run_and_delays_no_rollback",
-    exclusive: true,
+    place: Place::Alone,
     run: |scene| Box::pin(overload(scene)),
 }];
 

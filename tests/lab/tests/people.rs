@@ -3,7 +3,7 @@
 use crate::{
     apiserver::{ADMIN, OPERATOR},
     rollout::{PATIENCE, promoted_steps},
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
     shares::assert_shares,
     stage::Stage,
     wait::{eventually, seconds},
@@ -22,9 +22,9 @@ use std::{
 use tokio::process::Command;
 
 pub const TESTS: &[Test] = &[
-    Test { name: "a_person_uses_every_verb", exclusive: false, run: |scene| Box::pin(verbs(scene)) },
-    Test { name: "abort_direct_needs_no_hub", exclusive: true, run: |scene| Box::pin(direct(scene)) },
-    Test { name: "get_on_a_terminal_is_drawn_anew", exclusive: false, run: |scene| Box::pin(watched(scene)) },
+    Test { name: "a_person_uses_every_verb", place: Place::Shared, run: |scene| Box::pin(verbs(scene)) },
+    Test { name: "abort_direct_needs_no_hub", place: Place::Alone, run: |scene| Box::pin(direct(scene)) },
+    Test { name: "get_on_a_terminal_is_drawn_anew", place: Place::Shared, run: |scene| Box::pin(watched(scene)) },
 ];
 
 /// Runs `cutover VERB NAME` as a user of the hub's cluster: its exit status and what it printed.

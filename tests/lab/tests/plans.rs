@@ -5,7 +5,7 @@ use crate::{
     fleet,
     lab::SAMPLE,
     parts::Parts,
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
     sample::{self, Sample},
     simulator::{drive::Outcome, plan::Plan},
 };
@@ -14,7 +14,7 @@ use std::{collections::BTreeMap, time::Instant};
 use tokio::runtime::Handle;
 
 pub const TESTS: &[Test] =
-    &[Test { name: "plans_of_the_simulator", exclusive: true, run: |scene| Box::pin(plans(scene)) }];
+    &[Test { name: "plans_of_the_simulator", place: Place::Apart, run: |scene| Box::pin(plans(scene)) }];
 
 /// At least so many plans must have met their fault.
 const LEAST: usize = 100;

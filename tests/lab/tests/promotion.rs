@@ -5,7 +5,7 @@ use crate::{
     history::History,
     load::Load,
     rollout::{Rollout, declaration, promoted_steps, to_eu_3},
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
     shares::assert_shares,
     shown::shown,
     stage::{AROUND, external_name, steady_load, to_eu_1},
@@ -17,12 +17,12 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, net::SocketAddr};
 
 pub const TESTS: &[Test] = &[
-    Test { name: "promotion_by_http_route", exclusive: false, run: |scene| Box::pin(http_route(scene)) },
-    Test { name: "promotion_by_http_proxy", exclusive: false, run: |scene| Box::pin(http_proxy(scene)) },
-    Test { name: "promotion_by_route_group", exclusive: false, run: |scene| Box::pin(route_group(scene)) },
-    Test { name: "promotion_by_ingress_per_member", exclusive: false, run: |scene| Box::pin(ingresses(scene)) },
-    Test { name: "promotion_by_weighted_ingress", exclusive: false, run: |scene| Box::pin(ingress(scene)) },
-    Test { name: "promotion_by_cluster_ip", exclusive: false, run: |scene| Box::pin(cluster_ip(scene)) },
+    Test { name: "promotion_by_http_route", place: Place::Shared, run: |scene| Box::pin(http_route(scene)) },
+    Test { name: "promotion_by_http_proxy", place: Place::Shared, run: |scene| Box::pin(http_proxy(scene)) },
+    Test { name: "promotion_by_route_group", place: Place::Shared, run: |scene| Box::pin(route_group(scene)) },
+    Test { name: "promotion_by_ingress_per_member", place: Place::Shared, run: |scene| Box::pin(ingresses(scene)) },
+    Test { name: "promotion_by_weighted_ingress", place: Place::Shared, run: |scene| Box::pin(ingress(scene)) },
+    Test { name: "promotion_by_cluster_ip", place: Place::Shared, run: |scene| Box::pin(cluster_ip(scene)) },
 ];
 
 /// Weight of eu-3 at each step.

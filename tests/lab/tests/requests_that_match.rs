@@ -3,7 +3,7 @@
 use crate::{
     load::{Load, Plan},
     rollout::{Rollout, declaration, to_eu_3},
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
     shares::{Observed, assert_shares},
     stage::{external_name, host, steady_load, to_eu_1},
 };
@@ -13,8 +13,16 @@ use serde_json::{Value, json};
 use std::{net::SocketAddr, time::Duration};
 
 pub const TESTS: &[Test] = &[
-    Test { name: "requests_that_match_by_http_route", exclusive: false, run: |scene| Box::pin(by_http_route(scene)) },
-    Test { name: "requests_that_match_by_http_proxy", exclusive: false, run: |scene| Box::pin(by_http_proxy(scene)) },
+    Test {
+        name: "requests_that_match_by_http_route",
+        place: Place::Shared,
+        run: |scene| Box::pin(by_http_route(scene)),
+    },
+    Test {
+        name: "requests_that_match_by_http_proxy",
+        place: Place::Shared,
+        run: |scene| Box::pin(by_http_proxy(scene)),
+    },
 ];
 
 /// Two sorts of clients that say what they are, and one that says nothing; with their requests per second.

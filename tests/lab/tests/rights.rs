@@ -3,7 +3,7 @@
 use crate::{
     apiserver::HUB_USER,
     fleet::{hub_roles, source},
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
 };
 use anyhow::{Result, ensure};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 /// Runs after all others.
 pub const LAST: Test = Test {
     name: "every_right_of_the_hub_is_used",
-    exclusive: true,
+    place: Place::Alone,
     run: |scene| Box::pin(async move { used(&scene) }),
 };
 

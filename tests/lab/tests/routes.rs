@@ -6,7 +6,7 @@ use crate::{
     lab::member_address,
     load::{Load, Plan},
     rollout::{PATIENCE, Rollout, declaration, promoted_steps, steps, to_eu_3},
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
     stage::{all_at, host, steady_load},
     wait::{eventually, seconds},
 };
@@ -20,9 +20,9 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
 
 pub const TESTS: &[Test] = &[
-    Test { name: "an_ingress_and_its_canary", exclusive: false, run: |scene| Box::pin(nginx(scene)) },
-    Test { name: "four_rollouts_on_one_alb", exclusive: true, run: |scene| Box::pin(alb(scene)) },
-    Test { name: "a_service_is_switched", exclusive: false, run: |scene| Box::pin(switched(scene)) },
+    Test { name: "an_ingress_and_its_canary", place: Place::Shared, run: |scene| Box::pin(nginx(scene)) },
+    Test { name: "four_rollouts_on_one_alb", place: Place::Alone, run: |scene| Box::pin(alb(scene)) },
+    Test { name: "a_service_is_switched", place: Place::Shared, run: |scene| Box::pin(switched(scene)) },
 ];
 
 const ORDER: &str = "alb.ingress.kubernetes.io/order";

@@ -7,7 +7,7 @@ use crate::{
     history::History,
     load::{Load, Totals},
     rollout::{Rollout, declaration},
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
     shares::{assert_shares, percent},
     shown::shown,
     stage::{AROUND, all_at, host, http_route, steady_load},
@@ -22,12 +22,16 @@ use serde_json::{Value, json};
 use std::net::SocketAddr;
 
 pub const TESTS: &[Test] = &[
-    Test { name: "service_mode_by_http_route", exclusive: false, run: |scene| Box::pin(by_http_route(scene)) },
-    Test { name: "service_mode_by_http_proxy", exclusive: false, run: |scene| Box::pin(by_http_proxy(scene)) },
-    Test { name: "service_mode_by_route_group", exclusive: false, run: |scene| Box::pin(by_route_group(scene)) },
-    Test { name: "service_mode_by_ingress_per_member", exclusive: false, run: |scene| Box::pin(by_ingresses(scene)) },
-    Test { name: "service_mode_by_adopted_ingress", exclusive: false, run: |scene| Box::pin(by_adopted(scene)) },
-    Test { name: "service_mode_mirrored", exclusive: false, run: |scene| Box::pin(mirrored(scene)) },
+    Test { name: "service_mode_by_http_route", place: Place::Shared, run: |scene| Box::pin(by_http_route(scene)) },
+    Test { name: "service_mode_by_http_proxy", place: Place::Shared, run: |scene| Box::pin(by_http_proxy(scene)) },
+    Test { name: "service_mode_by_route_group", place: Place::Shared, run: |scene| Box::pin(by_route_group(scene)) },
+    Test {
+        name: "service_mode_by_ingress_per_member",
+        place: Place::Shared,
+        run: |scene| Box::pin(by_ingresses(scene)),
+    },
+    Test { name: "service_mode_by_adopted_ingress", place: Place::Shared, run: |scene| Box::pin(by_adopted(scene)) },
+    Test { name: "service_mode_mirrored", place: Place::Shared, run: |scene| Box::pin(mirrored(scene)) },
 ];
 
 /// The canary's share at each step.

@@ -4,7 +4,7 @@
 use crate::{
     endpoint_slices::EndpointSlices,
     rollout::{Rollout, declaration},
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
 };
 use anyhow::{Context, Result, ensure};
 use cutover::api::{FleetRolloutStatus, Phase, Reason, Verb};
@@ -15,9 +15,9 @@ use kube::{
 use serde_json::{Value, json};
 
 pub const TESTS: &[Test] = &[
-    Test { name: "services_of_every_type_are_copied", exclusive: false, run: |scene| Box::pin(copied(scene)) },
-    Test { name: "no_traffic_without_ready_addresses", exclusive: false, run: |scene| Box::pin(unready(scene)) },
-    Test { name: "what_is_taken_off_goes_from_copies", exclusive: false, run: |scene| Box::pin(taken_off(scene)) },
+    Test { name: "services_of_every_type_are_copied", place: Place::Shared, run: |scene| Box::pin(copied(scene)) },
+    Test { name: "no_traffic_without_ready_addresses", place: Place::Shared, run: |scene| Box::pin(unready(scene)) },
+    Test { name: "what_is_taken_off_goes_from_copies", place: Place::Shared, run: |scene| Box::pin(taken_off(scene)) },
 ];
 
 const COPIES: [&str; 2] = ["shop-primary", "shop-canary"];

@@ -2,7 +2,7 @@
 
 use crate::{
     rollout::{PATIENCE, Rollout, declaration, promoted_steps, to_eu_3},
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
     shares::percent,
     stage::{host, steady_load, to_eu_1},
     users::{Users, Whereabouts},
@@ -14,8 +14,12 @@ use serde_json::{Value, json};
 use std::net::SocketAddr;
 
 pub const TESTS: &[Test] = &[
-    Test { name: "session_affinity_by_http_route", exclusive: false, run: |scene| Box::pin(by_http_route(scene)) },
-    Test { name: "session_affinity_by_route_group", exclusive: false, run: |scene| Box::pin(by_route_group(scene)) },
+    Test { name: "session_affinity_by_http_route", place: Place::Shared, run: |scene| Box::pin(by_http_route(scene)) },
+    Test {
+        name: "session_affinity_by_route_group",
+        place: Place::Shared,
+        run: |scene| Box::pin(by_route_group(scene)),
+    },
 ];
 
 const USERS: usize = 2_000;

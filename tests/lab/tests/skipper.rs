@@ -1,22 +1,22 @@
 //! Hand-made routes on Skipper: the lab tells what obeys weights from what does not.
 
 use super::hand_made::{endpoint_slices, external_names, judge};
-use crate::runner::{Scene, Test};
+use crate::runner::{Place, Scene, Test};
 use anyhow::{Result, bail, ensure};
 
 pub const TESTS: &[Test] = &[
     Test {
         name: "backend_weights_of_external_names_lie",
-        exclusive: false,
+        place: Place::Shared,
         run: |scene| Box::pin(backend_weights_lie(scene)),
     },
     Test {
         name: "backend_weights_of_endpoint_slices",
-        exclusive: false,
+        place: Place::Shared,
         run: |scene| Box::pin(backend_weights(scene)),
     },
-    Test { name: "ingress_per_member", exclusive: false, run: |scene| Box::pin(ingress_per_member(scene)) },
-    Test { name: "route_group_segments", exclusive: false, run: |scene| Box::pin(route_group(scene)) },
+    Test { name: "ingress_per_member", place: Place::Shared, run: |scene| Box::pin(ingress_per_member(scene)) },
+    Test { name: "route_group_segments", place: Place::Shared, run: |scene| Box::pin(route_group(scene)) },
 ];
 
 /// An Ingress to one or several backends, with one annotation for Skipper.

@@ -4,7 +4,7 @@ use crate::{
     lab::MEMBERS,
     load::{Load, Plan, ask},
     rollout::{PATIENCE, Rollout, declaration, members, to_eu_3},
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
     shares::{Observed, assert_shares},
     stage::{host, steady_load},
     wait::eventually,
@@ -21,22 +21,22 @@ use std::time::Duration;
 pub const TESTS: &[Test] = &[
     Test {
         name: "matches_by_route_group",
-        exclusive: false,
+        place: Place::Shared,
         run: |scene| Box::pin(async move { promote(&scene, "RouteGroup").await }),
     },
     Test {
         name: "matches_by_ingress_per_member",
-        exclusive: false,
+        place: Place::Shared,
         run: |scene| Box::pin(async move { promote(&scene, "IngressPerMember").await }),
     },
     Test {
         name: "matches_by_weighted_ingress",
-        exclusive: false,
+        place: Place::Shared,
         run: |scene| Box::pin(async move { promote(&scene, "Ingress").await }),
     },
-    Test { name: "odd_values_in_a_route_group", exclusive: false, run: |scene| Box::pin(alternatives(scene)) },
-    Test { name: "odd_values_in_ingresses", exclusive: false, run: |scene| Box::pin(all_at_once(scene)) },
-    Test { name: "a_member_that_leaves_is_chosen_no_more", exclusive: false, run: |scene| Box::pin(leaves(scene)) },
+    Test { name: "odd_values_in_a_route_group", place: Place::Shared, run: |scene| Box::pin(alternatives(scene)) },
+    Test { name: "odd_values_in_ingresses", place: Place::Shared, run: |scene| Box::pin(all_at_once(scene)) },
+    Test { name: "a_member_that_leaves_is_chosen_no_more", place: Place::Shared, run: |scene| Box::pin(leaves(scene)) },
 ];
 
 /// The user agent whose requests are chosen.

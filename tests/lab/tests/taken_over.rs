@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     rollout::Rollout,
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
     shown::shown,
     stage::{host, load_to, steady_load},
     wait::seconds,
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 pub const TESTS: &[Test] = &[Test {
     name: "service_mode_takes_over_addresses",
-    exclusive: false,
+    place: Place::Shared,
     run: |scene| Box::pin(with_addresses(scene)),
 }];
 

@@ -3,7 +3,7 @@
 use crate::{
     history::History,
     rollout::{Rollout, declaration, members, promoted_steps, steps, to_eu_3},
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
     shown::shown,
     stage::Stage,
     wait::seconds,
@@ -13,10 +13,10 @@ use cutover::api::{FleetRolloutStatus, Phase, Reason, Verb};
 use serde_json::json;
 
 pub const TESTS: &[Test] = &[
-    Test { name: "another_target_in_mid_run", exclusive: false, run: |scene| Box::pin(another(scene)) },
-    Test { name: "the_old_target_is_a_rollback", exclusive: false, run: |scene| Box::pin(old(scene)) },
-    Test { name: "a_soak_can_be_rolled_back", exclusive: false, run: |scene| Box::pin(soak(scene)) },
-    Test { name: "a_second_rollout_of_a_route_is_refused", exclusive: false, run: |scene| Box::pin(second(scene)) },
+    Test { name: "another_target_in_mid_run", place: Place::Shared, run: |scene| Box::pin(another(scene)) },
+    Test { name: "the_old_target_is_a_rollback", place: Place::Shared, run: |scene| Box::pin(old(scene)) },
+    Test { name: "a_soak_can_be_rolled_back", place: Place::Shared, run: |scene| Box::pin(soak(scene)) },
+    Test { name: "a_second_rollout_of_a_route_is_refused", place: Place::Shared, run: |scene| Box::pin(second(scene)) },
 ];
 
 /// From eu-1 and eu-3 at 50 each it goes on to eu-2; no cluster gets everything at once, and the rollback target is eu-1.

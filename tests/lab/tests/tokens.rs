@@ -5,7 +5,7 @@ use crate::{
     audit::Request,
     fleet::{SYSTEM, source},
     lab::Member,
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
     tests::credentials::{condition, put},
     wait::{eventually, seconds},
 };
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 pub const TESTS: &[Test] = &[Test {
     name: "a_token_is_renewed_where_the_member_allows_it",
-    exclusive: true,
+    place: Place::Alone,
     run: |scene| Box::pin(renewed_where_allowed(scene)),
 }];
 

@@ -4,7 +4,7 @@ use crate::{
     lab::{MEMBERS, member_address},
     load::{Load, Plan, Totals},
     rollout::promoted_steps,
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
     shares::percent,
     stage::{Stage, all_at, clients, host},
     wait::seconds,
@@ -15,17 +15,21 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 pub const TESTS: &[Test] = &[
-    Test { name: "a_share_that_is_elsewhere_stops_the_run", exclusive: false, run: |scene| Box::pin(elsewhere(scene)) },
-    Test { name: "five_percent_errors_roll_back", exclusive: false, run: |scene| Box::pin(errors(scene)) },
-    Test { name: "forty_failing_requests_trip_the_guard", exclusive: false, run: |scene| Box::pin(guard(scene)) },
-    Test { name: "a_shared_incident_holds", exclusive: false, run: |scene| Box::pin(shared_incident(scene)) },
-    Test { name: "a_silent_prometheus_holds", exclusive: true, run: |scene| Box::pin(silence(scene)) },
+    Test {
+        name: "a_share_that_is_elsewhere_stops_the_run",
+        place: Place::Shared,
+        run: |scene| Box::pin(elsewhere(scene)),
+    },
+    Test { name: "five_percent_errors_roll_back", place: Place::Shared, run: |scene| Box::pin(errors(scene)) },
+    Test { name: "forty_failing_requests_trip_the_guard", place: Place::Shared, run: |scene| Box::pin(guard(scene)) },
+    Test { name: "a_shared_incident_holds", place: Place::Shared, run: |scene| Box::pin(shared_incident(scene)) },
+    Test { name: "a_silent_prometheus_holds", place: Place::Alone, run: |scene| Box::pin(silence(scene)) },
     Test {
         name: "a_canary_endpoint_that_is_down_rolls_back",
-        exclusive: true,
+        place: Place::Alone,
         run: |scene| Box::pin(canary_down(scene)),
     },
-    Test { name: "gateways_that_are_all_down_hold", exclusive: true, run: |scene| Box::pin(all_down(scene)) },
+    Test { name: "gateways_that_are_all_down_hold", place: Place::Alone, run: |scene| Box::pin(all_down(scene)) },
 ];
 
 /// Two steps, each until a person promotes.

@@ -5,7 +5,7 @@ mod rollouts;
 use crate::{
     apiserver::{ADMIN, OPERATOR},
     rollout::declaration,
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
 };
 use anyhow::{Context, Result, ensure};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -13,10 +13,10 @@ use kube::{Api, Client, api::ListParams};
 use serde_json::{Value, json};
 
 pub const TESTS: &[Test] = &[
-    Test { name: "api_refuses_bad_rollouts", exclusive: false, run: |scene| Box::pin(rollouts(scene)) },
-    Test { name: "api_refuses_bad_members", exclusive: false, run: |scene| Box::pin(members(scene)) },
-    Test { name: "api_refuses_bad_requests", exclusive: false, run: |scene| Box::pin(requests(scene)) },
-    Test { name: "api_serves_every_kind", exclusive: false, run: |scene| Box::pin(kinds(scene)) },
+    Test { name: "api_refuses_bad_rollouts", place: Place::Shared, run: |scene| Box::pin(rollouts(scene)) },
+    Test { name: "api_refuses_bad_members", place: Place::Shared, run: |scene| Box::pin(members(scene)) },
+    Test { name: "api_refuses_bad_requests", place: Place::Shared, run: |scene| Box::pin(requests(scene)) },
+    Test { name: "api_serves_every_kind", place: Place::Shared, run: |scene| Box::pin(kinds(scene)) },
 ];
 
 /// A field, a value that is put there, and what the API server must say.

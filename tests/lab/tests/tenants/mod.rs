@@ -12,7 +12,7 @@ use super::api::refusal;
 use crate::{
     apiserver::TENANTS,
     rollout::declaration,
-    runner::{Scene, Test},
+    runner::{Place, Scene, Test},
 };
 use anyhow::{Context, Result, ensure};
 use kube::{
@@ -24,30 +24,34 @@ use rights::{grant, rule};
 use serde_json::json;
 
 pub const TESTS: &[Test] = &[
-    Test { name: "only_who_may_write_routes_declares_them", exclusive: false, run: |scene| Box::pin(authors(scene)) },
+    Test {
+        name: "only_who_may_write_routes_declares_them",
+        place: Place::Shared,
+        run: |scene| Box::pin(authors(scene)),
+    },
     Test {
         name: "a_member_is_taken_back_in_mid_run",
-        exclusive: false,
+        place: Place::Shared,
         run: |scene| Box::pin(lent::taken_back(scene)),
     },
     Test {
         name: "who_edits_a_member_gets_no_secret",
-        exclusive: false,
+        place: Place::Shared,
         run: |scene| Box::pin(secrets::stay_with_the_hub(scene)),
     },
     Test {
         name: "slow_and_huge_answers_harm_no_other",
-        exclusive: false,
+        place: Place::Shared,
         run: |scene| Box::pin(floods::beside_a_hostile_one(scene)),
     },
     Test {
         name: "two_backends_of_one_name_stay_apart",
-        exclusive: false,
+        place: Place::Shared,
         run: |scene| Box::pin(names::stay_apart(scene)),
     },
     Test {
         name: "metrics_of_others_are_hidden",
-        exclusive: false,
+        place: Place::Shared,
         run: |scene| Box::pin(labels::hide_the_metrics_of_others(scene)),
     },
 ];
