@@ -1,7 +1,7 @@
 //! The custom resource definitions as they are applied to an API server.
 
 use kube::CustomResourceExt;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{FleetRollout, MemberCluster, MetricTemplate, RolloutRequest};
 
@@ -15,6 +15,7 @@ pub fn definitions() -> Result<Vec<Value>, serde_json::Error> {
         .map(|crd| {
             let mut definition = serde_json::to_value(crd)?;
             tidy(&mut definition);
+            whole_status(&mut definition);
             Ok(definition)
         })
         .collect()
@@ -40,6 +41,25 @@ fn tidy(value: &mut Value) {
     }
 }
 
+/// Makes the status one value without rules, if there is one.
+fn whole_status(definition: &mut Value) {
+    let place = "/spec/versions/0/schema/openAPIV3Schema/properties/status";
+    let Some(status) = definition.pointer_mut(place) else { return };
+    without_rules(status);
+    status["x-kubernetes-map-type"] = json!("atomic");
+}
+
+fn without_rules(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|key, _| key != "x-kubernetes-validations");
+            fields.values_mut().for_each(without_rules);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_rules),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{definitions, schema};
@@ -49,6 +69,15 @@ mod tests {
         for definition in definitions().unwrap() {
             let text = schema(&definition).to_string();
             assert!(!text.contains("nullable") && !text.contains("\"uint"), "{}", definition["metadata"]["name"]);
+        }
+    }
+
+    #[test]
+    fn a_status_costs_an_api_server_no_rules_and_no_owner_of_each_field() {
+        for definition in definitions().unwrap() {
+            let Some(status) = schema(&definition)["properties"].get("status") else { continue };
+            assert_eq!(status["x-kubernetes-map-type"], "atomic", "{}", definition["metadata"]["name"]);
+            assert!(!status.to_string().contains("x-kubernetes-validations"), "{}", definition["metadata"]["name"]);
         }
     }
 }

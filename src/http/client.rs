@@ -162,8 +162,10 @@ fn sockets(peer: &Peer, network: &Network) -> Result<reqwest::Client, HttpError>
         .retry(reqwest::retry::never())
         .dns_resolver(resolver)
         .pool_max_idle_per_host(usize::from(peer.keep_alive));
-    if let Some(roots) = &peer.roots {
-        builder = builder.tls_certs_only(certificates(roots)?);
+    match (&peer.roots, &peer.identity) {
+        (Some(roots), _) => builder = builder.tls_certs_only(certificates(roots)?),
+        (None, None) => builder = builder.tls_backend_preconfigured(network.system_tls()?),
+        (None, Some(_)) => {}
     }
     if let Some(identity) = &peer.identity {
         let bad = |_| HttpError::BadCredentials("the client certificate and key");

@@ -1,9 +1,15 @@
 //! Outgoing calls: the allowed addresses, the resolver, and the transport.
 
-use std::{fmt::Debug, net::IpAddr, sync::Arc};
+use std::{
+    fmt::Debug,
+    net::IpAddr,
+    sync::{Arc, OnceLock},
+};
 
 use futures::future::BoxFuture;
 use http::Request;
+use rustls::ClientConfig;
+use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::sync::Semaphore;
 
 use super::{AddressRules, Answer, BODIES, HttpError, sanitise};
@@ -33,12 +39,15 @@ pub struct Network {
     pub(super) peers: Option<Arc<dyn Peers>>,
     /// Kibibytes of bodies that may be held beside those that are.
     pub(super) bodies: Arc<Semaphore>,
+    /// TLS with the system's certificates: there are a hundred and more, which are read once.
+    system_tls: Arc<OnceLock<ClientConfig>>,
 }
 
 impl Network {
     /// The real network: sockets, the system's resolver, and the addresses that the rules allow.
     pub fn new(rules: AddressRules) -> Self {
-        Self { rules, names: Arc::new(System), peers: None, bodies: Arc::new(Semaphore::new(BODIES)) }
+        let bodies = Arc::new(Semaphore::new(BODIES));
+        Self { rules, names: Arc::new(System), peers: None, bodies, system_tls: Arc::default() }
     }
 
     /// The same network with another resolver.
@@ -51,6 +60,20 @@ impl Network {
     #[must_use]
     pub fn with_peers(self, peers: Arc<dyn Peers>) -> Self {
         Self { peers: Some(peers), ..self }
+    }
+
+    /// TLS with the system's certificates.
+    ///
+    /// # Errors
+    /// If the system has none.
+    pub(super) fn system_tls(&self) -> Result<ClientConfig, HttpError> {
+        if let Some(known) = self.system_tls.get() {
+            return Ok(known.clone());
+        }
+        super::install_crypto();
+        let bad = |_| HttpError::BadCredentials("the system's CA certificates");
+        let config = ClientConfig::builder().with_platform_verifier().map_err(bad)?.with_no_client_auth();
+        Ok(self.system_tls.get_or_init(|| config).clone())
     }
 
     /// The addresses of a name or literal, all of them allowed. One that is not allowed refuses the name, because the next

@@ -2,7 +2,7 @@
 //! over the version that was read. The Lease alone is written past it (`lease`), because this door asks for the lease.
 
 mod error;
-mod retry_after;
+mod own;
 
 use std::{sync::Arc, time::Duration};
 
@@ -43,7 +43,7 @@ pub(super) enum WriteMode {
 /// Makes the calls, and puts their answers into the caches at once.
 pub(super) struct Calls {
     client: Client,
-    /// For the hub's own kinds: what the API server says of its load is obeyed.
+    /// For the hub's own kinds.
     own: Client,
     leadership: Leadership,
     turns: Arc<Turns>,
@@ -71,7 +71,7 @@ enum Kind {
 impl Calls {
     /// Calls with this client, while this leadership is current.
     pub(super) fn new(client: Client, leadership: Leadership, turns: Arc<Turns>, caches: Caches) -> Self {
-        let own = retry_after::obeying(client.clone(), &turns);
+        let own = own::client(client.clone(), &turns);
         Self { client, own, leadership, turns, caches }
     }
 

@@ -20,6 +20,8 @@ use crate::api::{
 pub(super) const KEPT: usize = 16;
 /// A write must be confirmed within this time.
 const CONFIRM_WITHIN: Duration = Duration::from_secs(60);
+/// A write that was decided less than this ago is just being made.
+const A_MOMENT: Duration = Duration::from_secs(2);
 
 /// One decision in the making.
 pub(super) struct Draft<'a> {
@@ -182,6 +184,12 @@ impl<'a> Draft<'a> {
     fn late_at(&self, desired: &Desired) -> Timestamp {
         let overloaded_at = self.input.seen.overloaded_at;
         later(overloaded_at.map_or(desired.at, |at| at.max(desired.at)), CONFIRM_WITHIN)
+    }
+
+    /// Until when a write counts as just decided: what is missing of it is not said yet.
+    pub(super) fn just_desired_until(&self) -> Option<Timestamp> {
+        let until = later(self.status.desired.as_ref()?.at, A_MOMENT);
+        Some(until).filter(|until| *until > self.input.now)
     }
 
     pub(super) fn confirmed(&self, live: &LiveRoute, desired: &Desired) -> bool {

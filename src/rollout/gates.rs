@@ -9,7 +9,7 @@ use super::{
     time::{between, later},
 };
 use crate::api::{
-    Phase, Reason,
+    Phase, Reason, Steering,
     status::{Check, Run, RunState, Stop, Verdict},
 };
 
@@ -29,7 +29,7 @@ pub(super) fn stopped(draft: &Draft<'_>) -> Option<Standing> {
 }
 
 /// A route does not show what the state means.
-pub(super) fn unconfirmed(draft: &Draft<'_>) -> Option<Standing> {
+pub(super) fn unconfirmed(draft: &mut Draft<'_>) -> Option<Standing> {
     let run = draft.run()?;
     if let Some(pause) = run.pause.as_ref().filter(|pause| pause.is_by_foreign_edit()) {
         return Some(Standing::new(Phase::Paused, pause.reason, pause.message.clone()));
@@ -43,10 +43,42 @@ pub(super) fn unconfirmed(draft: &Draft<'_>) -> Option<Standing> {
     if !moving && draft.confirmed_everywhere() {
         return None;
     }
-    let message = format!("waiting for the routes to confirm {}:{}", run.weights(), unconfirmed_in_words(draft));
+    let just_until = draft.just_desired_until().filter(|_| run.step() > 0 && !is_refused(draft));
+    let message = match just_until {
+        Some(_) => being_written(run),
+        None => format!("waiting for the routes to confirm {}:{}", run.weights(), unconfirmed_in_words(draft)),
+    };
     let (phase, reason) =
         if draft.is_late() { (Phase::Held, late(draft)) } else { (Phase::Progressing, Reason::Confirming) };
+    if let Some(at) = just_until {
+        draft.wake_at(at);
+    }
     Some(Standing::new(phase, reason, message))
+}
+
+/// What is said of a step when it is taken.
+pub(super) fn being_written(run: &Run) -> String {
+    format!("step {}/{}: {} is being written", run.step(), run.plan.len(), split_in_words(run))
+}
+
+/// The weights that the state means, and what else it sends to whom.
+pub(super) fn split_in_words(run: &Run) -> String {
+    let split = run.split();
+    let steering = split.steering.as_ref().map(|steering| format!(", and {steering} to {}", recipients(steering)));
+    format!("{}{}", split.weights, steering.unwrap_or_default())
+}
+
+/// Who gets steered requests, with the weights among them where they are divided.
+fn recipients(steering: &Steering) -> String {
+    match steering {
+        Steering::Matched(matched) => matched.weights.to_string(),
+        Steering::Mirrored(mirrored) => mirrored.members.join(" "),
+    }
+}
+
+/// A write went wrong, and not for want of time.
+fn is_refused(draft: &Draft<'_>) -> bool {
+    draft.live_routes().any(|(_, live)| live.failed.is_some() || matches!(live.accepted, Accepted::No(_)))
 }
 
 /// Why a write is late: it is not confirmed, or the data plane refused it.

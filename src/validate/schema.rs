@@ -248,6 +248,7 @@ mod tests {
             "maxProperties",
             "x-kubernetes-list-map-keys",
             "x-kubernetes-list-type",
+            "x-kubernetes-map-type",
             "x-kubernetes-validations",
             "x-kubernetes-preserve-unknown-fields",
             "description",

@@ -3,7 +3,7 @@
 use super::{soaking, succeed};
 use crate::{
     api::{
-        Phase, Reason, Steering,
+        Phase, Reason,
         status::{Promoting, RunState, Stepping},
         strategy::Wait,
     },
@@ -94,19 +94,10 @@ fn take_step(draft: &mut Draft<'_>) -> Standing {
         (None, false, 1) => (Phase::Progressing, "rehearsed and ready"),
         (None, false, _) => (Phase::Progressing, "the step before it passed"),
     };
-    let split = run.split();
-    let steering = split.steering.as_ref().map(|steering| format!(", and {steering} to {}", recipients(steering)));
-    let split = format!("{}{}", split.weights, steering.unwrap_or_default());
+    let message = gates::being_written(run);
+    let split = gates::split_in_words(run);
     draft.announce(false, Reason::Confirming, format!("step {step}/{steps}: {split}; {why}"));
     // A step that only proves the weights that are there waits for no write.
     checks::wake_for_next(draft);
-    Standing::new(phase, Reason::Confirming, format!("step {step}/{steps}: {split} is being written"))
-}
-
-/// Who gets steered requests, with the weights among them where they are divided.
-fn recipients(steering: &Steering) -> String {
-    match steering {
-        Steering::Matched(matched) => matched.weights.to_string(),
-        Steering::Mirrored(mirrored) => mirrored.members.join(" "),
-    }
+    Standing::new(phase, Reason::Confirming, message)
 }

@@ -8,6 +8,8 @@ use cutover::{
     },
 };
 
+use jiff::SignedDuration;
+
 use super::{
     super::world::{RouteInWorld, World, Writes, of, spec},
     PLAIN, at_first_step, plain, shows,
@@ -104,6 +106,39 @@ fn no_check_counts_until_the_data_plane_took_the_weights() {
     world.run_for(30);
     shows(&world, Phase::Progressing, Reason::Confirming);
     assert!(world.check().is_none());
+}
+
+/// What is missing is no news before the data plane had time: the next write of the status says that it is confirmed.
+#[test]
+fn a_step_is_recorded_once_while_it_is_just_being_written() {
+    let mut world = at_first_step();
+    world.writes = world.routes.keys().map(|key| (key.clone(), Writes::NotAccepted)).collect();
+    while world.live().weight("eu-3") < 50 {
+        world.probe();
+        world.pass();
+        world.after(1);
+    }
+    let recorded = world.status.clone();
+    assert_eq!(recorded.message, "step 2/3: eu-1:50 eu-3:50 is being written");
+    let decision = world.pass();
+    assert_eq!(decision.status, recorded);
+    assert_eq!(decision.wake, Some(world.now + SignedDuration::from_secs(1)));
+    world.after(1).pass();
+    let missing = "HTTPRoute/shop-0 (shop): the data plane has not accepted it yet";
+    assert_eq!(world.status.message, format!("waiting for the routes to confirm eu-1:50 eu-3:50: {missing}"));
+}
+
+#[test]
+fn a_step_that_is_refused_says_so_at_once() {
+    let mut world = at_first_step();
+    world.writes = world.routes.keys().map(|key| (key.clone(), Writes::Refused)).collect();
+    while world.status.desired.as_ref().is_some_and(|desired| desired.confirmed_at.is_some()) {
+        world.probe();
+        world.pass();
+        world.after(1);
+    }
+    world.pass();
+    assert!(world.status.message.ends_with("the write was refused: denied by a webhook"), "{}", world.status.message);
 }
 
 #[test]

@@ -1,20 +1,21 @@
-//! An API server that says after what time to call again gets no call before.
+//! The client for the hub's own kinds: it obeys an API server that says after what time to call again, and asks for no more
+//! than it needs.
 
 use std::{sync::Arc, time::Duration};
 
-use ::http::{HeaderMap, Request, StatusCode, header::RETRY_AFTER};
+use ::http::{HeaderMap, Method, Request, StatusCode, Uri, header::RETRY_AFTER};
 use kube::{Client, client::Body};
 use tower::service_fn;
 
 use crate::hub::turns::Turns;
 
 /// A client that tells the turns for how long the API server wants to be left alone.
-pub(super) fn obeying(client: Client, turns: &Arc<Turns>) -> Client {
+pub(super) fn client(client: Client, turns: &Arc<Turns>) -> Client {
     let (namespace, turns) = (client.default_namespace().to_owned(), Arc::clone(turns));
     let send = move |request: Request<Body>| {
         let (client, turns) = (client.clone(), Arc::clone(&turns));
         async move {
-            let response = client.send(request).await?;
+            let response = client.send(unvalidated(request)).await?;
             if let Some(time) = wanted_pause(response.status(), response.headers()) {
                 turns.pause(time);
             }
@@ -22,6 +23,20 @@ pub(super) fn obeying(client: Client, turns: &Arc<Turns>) -> Client {
         }
     };
     Client::new(service_fn(send), namespace)
+}
+
+/// The same request; the API server looks for no unknown or repeated fields in what it writes, for nobody reads its warnings.
+/// The schema is checked all the same.
+fn unvalidated(mut request: Request<Body>) -> Request<Body> {
+    let uri = request.uri();
+    if matches!(*request.method(), Method::POST | Method::PUT | Method::PATCH) {
+        let query = uri.query().filter(|query| !query.is_empty()).map(|query| format!("{query}&")).unwrap_or_default();
+        let changed = format!("{}?{query}fieldValidation=Ignore", uri.path());
+        if let Ok(changed) = changed.parse::<Uri>() {
+            *request.uri_mut() = changed;
+        }
+    }
+    request
 }
 
 /// Only whole seconds: the form with a date is not one that an API server uses.
@@ -34,6 +49,18 @@ fn wanted_pause(status: StatusCode, headers: &HeaderMap) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_writes_ask_for_no_warnings() {
+        let sent = |method: Method, uri: &str| {
+            let request = Request::builder().method(method).uri(uri).body(Body::empty()).unwrap();
+            unvalidated(request).uri().to_string()
+        };
+        assert_eq!(sent(Method::PUT, "/a/b"), "/a/b?fieldValidation=Ignore");
+        assert_eq!(sent(Method::PATCH, "/a?dryRun=All"), "/a?dryRun=All&fieldValidation=Ignore");
+        assert_eq!(sent(Method::GET, "/a?watch=true"), "/a?watch=true");
+        assert_eq!(sent(Method::DELETE, "/a"), "/a");
+    }
 
     #[test]
     fn a_pause_is_read_where_the_api_server_puts_a_call_off() {
