@@ -16,34 +16,48 @@ use crate::{
 #[derive(Default)]
 pub(super) struct Measuring {
     task: BackgroundTask<Measured>,
-    arrived: Option<Measured>,
-    /// What has arrived may be replaced by what is measured next.
-    is_replaceable: bool,
+    arrived: Arrived,
     requested_at: Option<Timestamp>,
+}
+
+/// The round that has come back and was not decided on yet.
+#[derive(Default)]
+enum Arrived {
+    #[default]
+    Nothing,
+    /// It must be decided on before the next one begins.
+    Due(Measured),
+    /// It says nothing bad and could not be recorded: the next round may take its place.
+    Replaceable(Measured),
 }
 
 impl Measuring {
     /// Takes a round that has come back.
     pub(super) fn collect(&mut self) {
         if let Some(measured) = self.task.take_result() {
-            self.arrived = Some(measured);
-            self.is_replaceable = false;
+            self.arrived = Arrived::Due(measured);
         }
     }
 
     /// What has arrived and was not decided on yet.
     pub(super) fn arrived(&self) -> Option<Measured> {
-        self.arrived.clone()
+        match &self.arrived {
+            Arrived::Nothing => None,
+            Arrived::Due(measured) | Arrived::Replaceable(measured) => Some(measured.clone()),
+        }
     }
 
     /// What had arrived was decided on.
     pub(super) fn consumed(&mut self) {
-        self.arrived = None;
+        self.arrived = Arrived::Nothing;
     }
 
-    /// What has arrived says nothing bad and could not be recorded; the next round may take its place.
-    pub(super) const fn replaceable(&mut self) {
-        self.is_replaceable = self.arrived.is_some();
+    /// What has arrived says nothing bad and could not be recorded.
+    pub(super) fn replaceable(&mut self) {
+        self.arrived = match std::mem::take(&mut self.arrived) {
+            Arrived::Nothing => Arrived::Nothing,
+            Arrived::Due(measured) | Arrived::Replaceable(measured) => Arrived::Replaceable(measured),
+        };
     }
 
     /// When the last round was requested.
@@ -58,7 +72,7 @@ impl Measuring {
 
     /// Another round may begin: none is under way, and none must be decided on first.
     pub(super) fn is_free(&self) -> bool {
-        !self.is_under_way() && (self.arrived.is_none() || self.is_replaceable)
+        !self.is_under_way() && !matches!(self.arrived, Arrived::Due(_))
     }
 
     /// Begins a round.

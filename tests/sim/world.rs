@@ -236,6 +236,7 @@ impl World {
                 MetricsFault::PlusInfinity
                     | MetricsFault::Scalar
                     | MetricsFault::Two
+                    | MetricsFault::Flood
                     | MetricsFault::Nan
                     | MetricsFault::MinusInfinity
             )

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::{
     fleet::{Metrics, Wrong},
     plan::sorts::{MemberChange, MemberFault},
-    scenario::{self, MEMBER_PATH, MEMBERS, NEW_TOKEN, RENAMED, SECRETS, members},
+    scenario::{self, MEMBER_PATH, MEMBERS, NEW_TOKEN, RENAMED, SECRET, SECRETS, members},
     world::{ROLLOUT, World},
 };
 
@@ -42,6 +42,9 @@ fn wrong(what: MemberFault) -> Wrong {
         MemberFault::TooMany => Wrong::Status(429),
         MemberFault::Huge => Wrong::Huge,
         MemberFault::Garbage => Wrong::Garbage,
+        MemberFault::OtherKind => Wrong::OtherKind,
+        MemberFault::Truncated => Wrong::Truncated,
+        MemberFault::Deep => Wrong::Deep,
         MemberFault::Redirect => Wrong::Status(302),
     }
 }
@@ -63,6 +66,9 @@ fn whose(world: &World, what: MemberFault) -> Vec<&'static str> {
         | MemberFault::TooMany
         | MemberFault::Huge
         | MemberFault::Garbage
+        | MemberFault::OtherKind
+        | MemberFault::Truncated
+        | MemberFault::Deep
         | MemberFault::Redirect
         | MemberFault::EndpointDown => vec![world.canary()],
     }
@@ -87,6 +93,10 @@ pub fn change(world: &World, what: MemberChange) {
             // The cluster takes the new one only.
             NEW_TOKEN.clone_into(&mut world.fleet().member(name).token);
         }
+        MemberChange::Exec => hand_out(world, &with_program(world.canary())),
+        MemberChange::Bomb => hand_out(world, &json!({"stringData": {"kubeconfig": BOMB}})),
+        MemberChange::Unlabelled => hand_out(world, &json!({"metadata": {"labels": {"cutover.dev/purpose": null}}})),
+        MemberChange::Replaced => "another-cluster".clone_into(&mut world.fleet().member(world.canary()).cluster),
         MemberChange::Withdrawn => {
             let name = world.canary();
             allow(world, name, &json!({"from": "Names", "names": ["billing"]}));
@@ -94,6 +104,26 @@ pub fn change(world: &World, what: MemberChange) {
         }
         MemberChange::Twice => "cluster-eu-1".clone_into(&mut world.fleet().member(world.canary()).cluster),
     }
+}
+
+/// Ten references to ten references, and so on: a gigabyte when it is read.
+const BOMB: &str = "a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n\
+d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\n\
+g: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f,*f]\nh: &h [*g,*g,*g,*g,*g,*g,*g,*g,*g,*g]\nclusters: [*h]\n";
+
+/// Changes the Secret of the canary.
+fn hand_out(world: &World, patch: &Value) {
+    world.patch(&format!("{SECRETS}/{}", world.canary()), patch, "user");
+}
+
+/// A Secret whose kubeconfig names a program that gives the token.
+fn with_program(name: &str) -> Value {
+    let secret = scenario::secret_of(name, SECRET);
+    let config = secret["stringData"]["kubeconfig"].as_str().unwrap_or_default();
+    let mut config: Value = serde_json::from_str(config).unwrap_or_default();
+    config["users"][0]["user"] =
+        json!({"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "/bin/true"}});
+    json!({"stringData": {"kubeconfig": config.to_string()}})
 }
 
 /// Which namespaces may use a member from now on.

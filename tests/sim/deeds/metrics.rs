@@ -28,11 +28,15 @@ fn wrong(what: MetricsFault) -> Metrics {
         MetricsFault::Negative => Metrics::Failures("-7"),
         MetricsFault::Empty => Metrics::Empty,
         MetricsFault::NoValue => Metrics::NoValue,
-        MetricsFault::Two => Metrics::Two,
+        MetricsFault::Null => Metrics::Null,
+        MetricsFault::Histogram => Metrics::Histogram,
+        MetricsFault::Two => Metrics::Series(2),
+        MetricsFault::Flood => Metrics::Series(5_000),
         MetricsFault::Matrix => Metrics::Type("matrix"),
         MetricsFault::Scalar => Metrics::Type("scalar"),
         MetricsFault::Text => Metrics::Type("string"),
-        MetricsFault::Stale => Metrics::Stale,
+        MetricsFault::Stale => Metrics::Older(3_600),
+        MetricsFault::Future => Metrics::Older(-3_600),
         MetricsFault::Warnings => Metrics::Warnings,
     }
 }

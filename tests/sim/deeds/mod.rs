@@ -111,6 +111,9 @@ const fn is_a_change(fault: Fault) -> bool {
                     | MemberChange::Removed
                     | MemberChange::Renamed
                     | MemberChange::Rotated
+                    | MemberChange::Exec
+                    | MemberChange::Bomb
+                    | MemberChange::Unlabelled
                     | MemberChange::Withdrawn
             )
     )

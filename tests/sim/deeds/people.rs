@@ -13,7 +13,7 @@ use super::{
             },
         },
         routes::Weights,
-        scenario::{self, CRDS, MEMBER_PATH, MEMBERS, SECRETS},
+        scenario::{self, CRDS, MEMBER_PATH, MEMBERS, SECRET, SECRETS},
         status::Status,
         world::{ROLLOUT, World},
     },
@@ -63,6 +63,11 @@ pub fn repair(world: &World) {
         }
         if world.object(&format!("{MEMBER_PATH}/{name}")).is_none() {
             world.create(MEMBER_PATH, &scenario::member(name));
+        }
+    }
+    if let Fault::Members(MemberChange::Exec | MemberChange::Bomb | MemberChange::Unlabelled) = fault {
+        for name in world.scenario.members() {
+            world.patch(&format!("{SECRETS}/{name}"), &scenario::secret_of(name, SECRET), "user");
         }
     }
     if fault == Fault::Delete(Deleted::Route) {

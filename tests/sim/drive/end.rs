@@ -126,7 +126,13 @@ pub fn ends_alike(plan: &Plan) -> bool {
         | Fault::DataPlane(_)
         | Fault::Tenant(_)
         | Fault::Edit(Edit::Forged)
-        | Fault::Members(MemberChange::Rotated | MemberChange::Withdrawn)
+        | Fault::Members(
+            MemberChange::Rotated
+            | MemberChange::Withdrawn
+            | MemberChange::Exec
+            | MemberChange::Bomb
+            | MemberChange::Unlabelled,
+        )
         | Fault::Delete(Deleted::Secret)
         | Fault::Poison(
             Poison::RolloutBefore
@@ -145,6 +151,7 @@ pub fn ends_alike(plan: &Plan) -> bool {
                 | MetricsFault::Nan
                 | MetricsFault::Scalar
                 | MetricsFault::Two
+                | MetricsFault::Flood
         ),
         _ => false,
     };

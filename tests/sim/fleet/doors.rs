@@ -121,6 +121,10 @@ fn json(status: u16, body: &Value) -> Answer {
     Answer { status, date: None, body: body.to_string().into_bytes() }
 }
 
+fn raw(body: &str) -> Answer {
+    Answer { status: 200, date: None, body: body.as_bytes().to_vec() }
+}
+
 /// The member's API server takes the token of the call.
 fn takes(world: &World, name: &str, call: &Request<()>) -> bool {
     let sent = call.headers().get(http::header::AUTHORIZATION).and_then(|value| value.to_str().ok());
@@ -149,7 +153,10 @@ async fn badly(world: &World, name: &str, door: Door, wrong: Wrong) -> Result<An
             Ok(json(200, &json!({"gitVersion": "v1.34.1"})))
         }
         Wrong::Huge => Ok(huge()),
-        Wrong::Garbage => Ok(Answer { status: 200, date: None, body: b"<html>s3cret-of-a-member</html>".to_vec() }),
+        Wrong::Garbage => Ok(raw("<html>s3cret-of-a-member</html>")),
+        Wrong::OtherKind => Ok(json(200, &json!({"kind": "PodList", "apiVersion": "v1", "items": null}))),
+        Wrong::Truncated => Ok(raw(r#"{"status":"success","kind":"Namespace","data":{"resultType":"vec"#)),
+        Wrong::Deep => Ok(raw(&"[".repeat(100_000))),
     }
 }
 
@@ -237,9 +244,14 @@ fn spoil(body: &mut Value, wrong: Metrics, query: &str, at: Timestamp) {
         Metrics::Failures(_) => {}
         Metrics::Empty => body["data"]["result"] = json!([]),
         Metrics::NoValue => body["data"]["result"] = json!([{"metric": {}}]),
-        Metrics::Two => {
-            body["data"]["result"] =
-                json!([{"metric": {"a": "1"}, "value": [time, "1"]}, {"metric": {"a": "2"}, "value": [time, "1"]}]);
+        Metrics::Null => body["data"] = Value::Null,
+        Metrics::Histogram => {
+            let histogram = json!([time, {"count": "1", "sum": "1", "buckets": []}]);
+            body["data"]["result"] = json!([{"metric": {}, "histogram": histogram}]);
+        }
+        Metrics::Series(count) => {
+            let series = |number: u32| json!({"metric": {"a": number.to_string()}, "value": [time, "1"]});
+            body["data"]["result"] = (1..=count).map(series).collect();
         }
         Metrics::Type(kind) => {
             body["data"]["resultType"] = kind.into();
@@ -249,10 +261,10 @@ fn spoil(body: &mut Value, wrong: Metrics, query: &str, at: Timestamp) {
                 _ => json!([time, "1"]),
             };
         }
-        Metrics::Stale => {
+        Metrics::Older(by) => {
             if let Some(results) = body["data"]["result"].as_array_mut() {
                 for result in results.iter_mut() {
-                    result["value"][0] = (time - 3600).into();
+                    result["value"][0] = (time - by).into();
                 }
             }
         }

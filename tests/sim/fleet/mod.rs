@@ -35,6 +35,9 @@ pub enum Wrong {
     Slow(u64),
     Huge,
     Garbage,
+    OtherKind,
+    Truncated,
+    Deep,
 }
 
 /// What is wrong with a member's metrics.
@@ -46,9 +49,13 @@ pub enum Metrics {
     Failures(&'static str),
     Empty,
     NoValue,
-    Two,
+    Null,
+    Histogram,
+    /// So many, where one is wanted.
+    Series(u32),
     Type(&'static str),
-    Stale,
+    /// By so many seconds; later, if negative.
+    Older(i64),
     Warnings,
 }
 

@@ -59,6 +59,10 @@ sorts! {
         TooMany = "429",
         Huge = "huge",
         Garbage = "garbage",
+        /// JSON of another kind, and without lists.
+        OtherKind = "other-kind",
+        Truncated = "truncated",
+        Deep = "deep",
         Redirect = "redirect",
         AllRefused = "all-refused",
         AllBlackhole = "all-blackhole",
@@ -83,11 +87,16 @@ sorts! {
         Negative = "negative",
         Empty = "empty",
         NoValue = "no-value",
+        Null = "null",
+        Histogram = "histogram",
         Two = "two",
+        /// Thousands of series where one is wanted.
+        Flood = "flood",
         Matrix = "matrix",
         Scalar = "scalar",
         Text = "string",
         Stale = "stale",
+        Future = "future",
         Warnings = "warnings",
         OneMissing = "one-missing",
         Flapping = "flapping",
@@ -205,6 +214,14 @@ sorts! {
         Removed = "removed",
         Renamed = "renamed",
         Rotated = "rotated",
+        /// The kubeconfig of the canary names a program to run.
+        Exec = "exec",
+        /// It is YAML that grows when it is read.
+        Bomb = "bomb",
+        /// Its Secret is not for that purpose any more.
+        Unlabelled = "unlabelled",
+        /// Another cluster answers at the canary's address.
+        Replaced = "replaced",
         /// Two names lead to one cluster.
         Twice = "twice",
         /// The canary no longer allows the rollout's namespace.

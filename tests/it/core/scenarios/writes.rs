@@ -122,8 +122,8 @@ fn a_step_is_recorded_once_while_it_is_just_being_written() {
     assert_eq!(recorded.message, "step 2/3: eu-1:50 eu-3:50 is being written");
     let decision = world.pass();
     assert_eq!(decision.status, recorded);
-    assert_eq!(decision.wake, Some(world.now + SignedDuration::from_secs(1)));
-    world.after(1).pass();
+    assert_eq!(decision.wake, Some(world.now + SignedDuration::from_secs(4)));
+    world.after(4).pass();
     let missing = "HTTPRoute/shop-0 (shop): the data plane has not accepted it yet";
     assert_eq!(world.status.message, format!("waiting for the routes to confirm eu-1:50 eu-3:50: {missing}"));
 }
