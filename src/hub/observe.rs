@@ -61,7 +61,8 @@ pub(super) fn observe(
     let deleting = rollout.metadata.deletion_timestamp.is_some();
     observed.left = leftovers::find(hub, subject, rollout.spec.mode(), deleting, &observed);
     observed.seen.left = observed.left.of_members.keys().cloned().collect();
-    observed.seen.refused = refused(rollout, subject, memory).or_else(|| templates::refused(unusable));
+    observed.seen.refused =
+        refused(rollout, subject, &observed.seen.routes, memory).or_else(|| templates::refused(unusable));
     observed.seen.members.clone_from(&subject.members);
     observed.seen.endpoints = memory.probes.endpoints(subject);
     observed.seen.rehearsals = memory.rehearsals(&subject.status);
@@ -99,14 +100,22 @@ pub(super) fn neighbours(hub: &Hub, subject: &Subject) -> Vec<Arc<DynamicObject>
 }
 
 /// What makes the declaration unfit to start a run: the first problem.
-fn refused(rollout: &FleetRollout, subject: &Subject, memory: &mut Memory) -> Option<Problem> {
-    memory.refused(rollout).or_else(|| combinations(subject)).or_else(|| beyond(rollout, subject))
+fn refused(
+    rollout: &FleetRollout,
+    subject: &Subject,
+    routes: &BTreeMap<RouteKey, RouteSeen>,
+    memory: &mut Memory,
+) -> Option<Problem> {
+    memory.refused(rollout).or_else(|| combinations(subject)).or_else(|| beyond(rollout, subject, routes))
 }
 
-/// A step from where the routes stand now that one of them cannot hold.
-fn beyond(rollout: &FleetRollout, subject: &Subject) -> Option<Problem> {
+/// A step from where the routes stand now that one of them cannot hold. Before the primary is recorded it is what the routes
+/// show: it is recorded and left in one pass.
+fn beyond(rollout: &FleetRollout, subject: &Subject, routes: &BTreeMap<RouteKey, RouteSeen>) -> Option<Problem> {
     let (spec, status) = (&rollout.spec, &subject.status);
-    let start = status.desired.as_ref().map(|desired| &desired.split.weights).or(status.primary.as_ref())?;
+    let shown = || routes.values().find_map(RouteSeen::live).map(|live| &live.split.weights);
+    let recorded = status.desired.as_ref().map(|desired| &desired.split.weights).or(status.primary.as_ref());
+    let start = recorded.or_else(shown)?;
     let rollback_to = status.run.as_ref().map_or(start, |run| &run.rollback_to);
     let ends = Ends { start, rollback_to, target: &rollout::declared(spec) };
     let steps = plan_run(spec, ends, "").ok()?;
@@ -293,6 +302,26 @@ mod tests {
         for (hub, rollout) in [("hub-1", "uid-2"), ("hub-1", "uid-of-one-that-is-gone"), ("hub-2", "uid-1")] {
             assert_eq!(shown(seen(hub, rollout)), seen(hub, rollout), "{hub} {rollout}");
         }
+    }
+
+    #[test]
+    fn a_plan_that_a_route_cannot_hold_is_refused_before_the_primary_is_recorded() {
+        let object = serde_json::json!({
+            "apiVersion": "cutover.dev/v1alpha1", "kind": "FleetRollout",
+            "metadata": {"name": "shop", "namespace": "shop", "uid": "uid-1"},
+            "spec": {
+                "services": [{"name": "shop", "port": 80, "routes": [{"contour": {"name": "public"}}]}],
+                "members": [{"name": "eu-1", "weight": 0}, {"name": "eu-3", "weight": 60}, {"name": "eu-4", "weight": 40}],
+                "strategy": {"steps": [{"progress": "20%"}, {"mirror": {}, "iterations": 3}, {"progress": "100%"}]},
+                "analysis": {"metrics": []}}});
+        let rollout: FleetRollout = serde_json::from_value(object).unwrap();
+        let subject = Subject::new("hub-1", &rollout, &Registry::default(), &[]);
+        let key = RouteKey { service: "shop".to_owned(), route: "HTTPProxy/public".to_owned() };
+        let shows = |seen: RouteSeen| beyond(&rollout, &subject, &BTreeMap::from([(key.clone(), seen)]));
+        let problem = shows(RouteSeen::Live(Box::new(live_route(None)))).unwrap();
+        assert_eq!(problem.reason, Reason::CannotCarryWeights);
+        assert!(problem.message.contains("mirrors requests to 2 members"), "{}", problem.message);
+        assert_eq!(shows(RouteSeen::Unseen), None);
     }
 
     #[test]

@@ -107,10 +107,7 @@ impl<'a> Draft<'a> {
 
     /// The live routes, with their keys.
     pub(super) fn live_routes(&self) -> impl Iterator<Item = (&'a RouteKey, &'a LiveRoute)> + use<'a> {
-        self.input.seen.routes.iter().filter_map(|(key, seen)| match seen {
-            RouteSeen::Live(live) => Some((key, live.as_ref())),
-            RouteSeen::Unseen | RouteSeen::ToCreate | RouteSeen::Unusable(_) => None,
-        })
+        self.input.seen.routes.iter().filter_map(|(key, seen)| Some((key, seen.live()?)))
     }
 
     /// The mark of a route, where a hub can have left it.

@@ -117,6 +117,17 @@ pub enum RouteSeen {
     Live(Box<LiveRoute>),
 }
 
+impl RouteSeen {
+    /// The route, if it is there and can be read.
+    #[must_use]
+    pub fn live(&self) -> Option<&LiveRoute> {
+        match self {
+            Self::Live(live) => Some(live),
+            Self::Unseen | Self::ToCreate | Self::Unusable(_) => None,
+        }
+    }
+}
+
 /// A route that can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveRoute {

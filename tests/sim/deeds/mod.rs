@@ -11,7 +11,9 @@ mod tenants;
 use super::{
     plan::{
         Fault, Plan,
-        sorts::{Blind, ClockFault, Deleted, FinalizerFault, Late, MemberChange, MetricsFault, Pause, Tenant},
+        sorts::{
+            BadCalls, Blind, ClockFault, Deleted, FinalizerFault, Late, MemberChange, MetricsFault, Pause, Tenant,
+        },
     },
     world::{World, seconds},
 };
@@ -29,7 +31,7 @@ const fn lasts(fault: Fault) -> f64 {
         // Two steps of a hub that believes an old time fit in.
         Fault::Storm | Fault::Clock(ClockFault::Behind) => 300.0,
         Fault::Lease(_) => 25.0,
-        Fault::Member(_) | Fault::Clock(_) => 60.0,
+        Fault::Member(_) | Fault::Clock(_) | Fault::BadCalls(BadCalls::Minute) => 60.0,
         Fault::Metrics(MetricsFault::Flapping) | Fault::Webhook(_) | Fault::DataPlane(_) => 45.0,
         Fault::Metrics(_) => 35.0,
         Fault::Reapply(_) | Fault::Tenant(_) => 90.0,
@@ -40,7 +42,7 @@ const fn lasts(fault: Fault) -> f64 {
         | Fault::CrashBefore
         | Fault::CrashPair
         | Fault::Edit(_)
-        | Fault::BadCalls(_)
+        | Fault::BadCalls(BadCalls::Once | BadCalls::Twice)
         | Fault::Watch(_)
         | Fault::Declare(_) => 0.0,
     }

@@ -123,7 +123,8 @@ pub fn help(world: &World) {
         judge.routes_agree() && judge.keeping().is_empty()
     };
     match (status.phase(), status.reason()) {
-        (_, "MemberNotDeclared") => {
+        // What cannot be is declared as it was.
+        (_, "MemberNotDeclared" | "CannotCarryWeights") => {
             world.patch(ROLLOUT, &json!({"spec": {"members": every_member(world)}}), "user");
         }
         // What a rollout of the same name left behind goes, and its routes are put back.

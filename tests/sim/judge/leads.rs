@@ -59,12 +59,13 @@ impl Judge {
         }
     }
 
-    /// I17: a route that leads a backend itself leads it where the Service of that name leads.
+    /// I17: a route that leads a backend itself leads it where the Service of that name leads, if there is one.
     pub(super) fn judge_hosts(&mut self, world: &World, route: &str, named: &Weights) {
         let objects = self.stored.of("shop", route).unwrap_or_default();
         let led = |name: &String| Some((plain(name).to_owned(), member(&self.form.host_of(&objects, plain(name))?)));
         let mut carrying = named.iter().filter(|(_, weight)| **weight > 0).filter_map(|(name, _)| led(name));
-        let elsewhere = carrying.find(|(name, member)| self.leads.get(name).is_some_and(|lead| lead != member));
+        let lead = |name: &String| self.leads.get(name).filter(|_| self.backends.contains(name));
+        let elsewhere = carrying.find(|(name, member)| lead(name).is_some_and(|lead| lead != member));
         if let Some((name, member)) = elsewhere {
             self.break_rule(world, format!("I17: {route} leads {name} to {member}, and its Service leads elsewhere"));
         }
