@@ -1,5 +1,6 @@
 //! I2: what all routes show together is a declared step, and no step is left out.
 
+use cutover::api::DeletionPolicy;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -50,6 +51,12 @@ impl Course {
 }
 
 impl Judge {
+    /// The rollout goes, and with `Revert` its routes become what they were before it.
+    fn gives_back(&self, world: &World, weights: &Weights) -> bool {
+        let goes = self.rollout.as_ref().is_none_or(|rollout| rollout["metadata"]["deletionTimestamp"].is_string());
+        goes && world.scenario.deletion_policy == DeletionPolicy::Revert && *weights == answering(&world.scenario.start)
+    }
+
     /// Looks at weights that all routes show together.
     pub(super) fn judge_course(&mut self, world: &World, weights: &Weights) {
         let weights = answering(weights);
@@ -58,6 +65,7 @@ impl Judge {
         let excused = self.is_edited(world.now())
             || self.restored
             || stood_in
+            || self.gives_back(world, &weights)
             || matches!(world.plan.fault, Fault::Webhook(_) | Fault::Member(_));
         let was_shown = self.has_just_shown(&weights);
         let mut taken = false;
