@@ -28,34 +28,28 @@ pub fn schema(definition: &Value) -> &Value {
 
 /// Takes `nullable` and unsigned formats out of every schema below.
 fn tidy(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            fields.retain(|key, field| {
-                let unknown_format = key == "format" && field.as_str().is_some_and(|format| format.starts_with("uint"));
-                !(unknown_format || (key == "nullable" && field.is_boolean()))
-            });
-            fields.values_mut().for_each(tidy);
-        }
-        Value::Array(items) => items.iter_mut().for_each(tidy),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
+    retain(value, &|key, field| {
+        let unknown_format = key == "format" && field.as_str().is_some_and(|format| format.starts_with("uint"));
+        !(unknown_format || (key == "nullable" && field.is_boolean()))
+    });
 }
 
 /// Makes the status one value without rules, if there is one.
 fn whole_status(definition: &mut Value) {
     let place = "/spec/versions/0/schema/openAPIV3Schema/properties/status";
     let Some(status) = definition.pointer_mut(place) else { return };
-    without_rules(status);
+    retain(status, &|key, _| key != "x-kubernetes-validations");
     status["x-kubernetes-map-type"] = json!("atomic");
 }
 
-fn without_rules(value: &mut Value) {
+/// Keeps of every object below only these fields.
+fn retain(value: &mut Value, keeps: &impl Fn(&str, &Value) -> bool) {
     match value {
         Value::Object(fields) => {
-            fields.retain(|key, _| key != "x-kubernetes-validations");
-            fields.values_mut().for_each(without_rules);
+            fields.retain(|key, field| keeps(key, field));
+            fields.values_mut().for_each(|field| retain(field, keeps));
         }
-        Value::Array(items) => items.iter_mut().for_each(without_rules),
+        Value::Array(items) => items.iter_mut().for_each(|item| retain(item, keeps)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

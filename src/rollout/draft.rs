@@ -20,7 +20,7 @@ use crate::api::{
 pub(super) const KEPT: usize = 16;
 /// A write must be confirmed within this time.
 const CONFIRM_WITHIN: Duration = Duration::from_secs(60);
-/// A write that was decided less than this ago is just being made: the slowest data plane takes four seconds (docs/routes.md).
+/// A write that was decided less than this ago is just being made: Skipper has four seconds for it.
 const A_MOMENT: Duration = Duration::from_secs(5);
 
 /// One decision in the making.

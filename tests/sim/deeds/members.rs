@@ -93,9 +93,11 @@ pub fn change(world: &World, what: MemberChange) {
             // The cluster takes the new one only.
             NEW_TOKEN.clone_into(&mut world.fleet().member(name).token);
         }
-        MemberChange::Exec => hand_out(world, &with_program(world.canary())),
-        MemberChange::Bomb => hand_out(world, &json!({"stringData": {"kubeconfig": BOMB}})),
-        MemberChange::Unlabelled => hand_out(world, &json!({"metadata": {"labels": {"cutover.dev/purpose": null}}})),
+        MemberChange::Exec => change_secret(world, &with_program(world.canary())),
+        MemberChange::Bomb => change_secret(world, &json!({"stringData": {"kubeconfig": BOMB}})),
+        MemberChange::Unlabelled => {
+            change_secret(world, &json!({"metadata": {"labels": {"cutover.dev/purpose": null}}}))
+        }
         MemberChange::Replaced => "another-cluster".clone_into(&mut world.fleet().member(world.canary()).cluster),
         MemberChange::Withdrawn => {
             let name = world.canary();
@@ -112,7 +114,7 @@ d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf:
 g: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f,*f]\nh: &h [*g,*g,*g,*g,*g,*g,*g,*g,*g,*g]\nclusters: [*h]\n";
 
 /// Changes the Secret of the canary.
-fn hand_out(world: &World, patch: &Value) {
+fn change_secret(world: &World, patch: &Value) {
     world.patch(&format!("{SECRETS}/{}", world.canary()), patch, "user");
 }
 
