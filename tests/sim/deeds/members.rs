@@ -96,7 +96,7 @@ pub fn change(world: &World, what: MemberChange) {
         MemberChange::Exec => change_secret(world, &with_program(world.canary())),
         MemberChange::Bomb => change_secret(world, &json!({"stringData": {"kubeconfig": BOMB}})),
         MemberChange::Unlabelled => {
-            change_secret(world, &json!({"metadata": {"labels": {"cutover.dev/purpose": null}}}))
+            change_secret(world, &json!({"metadata": {"labels": {"cutover.dev/purpose": null}}}));
         }
         MemberChange::Replaced => "another-cluster".clone_into(&mut world.fleet().member(world.canary()).cluster),
         MemberChange::Withdrawn => {
