@@ -19,7 +19,7 @@ use super::{
     logs,
     plan::{
         Counted, Fault, Plan,
-        sorts::{Late, LeaseFault},
+        sorts::{Late, LeaseFault, WatchFault},
     },
     routes::Weights,
     scenario::is_over,
@@ -36,6 +36,8 @@ const MOMENT: f64 = 0.25;
 const BOUND: f64 = 900.0;
 /// Resyncs are a minute apart; ten of them are looked at.
 const QUIET: f64 = 600.0;
+/// The hub notices that a watch fell silent within a minute, and then lists.
+const NOTICED: f64 = 75.0;
 
 /// What became of a plan.
 #[derive(Clone)]
@@ -221,7 +223,9 @@ impl Drive {
 
     /// I11: what is at rest writes nothing.
     fn stay_quiet(&mut self) {
-        let rested = self.world.now() + seconds(45.0);
+        // A watch that fell silent shows the last writes when that is noticed.
+        let silent = self.world.plan.fault == Fault::Watch(WatchFault::Idle);
+        let rested = self.world.now() + seconds(if silent { NOTICED } else { 45.0 });
         let end = self.world.now() + seconds(QUIET);
         while self.world.now() < end && self.broken.is_empty() {
             self.moment(5.0);

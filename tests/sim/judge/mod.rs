@@ -92,6 +92,8 @@ pub struct Judge {
     /// The run that was marked last when it was declared.
     run_before: u64,
     rollback: Option<(i64, u64)>,
+    /// Since when `spec.paused` is declared.
+    paused: Option<Timestamp>,
     requested: BTreeSet<String>,
     /// Routes on which somebody lowered a canary, as they left them, until the run goes back or a person decides.
     lowered: BTreeMap<String, Weights>,
@@ -138,6 +140,7 @@ impl Judge {
             stepped: false,
             run_before: 0,
             rollback: None,
+            paused: None,
             requested: BTreeSet::new(),
             lowered: BTreeMap::new(),
             meddled: None,

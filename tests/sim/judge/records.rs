@@ -22,6 +22,8 @@ impl Judge {
         if change.verb == Verb::Create && self.generation > 0 {
             self.begin_anew(change.at);
         }
+        let paused = (after["spec"]["paused"] == true).then_some(change.at);
+        self.paused = paused.map(|now| self.paused.unwrap_or(now));
         let generation = after["metadata"]["generation"].as_i64().unwrap_or_default();
         if generation != self.generation {
             self.declared.insert(generation, after.clone());

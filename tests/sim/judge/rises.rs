@@ -21,6 +21,8 @@ use super::{
 const DWELL_OF_CHECKS: f64 = 3.0 + 10.0 - 0.3;
 /// A member that did not answer for so long is known to be down.
 const SURELY_DOWN: f64 = 45.0;
+/// What was declared for so long is known to a hub whose watches work, and what it decided before is written.
+const SURELY_READ: f64 = 3.0;
 
 /// A route gives a member more.
 struct Rise<'a> {
@@ -51,6 +53,7 @@ impl Judge {
         if mutated || self.is_edited(write.at) || to <= at(&self.reached, member) {
             return;
         }
+        self.judge_paused(world, &rise);
         // Before all routes showed one distribution, each shows the one at which it began.
         let begun = Shown { weights: self.start.clone(), since: write.at, until: None };
         let shown = self.shown.clone().unwrap_or(begun);
@@ -109,6 +112,17 @@ impl Judge {
             let broken =
                 format!("I2: {route} gives {member}, which does not allow the namespace, {to} instead of {from}");
             self.break_rule(world, broken);
+        }
+    }
+
+    /// I6: nothing rises while a person has paused the rollout, but what was decided before.
+    fn judge_paused(&mut self, world: &World, rise: &Rise) {
+        let Rise { route, member, from, to, at, .. } = rise;
+        if self.paused.is_some_and(|since| at.duration_since(since) > seconds(SURELY_READ)) {
+            self.break_rule(
+                world,
+                format!("I6: {route} gives {member} {to} instead of {from}, although spec.paused is true"),
+            );
         }
     }
 
