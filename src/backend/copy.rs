@@ -171,7 +171,8 @@ mod tests {
         };
         let mut live: DynamicObject = serde_json::from_value(live.clone()).unwrap();
         (live.metadata.name, live.metadata.namespace) = (Some("shop-canary".to_owned()), Some("shop".to_owned()));
-        let writes = super::super::render(&context, CANARY, &[Some(live)], &[]).map_err(|problem| problem.reason)?;
+        let writes =
+            super::super::render(&context, CANARY, &[Some(live.into())], &[]).map_err(|problem| problem.reason)?;
         Ok(writes.into_iter().find_map(|write| match write {
             Write::Create(object) | Write::Replace(object) => Some(object),
             Write::Delete { .. } => None,

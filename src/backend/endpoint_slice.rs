@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use kube::core::DynamicObject;
 use serde_json::json;
@@ -27,7 +28,7 @@ pub(super) fn objects(
     service: &ServiceSpec,
     member: &str,
     reach: &Reach,
-    current: &[Option<DynamicObject>],
+    current: &[Option<Arc<DynamicObject>>],
     addresses: &[IpAddr],
 ) -> Result<Vec<Option<DesiredObject>>, Problem> {
     let mut objects = vec![Some(selectorless(service, reach))];

@@ -15,6 +15,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 pub(crate) use crate::object::host_name::refusal;
 pub(crate) use cluster_ip::check_host;
@@ -124,19 +125,19 @@ pub(crate) fn problems(context: &Context<'_>) -> Vec<Problem> {
 pub(crate) fn render(
     context: &Context<'_>,
     member: &str,
-    current: &[Option<DynamicObject>],
+    current: &[Option<Arc<DynamicObject>>],
     addresses: &[IpAddr],
 ) -> Result<Vec<Write>, Problem> {
     if let Some(copy) = context.copies.get(member) {
-        return copy::render(context, member, copy, current.first().and_then(Option::as_ref));
+        return copy::render(context, member, copy, current.first().and_then(Option::as_deref));
     }
     if is_the_users(context, member) {
-        return cluster_ip::check(context, member, current.first().and_then(Option::as_ref)).map(|()| Vec::new());
+        return cluster_ip::check(context, member, current.first().and_then(Option::as_deref)).map(|()| Vec::new());
     }
     let mut writes = Vec::new();
     let desired = desired(context, member, current, addresses)?;
     for (index, (target, desired)) in targets(context, member).into_iter().zip(desired).enumerate() {
-        let before = current.get(index).and_then(Option::as_ref);
+        let before = current.get(index).and_then(Option::as_deref);
         let is_foreign = before.is_some_and(|before| Owner::of(before, context) != Owner::This);
         if desired.is_some() || !is_foreign {
             let after = desired.map(|desired| rendered(context, member, &target, before, desired)).transpose()?;
@@ -151,7 +152,7 @@ pub(crate) fn render(
 pub(crate) fn assess(
     context: &Context<'_>,
     member: &str,
-    current: &[Option<DynamicObject>],
+    current: &[Option<Arc<DynamicObject>>],
     addresses: &[IpAddr],
 ) -> BackendSeen {
     match render(context, member, current, addresses) {
@@ -170,14 +171,14 @@ pub(crate) fn assess(
 pub(crate) fn release(
     context: &Context<'_>,
     member: &str,
-    current: &[Option<DynamicObject>],
+    current: &[Option<Arc<DynamicObject>>],
     policy: DeletionPolicy,
     still_named: bool,
 ) -> Vec<Write> {
     let remove = policy == DeletionPolicy::Revert && !still_named;
     let is_named = existing(context.service, member).is_some();
-    let given_back = |(target, before): (Target, &Option<DynamicObject>)| {
-        let before = before.as_ref().filter(|object| !is_named && Owner::of(object, context) == Owner::This)?;
+    let given_back = |(target, before): (Target, &Option<Arc<DynamicObject>>)| {
+        let before = before.as_deref().filter(|object| !is_named && Owner::of(object, context) == Owner::This)?;
         let mut after = before.clone();
         owner::release(&mut after);
         Write::between(target, Some(before), (!remove).then_some(after))
@@ -198,7 +199,7 @@ fn is_made_of_slices(context: &Context<'_>, member: &str) -> bool {
 fn desired(
     context: &Context<'_>,
     member: &str,
-    current: &[Option<DynamicObject>],
+    current: &[Option<Arc<DynamicObject>>],
     addresses: &[IpAddr],
 ) -> Result<Vec<Option<DesiredObject>>, Problem> {
     let Some(reach) = context.endpoints.get(member) else {

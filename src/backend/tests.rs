@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::api::member::HostHeader;
 use crate::api::{MemberClusterSpec, ServiceCopy};
-use crate::object::{AllowedHosts, Reach};
+use crate::object::{AllowedHosts, Reach, shared};
 
 mod bad_services;
 mod writes;
@@ -158,7 +158,7 @@ impl World {
     }
 
     fn assess(&self, addresses: &[&str]) -> BackendSeen {
-        assess(&self.context(), "eu-1", &self.current, &ips(addresses))
+        assess(&self.context(), "eu-1", &shared(&self.current), &ips(addresses))
     }
 
     fn refusal(&self, addresses: &[&str]) -> String {
@@ -169,12 +169,12 @@ impl World {
     }
 
     fn write(&mut self, addresses: &[&str]) {
-        let writes = render(&self.context(), "eu-1", &self.current, &ips(addresses)).unwrap();
+        let writes = render(&self.context(), "eu-1", &shared(&self.current), &ips(addresses)).unwrap();
         self.apply(writes);
     }
 
     fn release(&mut self, policy: DeletionPolicy, still_named: bool) {
-        let writes = release(&self.context(), "eu-1", &self.current, policy, still_named);
+        let writes = release(&self.context(), "eu-1", &shared(&self.current), policy, still_named);
         self.apply(writes);
     }
 

@@ -1,5 +1,8 @@
 //! `cutover adopt --dry-run`: what would be adopted, and what the first write would change.
 
+use std::sync::Arc;
+
+use kube::core::DynamicObject;
 use serde_json::Value;
 
 use super::{
@@ -49,7 +52,7 @@ pub(super) async fn rehearse(cluster: &Cluster, view: &View, out: &mut Output) -
 fn first_write(
     context: &Context<'_>,
     route: &Route,
-    objects: &[Option<kube::core::DynamicObject>],
+    objects: &[Option<Arc<DynamicObject>>],
     weights: &Distribution,
     mark: &Mark,
 ) -> Result<String, CliError> {
@@ -57,7 +60,8 @@ fn first_write(
     let mut text = String::new();
     for write in writes {
         let Write::Replace(after) = write else { continue };
-        let before = objects.iter().flatten().find(|object| object.metadata.name == after.metadata.name);
+        let before =
+            objects.iter().filter_map(Option::as_deref).find(|object| object.metadata.name == after.metadata.name);
         let as_json = |object| serde_json::to_value(object).map_err(CliError::said);
         let before = before.map_or(Ok(Value::Null), as_json)?;
         text.push_str(&difference(&before, &as_json(&after)?));

@@ -1,6 +1,7 @@
 //! The live routes of a rollout, read with the credentials of the user.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Namespace;
 use kube::{Api, Client, ResourceExt, core::DynamicObject};
@@ -100,11 +101,11 @@ pub(super) async fn objects(
     cluster: &Cluster,
     context: &Context<'_>,
     route: &Route,
-) -> Result<Vec<Option<DynamicObject>>, CliError> {
+) -> Result<Vec<Option<Arc<DynamicObject>>>, CliError> {
     let mut objects = Vec::new();
     for target in route::targets(context, route) {
         let found = cluster.call(&[], api(&cluster.client, &target).get_opt(&target.name)).await?;
-        objects.push(found);
+        objects.push(found.map(Arc::new));
     }
     Ok(objects)
 }

@@ -34,7 +34,7 @@ use crate::{
 pub(super) struct Execution<'a> {
     hub: &'a Hub,
     turn: &'a Turn,
-    subject: &'a Subject,
+    subject: &'a Subject<'a>,
     observed: &'a Observed,
     /// The rollout as it was stored last.
     rollout: FleetRollout,
@@ -46,7 +46,7 @@ impl<'a> Execution<'a> {
     pub(super) const fn new(
         hub: &'a Hub,
         turn: &'a Turn,
-        subject: &'a Subject,
+        subject: &'a Subject<'a>,
         observed: &'a Observed,
         rollout: FleetRollout,
     ) -> Self {

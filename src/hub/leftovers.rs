@@ -42,7 +42,7 @@ pub(super) fn find(hub: &Hub, subject: &Subject, mode: Mode, deleting: bool, obs
     }
     let services = ApiResource::erase::<Service>(&());
     let looked_at: BTreeSet<String> =
-        observed.backends.values().flatten().flatten().map(ResourceExt::name_any).collect();
+        observed.backends.values().flatten().flatten().map(|object| object.name_any()).collect();
     for object in hub.objects.of_rollout(&services, &subject.namespace, &subject.uid) {
         if looked_at.contains(&object.name_any()) {
             continue;
@@ -93,5 +93,5 @@ fn is_on_a_route(observed: &Observed, object: &DynamicObject) -> bool {
 fn objects_of(hub: &Hub, subject: &Subject, placed: &Placed, member: &str, service: &Arc<DynamicObject>) -> Found {
     let slices = backend::targets(&subject.context(placed), member).into_iter().skip(1);
     let known = slices.map(|target| hub.objects.known(&target));
-    std::iter::once(Some(service.as_ref().clone())).chain(known).collect()
+    std::iter::once(Some(service.clone())).chain(known).collect()
 }

@@ -7,7 +7,7 @@ use super::{
     propagation::Propagation, turns::Place,
 };
 use crate::{
-    api::{Analysis, FleetRollout, FleetRolloutStatus, Reason},
+    api::{Analysis, Distribution, FleetRollout, FleetRolloutStatus, Reason},
     rollout::{
         RouteKey,
         input::{Problem, Rehearsal},
@@ -30,6 +30,7 @@ pub(super) struct Memory {
     pub(super) known: Known,
     rehearsed: Rehearsed,
     judged: Option<Judged>,
+    planned: Option<Planned>,
 }
 
 /// Whether what is known of the rollout is what is stored.
@@ -58,6 +59,14 @@ struct Judged {
     problem: Option<Problem>,
 }
 
+/// What no route can hold of the plan that one generation of the spec has between these ends; it is made once.
+struct Planned {
+    generation: Option<i64>,
+    start: Distribution,
+    rollback_to: Distribution,
+    problem: Option<Problem>,
+}
+
 /// The dry runs of one run's first write.
 #[derive(Default)]
 struct Rehearsed {
@@ -81,6 +90,23 @@ impl Memory {
         let judged =
             judged.unwrap_or_else(|| Judged { generation, analysis: analysis.clone(), problem: broken_rule(rollout) });
         self.judged.insert(judged).problem.clone()
+    }
+
+    /// What is wrong with the plan of this generation between these ends, by `judge` where that is not known yet.
+    pub(super) fn planned(
+        &mut self,
+        generation: Option<i64>,
+        (start, rollback_to): (&Distribution, &Distribution),
+        judge: impl FnOnce() -> Option<Problem>,
+    ) -> Option<Problem> {
+        let known = self.planned.take().filter(|planned| {
+            planned.generation == generation && planned.start == *start && planned.rollback_to == *rollback_to
+        });
+        let planned = known.unwrap_or_else(|| {
+            let (start, rollback_to) = (start.clone(), rollback_to.clone());
+            Planned { generation, start, rollback_to, problem: judge() }
+        });
+        self.planned.insert(planned).problem.clone()
     }
 
     /// The dry runs of the present run.

@@ -117,9 +117,9 @@ impl Objects {
     }
 
     /// The object, if it is known to be there.
-    pub(super) fn known(&self, target: &Target) -> Option<DynamicObject> {
+    pub(super) fn known(&self, target: &Target) -> Option<Arc<DynamicObject>> {
         match self.lookup(&target.resource, &Key::new(&target.namespace, &target.name)) {
-            Lookup::Found(object) => Some(object.as_ref().clone()),
+            Lookup::Found(object) => Some(object),
             Lookup::Pending | Lookup::NotInstalled | Lookup::Forbidden | Lookup::Absent => None,
         }
     }

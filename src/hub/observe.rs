@@ -21,7 +21,7 @@ use super::{
     templates,
 };
 use crate::{
-    api::{FleetRollout, Mode, PRIMARY, Reason, Route, status::PlannedStep},
+    api::{Distribution, FleetRollout, Mode, PRIMARY, Reason, Route, status::PlannedStep},
     backend,
     object::Target,
     rollout::{
@@ -106,19 +106,34 @@ fn refused(
     routes: &BTreeMap<RouteKey, RouteSeen>,
     memory: &mut Memory,
 ) -> Option<Problem> {
-    memory.refused(rollout).or_else(|| combinations(subject)).or_else(|| beyond(rollout, subject, routes))
+    memory.refused(rollout).or_else(|| combinations(subject)).or_else(|| beyond(rollout, subject, routes, memory))
 }
 
 /// A step from where the routes stand now that one of them cannot hold. Before the primary is recorded it is what the routes
 /// show: it is recorded and left in one pass.
-fn beyond(rollout: &FleetRollout, subject: &Subject, routes: &BTreeMap<RouteKey, RouteSeen>) -> Option<Problem> {
-    let (spec, status) = (&rollout.spec, &subject.status);
+fn beyond(
+    rollout: &FleetRollout,
+    subject: &Subject,
+    routes: &BTreeMap<RouteKey, RouteSeen>,
+    memory: &mut Memory,
+) -> Option<Problem> {
+    let status = subject.status;
     let shown = || routes.values().find_map(RouteSeen::live).map(|live| &live.split.weights);
     let recorded = status.desired.as_ref().map(|desired| &desired.split.weights).or(status.primary.as_ref());
     let start = recorded.or_else(shown)?;
     let rollback_to = status.run.as_ref().map_or(start, |run| &run.rollback_to);
-    let ends = Ends { start, rollback_to, target: &rollout::declared(spec) };
-    let steps = plan_run(spec, ends, "").ok()?;
+    memory.planned(rollout.metadata.generation, (start, rollback_to), || too_much(rollout, subject, start, rollback_to))
+}
+
+/// The first step of the plan that a route cannot hold.
+fn too_much(
+    rollout: &FleetRollout,
+    subject: &Subject,
+    start: &Distribution,
+    rollback_to: &Distribution,
+) -> Option<Problem> {
+    let ends = Ends { start, rollback_to, target: &rollout::declared(&rollout.spec) };
+    let steps = plan_run(&rollout.spec, ends, "").ok()?;
     subject.declared.iter().flat_map(|placed| placed.spec.routes.iter().map(move |route| (placed, route))).find_map(
         |(placed, route)| {
             let refusal = |step: &PlannedStep| route::capability(route).refusal(&step.split);
@@ -145,7 +160,7 @@ fn see_source(hub: &Hub, subject: &Subject, placed: &Placed, observed: &mut Obse
             BackendSeen::NotReady(problem) | BackendSeen::Missing(problem) => problem,
             BackendSeen::Ready | BackendSeen::Outdated(_) => return,
         }),
-        Ok(found) => backend::source(&subject.context(placed), found.first().and_then(Option::as_ref)),
+        Ok(found) => backend::source(&subject.context(placed), found.first().and_then(Option::as_deref)),
     };
     observed.seen.sources.insert(name, seen);
 }
@@ -246,7 +261,7 @@ fn find(hub: &Hub, targets: Vec<Target>) -> Result<Found, Missing> {
             Lookup::NotInstalled => Err(Missing::NotInstalled(kind)),
             Lookup::Forbidden => Err(Missing::Forbidden(kind)),
             Lookup::Absent => Ok(None),
-            Lookup::Found(object) => Ok(Some(object.as_ref().clone())),
+            Lookup::Found(object) => Ok(Some(object)),
         }
     };
     targets.into_iter().map(one).collect()
@@ -289,7 +304,8 @@ mod tests {
             "apiVersion": "cutover.dev/v1alpha1", "kind": "FleetRollout",
             "metadata": {"name": "second", "namespace": "shop", "uid": "uid-2"},
             "spec": {"services": [], "members": [], "analysis": {"metrics": []}}});
-        let subject = Subject::new("hub-1", &serde_json::from_value(object).unwrap(), &Registry::default(), &[]);
+        let rollout: FleetRollout = serde_json::from_value(object).unwrap();
+        let subject = Subject::new("hub-1", &rollout, &Registry::default(), &[]);
         let key = RouteKey { service: "shop".to_owned(), route: "HTTPRoute/public".to_owned() };
         let seen = |hub: &str, rollout: &str| {
             let mark = Mark { hub: hub.to_owned(), rollout: rollout.to_owned(), run: 1, sequence: 1 };
@@ -317,7 +333,9 @@ mod tests {
         let rollout: FleetRollout = serde_json::from_value(object).unwrap();
         let subject = Subject::new("hub-1", &rollout, &Registry::default(), &[]);
         let key = RouteKey { service: "shop".to_owned(), route: "HTTPProxy/public".to_owned() };
-        let shows = |seen: RouteSeen| beyond(&rollout, &subject, &BTreeMap::from([(key.clone(), seen)]));
+        let shows = |seen: RouteSeen| {
+            beyond(&rollout, &subject, &BTreeMap::from([(key.clone(), seen)]), &mut Memory::default())
+        };
         let problem = shows(RouteSeen::Live(Box::new(live_route(None)))).unwrap();
         assert_eq!(problem.reason, Reason::CannotCarryWeights);
         assert!(problem.message.contains("mirrors requests to 2 members"), "{}", problem.message);

@@ -1,6 +1,6 @@
 //! What a pass saw, with the objects that its writes are made of.
 
-use std::{collections::BTreeMap, net::IpAddr};
+use std::{collections::BTreeMap, net::IpAddr, sync::Arc};
 
 use kube::core::DynamicObject;
 
@@ -8,7 +8,7 @@ use super::leftovers::Leftovers;
 use crate::rollout::{Observation, RouteKey};
 
 /// Objects in the order that routes and backends name them.
-pub(super) type Found = Vec<Option<DynamicObject>>;
+pub(super) type Found = Vec<Option<Arc<DynamicObject>>>;
 
 /// What was seen, and the very objects: what is written later is made of them and of nothing newer, so that a write
 /// meets a conflict where somebody else was faster.

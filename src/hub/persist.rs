@@ -2,7 +2,7 @@
 
 use kube::core::ObjectMeta;
 
-use super::{Hub, cache::Key, calls::CallError, turns::Turn};
+use super::{Hub, cache::Key, calls::CallError, subject::recorded, turns::Turn};
 use crate::{
     api::{FleetRollout, FleetRolloutStatus},
     rollout::Action,
@@ -17,8 +17,7 @@ pub(super) async fn persist(
     status: &FleetRolloutStatus,
     actions: &[Action],
 ) -> Result<Option<FleetRollout>, CallError> {
-    let recorded = rollout.status.clone().unwrap_or_default();
-    if recorded != *status {
+    if recorded(rollout) != status {
         return record(hub, turn, rollout, status).await;
     }
     if actions.is_empty() {

@@ -161,7 +161,7 @@ fn round(hub: &Hub, subject: &Subject, observed: &Observed) -> (Vec<Unanswered>,
                 // It leads where no Service may, and nobody calls it.
                 Readiness::ByProbes if placed.check_host(member, &subject.namespace).is_err() => {}
                 Readiness::BySlices(copy) => {
-                    let service = observed.backends.get(&key).map(|found| found.first().and_then(Option::as_ref));
+                    let service = observed.backends.get(&key).map(|found| found.first().and_then(Option::as_deref));
                     let seen = service.and_then(|service| by_slices(hub, subject, placed, (member, copy), service));
                     known.extend(seen.map(|seen| (key, seen)));
                 }

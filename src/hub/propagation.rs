@@ -75,14 +75,15 @@ mod tests {
     }
 
     /// The rollout, whose status records that write 4 was confirmed.
-    fn subject() -> Subject {
+    fn subject() -> Subject<'static> {
         let object = json!({
             "apiVersion": "cutover.dev/v1alpha1", "kind": "FleetRollout",
             "metadata": {"name": "fleet", "namespace": "shop", "uid": "uid-1"},
             "spec": {"services": [], "members": [], "analysis": {"metrics": []}},
             "status": {"routes": [{"service": "shop", "route": "RouteGroup/public", "applied": {"eu-1": 100}, "sequence": 4,
                                    "at": "2026-01-01T00:00:00Z"}]}});
-        Subject::new("hub-1", &serde_json::from_value(object).unwrap(), &Registry::default(), &[])
+        let rollout = Box::leak(Box::new(serde_json::from_value(object).unwrap()));
+        Subject::new("hub-1", rollout, &Registry::default(), &[])
     }
 
     /// What is said of a route with this mark.

@@ -1,5 +1,7 @@
 //! The host name that clients use: what a member gets where the Host header is preserved.
 
+use std::sync::Arc;
+
 use kube::core::DynamicObject;
 
 use crate::api::Route;
@@ -9,7 +11,7 @@ const PLACES: [&str; 4] = ["/spec/hostnames/0", "/spec/virtualhost/fqdn", "/spec
 
 /// The first host name of a route: that of the live object, else of the one that the hub creates. A wildcard is no
 /// name that a client sends.
-pub(super) fn of(route: &Route, found: &[Option<DynamicObject>]) -> Option<String> {
+pub(super) fn of(route: &Route, found: &[Option<Arc<DynamicObject>>]) -> Option<String> {
     let live =
         found.iter().flatten().find_map(|object| PLACES.iter().find_map(|place| object.data.pointer(place)?.as_str()));
     live.or_else(|| to_create(route)).filter(|host| !host.contains('*')).map(str::to_owned)
@@ -34,7 +36,7 @@ mod tests {
         let resource = kube::core::ApiResource::erase::<k8s_openapi::api::networking::v1::Ingress>(&());
         let object = DynamicObject::new("public", &resource).data(json!({ "spec": spec }));
         let route = serde_json::from_value(json!({"skipper": {"create": {"hosts": ["made.example.com"]}}})).unwrap();
-        of(&route, &[None, Some(object)])
+        of(&route, &[None, Some(object.into())])
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub(super) enum Ended {
 struct Pass<'a> {
     hub: &'a Hub,
     rollout: &'a FleetRollout,
-    subject: Subject,
+    subject: Subject<'a>,
     observed: Observed,
     decision: Decision,
     /// The actions that may be done now.
@@ -118,7 +118,7 @@ pub(super) async fn pass(
 
 impl Pass<'_> {
     fn needs_calls(&self, memory: &Memory) -> bool {
-        self.decision.status != self.subject.status
+        self.decision.status != *self.subject.status
             || !self.ready.is_empty()
             || !self.old.is_empty()
             || publish::unannounced(self.rollout, memory.announced).next().is_some()

@@ -20,7 +20,7 @@ fn turned(run: &Run) -> bool {
 }
 
 /// Reads the Services that the rollout names. False if one of them is not what was seen of it.
-pub(super) async fn are_as_seen(hub: &Hub, turn: &Turn, subject: &Subject) -> Result<bool, CallError> {
+pub(super) async fn are_as_seen(hub: &Hub, turn: &Turn, subject: &Subject<'_>) -> Result<bool, CallError> {
     let mut same = true;
     for placed in &subject.declared {
         same &= hub.calls.is_current(turn, &source(subject, placed)).await?;

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    sync::{Arc, LazyLock},
 };
 
 use kube::{
@@ -24,14 +24,22 @@ use crate::{
     route,
 };
 
+/// The status of a rollout of which nothing is recorded.
+static NOTHING: LazyLock<FleetRolloutStatus> = LazyLock::new(FleetRolloutStatus::default);
+
+/// What is recorded of a rollout.
+pub(super) fn recorded(rollout: &FleetRollout) -> &FleetRolloutStatus {
+    rollout.status.as_ref().unwrap_or(&NOTHING)
+}
+
 /// A rollout with what is known of its members.
-pub(super) struct Subject {
+pub(super) struct Subject<'r> {
     pub(super) namespace: String,
     pub(super) name: String,
     pub(super) uid: String,
     /// UID of the hub cluster's namespace kube-system.
     pub(super) hub: String,
-    pub(super) status: FleetRolloutStatus,
+    pub(super) status: &'r FleetRolloutStatus,
     /// The services that the live run began with, else the declared ones.
     pub(super) services: Vec<Placed>,
     /// The declared services.
@@ -42,16 +50,16 @@ pub(super) struct Subject {
     pub(super) neighbours: Vec<Arc<DynamicObject>>,
 }
 
-impl Subject {
+impl<'r> Subject<'r> {
     /// What the rollout declares and records, with the members as they are registered now. In service mode primary and
     /// canary stand where members do, and each leads where its copy of the Service says. `patterns` are hosts to which
     /// users' Services may lead, beside members' endpoints.
-    pub(super) fn new(hub: &str, rollout: &FleetRollout, registry: &Registry, patterns: &[HostPattern]) -> Self {
+    pub(super) fn new(hub: &str, rollout: &'r FleetRollout, registry: &Registry, patterns: &[HostPattern]) -> Self {
         let namespace = rollout.namespace().unwrap_or_default();
-        let status = rollout.status.clone().unwrap_or_default();
+        let status = recorded(rollout);
         let spec = &rollout.spec;
-        let names = members(spec, &status, rollout.metadata.deletion_timestamp.is_some());
-        let placed = names.iter().map(String::as_str).chain(left_behind(&status));
+        let names = members(spec, status, rollout.metadata.deletion_timestamp.is_some());
+        let placed = names.iter().map(String::as_str).chain(left_behind(status));
         let known: BTreeMap<&str, Arc<Member>> =
             placed.filter_map(|name| Some((name, registry.member(name)?))).collect();
         let place = |services: &[ServiceSpec], total| -> Vec<Placed> {
@@ -59,14 +67,14 @@ impl Subject {
                 let allowed = external_names::allowed(service, spec.mode(), &namespace, registry, patterns);
                 let placed = match spec.mode() {
                     Mode::Member => Placed::new(service, total, &namespace, &known),
-                    Mode::Service => slots::placed(service, total, &namespace, &status, registry),
+                    Mode::Service => slots::placed(service, total, &namespace, status, registry),
                 };
                 placed.with_allowed_hosts(allowed)
             };
             services.iter().map(placed).collect()
         };
         let total = status.run.as_ref().map_or(spec.weight_total, |run| run.pinned.weight_total);
-        let services = place(rollout::services(spec, &status), total);
+        let services = place(rollout::services(spec, status), total);
         let declared = place(&spec.services, spec.weight_total);
         let seen = |name: &String| {
             let member = known.get(name.as_str()).map(AsRef::as_ref).ok_or_else(|| registry.why_absent(name));
@@ -176,7 +184,8 @@ mod tests {
             "apiVersion": "cutover.dev/v1alpha1", "kind": "FleetRollout", "metadata": {"name": "fleet", "namespace": "shop"},
             "spec": {"services": [], "members": [], "analysis": {"metrics": []}}});
         let registry = Registry::default();
-        let mut subject = Subject::new("hub-1", &serde_json::from_value(object).unwrap(), &registry, &[]);
+        let rollout: FleetRollout = serde_json::from_value(object).unwrap();
+        let mut subject = Subject::new("hub-1", &rollout, &registry, &[]);
         let service = json!({"name": "storefront", "port": 443, "routes": [{"contour": {"name": "public"}}],
             "backend": {"externalName": {"existing": {"eu-3": "gateway"}}}});
         let reached = member(json!({

@@ -23,3 +23,9 @@ pub(crate) fn describe(object: &DynamicObject) -> String {
     let kind = object.types.as_ref().map_or("object", |types| types.kind.as_str());
     format!("{kind} {}", object.name_any())
 }
+
+/// Objects of a test as a cache shows them.
+#[cfg(test)]
+pub(crate) fn shared(objects: &[Option<DynamicObject>]) -> Vec<Option<std::sync::Arc<DynamicObject>>> {
+    objects.iter().map(|object| object.clone().map(std::sync::Arc::new)).collect()
+}

@@ -5,6 +5,8 @@
 //! to him, and then, with both leading to him, the canary goes. So no prefix of the writes uncovers traffic, and at rest
 //! nothing depends on an Ingress that leads to a cluster that has left.
 
+use std::sync::Arc;
+
 use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
@@ -120,7 +122,7 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
         context: &Context<'_>,
         objects: Objects<'_>,
         wanted: &Split,
-    ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+    ) -> Result<Vec<Option<Arc<DynamicObject>>>, RouteError> {
         let objects = &*with_primary(context, objects);
         let Some(live) = at(objects, STABLE) else { return Ok(objects.to_vec()) };
         let stable_member = target_member(context, live)?;
@@ -141,7 +143,7 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
             }
             None => None,
         };
-        Ok(vec![Some(stable), canary])
+        Ok(vec![Some(stable.into()), canary.map(Arc::new)])
     }
 
     /// The primary is named in a canary without share before it takes the place of the user's own Service: the data plane
@@ -151,7 +153,7 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
         context: &Context<'_>,
         objects: Objects<'_>,
         members: &[String],
-    ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+    ) -> Result<Vec<Option<Arc<DynamicObject>>>, RouteError> {
         let enters = members.iter().any(|member| self.named_member(context, objects) == Some(member.as_str()));
         let (Some(stable), None, true) = (at(objects, STABLE), at(objects, CANARY), enters) else {
             return Ok(objects.to_vec());
@@ -159,7 +161,7 @@ impl<K: CanaryKind> Provider for CanaryIngress<K> {
         let mut canary = self.canary(context, stable, None, PRIMARY);
         self.0.put_share(&mut canary, 0, context.total);
         self.0.place(context, stable, &mut canary)?;
-        Ok(vec![Some(stable.clone()), Some(canary)])
+        Ok(vec![objects[STABLE].clone(), Some(canary.into())])
     }
 
     fn named_member(&self, context: &Context<'_>, objects: Objects<'_>) -> Option<&'static str> {
@@ -309,7 +311,7 @@ fn put_matches(canary: &mut DynamicObject, prefix: &str, matched: Option<&Matche
 }
 
 fn at(objects: Objects<'_>, index: usize) -> Option<&DynamicObject> {
-    objects.get(index).and_then(Option::as_ref)
+    objects.get(index).and_then(Option::as_deref)
 }
 
 /// The stable one's rules, with the paths of the service alone.

@@ -4,6 +4,7 @@
 //! no Service without sending requests there, so such a path is led to the primary with the first write, in its place.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
@@ -68,13 +69,13 @@ pub(super) fn has_own_service(context: &Context<'_>, object: &DynamicObject) -> 
 }
 
 /// The Ingresses with the primary in the place of the user's own Service.
-pub(super) fn with_primary<'o>(context: &Context<'_>, objects: Objects<'o>) -> Cow<'o, [Option<DynamicObject>]> {
+pub(super) fn with_primary<'o>(context: &Context<'_>, objects: Objects<'o>) -> Cow<'o, [Option<Arc<DynamicObject>>]> {
     if !objects.iter().flatten().any(|object| has_own_service(context, object)) {
         return Cow::Borrowed(objects);
     }
     let mut objects = objects.to_vec();
-    for (_, path) in objects.iter_mut().flatten().flat_map(paths_mut).filter(|(_, path)| is_own_service(context, path))
-    {
+    let paths = objects.iter_mut().flatten().flat_map(|object| paths_mut(Arc::make_mut(object)));
+    for (_, path) in paths.filter(|(_, path)| is_own_service(context, path)) {
         point_to(path, context, PRIMARY);
     }
     Cow::Owned(objects)

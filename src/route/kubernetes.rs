@@ -3,6 +3,8 @@
 //! Clients resolve the name themselves and keep their connections, so they follow when their resolver forgets the old
 //! name. The hub knows which member a Service leads to by the host alone: a name without port, Host or TLS.
 
+use std::sync::Arc;
+
 use k8s_openapi::api::core::v1::Service;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
@@ -103,13 +105,13 @@ impl Provider for SwitchedService<'_> {
         context: &Context<'_>,
         objects: Objects<'_>,
         wanted: &Split,
-    ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+    ) -> Result<Vec<Option<Arc<DynamicObject>>>, RouteError> {
         let reach = wanted.weights.carrying().next().and_then(|(member, _)| context.endpoints.get(member));
         let mut service = only(objects).cloned().or_else(|| self.0.create.is_some().then(|| self.draft(context)));
         if let (Some(reach), Some(spec)) = (reach, service.as_mut().and_then(|service| service.data.get_mut("spec"))) {
             put(spec, "externalName", reach.host.as_str());
         }
-        Ok(vec![service])
+        Ok(vec![service.map(Arc::new)])
     }
 
     fn original_rules(&self, _context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {

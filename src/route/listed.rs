@@ -1,5 +1,7 @@
 //! A route of one object that keeps its weights in [`Lists`]: HTTPRoute and HTTPProxy differ in little more than names.
 
+use std::sync::Arc;
+
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
@@ -112,7 +114,7 @@ impl<K: ListKind> Provider for Listed<'_, K> {
         context: &Context<'_>,
         objects: Objects<'_>,
         wanted: &Split,
-    ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+    ) -> Result<Vec<Option<Arc<DynamicObject>>>, RouteError> {
         let new = |spec| {
             DynamicObject::new(&context.service.name, &self.resource())
                 .within(context.namespace)
@@ -127,7 +129,7 @@ impl<K: ListKind> Provider for Listed<'_, K> {
             }
             self.apply_steering(context, object, wanted.steering.as_ref(), wanted.affinity.as_ref())?;
         }
-        Ok(vec![object])
+        Ok(vec![object.map(Arc::new)])
     }
 
     fn add_at_zero(
@@ -135,7 +137,7 @@ impl<K: ListKind> Provider for Listed<'_, K> {
         context: &Context<'_>,
         objects: Objects<'_>,
         members: &[String],
-    ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+    ) -> Result<Vec<Option<Arc<DynamicObject>>>, RouteError> {
         let Some(live) = only(objects) else { return Ok(vec![None]) };
         let weights_only = self.weights_only(context, live);
         let mut object = weights_only.clone();
@@ -149,7 +151,7 @@ impl<K: ListKind> Provider for Listed<'_, K> {
         let affinity =
             Affinity::stored(live, context.uid).filter(|affinity| self.applies_affinity(context, objects, affinity));
         self.apply_steering(context, &mut object, steering.as_ref(), affinity.as_ref())?;
-        Ok(vec![Some(object)])
+        Ok(vec![Some(object.into())])
     }
 
     fn named_member(&self, context: &Context<'_>, objects: Objects<'_>) -> Option<&'static str> {

@@ -1,5 +1,7 @@
 //! What each kind of route must say of itself; everything else is done once, in [`super`].
 
+use std::sync::Arc;
+
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::Value;
 
@@ -10,7 +12,7 @@ use crate::object::Context;
 use crate::rollout::input::{Accepted, Problem};
 
 /// Objects in the order of [`Provider::names`]; `None` where there is none.
-pub(super) type Objects<'o> = &'o [Option<DynamicObject>];
+pub(super) type Objects<'o> = &'o [Option<Arc<DynamicObject>>];
 
 /// One kind of route: how its objects hold weights.
 pub(super) trait Provider {
@@ -54,7 +56,7 @@ pub(super) trait Provider {
         context: &Context<'_>,
         objects: Objects<'_>,
         wanted: &Split,
-    ) -> Result<Vec<Option<DynamicObject>>, RouteError>;
+    ) -> Result<Vec<Option<Arc<DynamicObject>>>, RouteError>;
 
     /// The objects apply this steering already.
     fn applies_steering(&self, _context: &Context<'_>, _objects: Objects<'_>, _steering: &Steering) -> bool {
@@ -72,7 +74,7 @@ pub(super) trait Provider {
         _context: &Context<'_>,
         objects: Objects<'_>,
         _members: &[String],
-    ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+    ) -> Result<Vec<Option<Arc<DynamicObject>>>, RouteError> {
         Ok(objects.to_vec())
     }
 
@@ -116,5 +118,5 @@ pub(super) fn resource(group: &str, version: &str, kind: &str, plural: &str) -> 
 
 /// The object of a kind that has only one.
 pub(super) fn only(objects: Objects<'_>) -> Option<&DynamicObject> {
-    objects.first().and_then(Option::as_ref)
+    objects.first().and_then(Option::as_deref)
 }

@@ -1,5 +1,7 @@
 //! From live objects to what a rollout sees of its route.
 
+use std::sync::Arc;
+
 use kube::core::DynamicObject;
 use serde_json::Value;
 
@@ -14,13 +16,13 @@ use crate::rollout::input::{Accepted, LiveRoute, Mark, RouteSeen};
 
 /// What live objects show.
 #[must_use]
-pub(crate) fn read(context: &Context<'_>, route: &Route, objects: &[Option<DynamicObject>]) -> RouteSeen {
+pub(crate) fn read(context: &Context<'_>, route: &Route, objects: &[Option<Arc<DynamicObject>>]) -> RouteSeen {
     live(context, provider(route).as_ref(), objects).unwrap_or_else(|error| RouteSeen::Unusable(error.into()))
 }
 
 /// True if any of the objects still names this backend, in whatever place.
 #[must_use]
-pub(crate) fn names(objects: &[Option<DynamicObject>], backend: &str) -> bool {
+pub(crate) fn names(objects: &[Option<Arc<DynamicObject>>], backend: &str) -> bool {
     fn within(value: &Value, name: &str) -> bool {
         match value {
             Value::String(text) => text == name,
@@ -33,7 +35,7 @@ pub(crate) fn names(objects: &[Option<DynamicObject>], backend: &str) -> bool {
 }
 
 fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) -> Result<RouteSeen, RouteError> {
-    let present: Vec<&DynamicObject> = objects.iter().flatten().collect();
+    let present: Vec<&DynamicObject> = objects.iter().filter_map(Option::as_deref).collect();
     if present.is_empty() && check::creates_all(context, provider, objects) {
         return Ok(RouteSeen::ToCreate);
     }

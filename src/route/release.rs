@@ -1,5 +1,7 @@
 //! The end: a route is given back.
 
+use std::sync::Arc;
+
 use kube::core::DynamicObject;
 
 use super::desired::Stored;
@@ -15,7 +17,7 @@ use crate::object::{Context, Write, owner};
 pub(crate) fn release(
     context: &Context<'_>,
     route: &Route,
-    objects: &[Option<DynamicObject>],
+    objects: &[Option<Arc<DynamicObject>>],
     policy: DeletionPolicy,
 ) -> Result<Vec<Write>, RouteError> {
     let provider = provider(route);
@@ -28,11 +30,13 @@ pub(crate) fn release(
         }
         let rules = provider.claims(context, objects, index).unwrap_or_default();
         let is_claimed = mark::claim_conflict(&mark::entries(&before)?, context.uid, &rules).is_some();
-        *slot = if is_claimed && Owner::of(&before, context) != Owner::This {
-            Some(without_traces(context, before)?)
+        let object = before.as_ref().clone();
+        let after = if is_claimed && Owner::of(&before, context) != Owner::This {
+            Some(without_traces(context, object)?)
         } else {
-            released(context, provider.as_ref(), before, policy)?
+            released(context, provider.as_ref(), object, policy)?
         };
+        *slot = after.map(Arc::new);
     }
     Ok(writes(context, route, objects, after))
 }

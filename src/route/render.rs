@@ -1,5 +1,7 @@
 //! From what is wanted to the writes that bring a route there.
 
+use std::sync::Arc;
+
 use kube::core::DynamicObject;
 
 use super::check;
@@ -15,7 +17,7 @@ use crate::rollout::input::{Accepted, Mark};
 pub(crate) fn render(
     context: &Context<'_>,
     route: &Route,
-    objects: &[Option<DynamicObject>],
+    objects: &[Option<Arc<DynamicObject>>],
     wanted: &Split,
     mark: &Mark,
 ) -> Result<Vec<Write>, RouteError> {
@@ -23,7 +25,7 @@ pub(crate) fn render(
     check::present(context, provider.as_ref(), objects)?;
     check::supported(provider.as_ref(), wanted)?;
     let mut after = provider.set(context, objects, wanted)?;
-    for object in after.iter_mut().flatten() {
+    for object in after.iter_mut().flatten().map(Arc::make_mut) {
         Steering::store(object, context.uid, wanted.steering.as_ref());
         Affinity::store(object, context.uid, wanted.affinity.as_ref());
     }
@@ -48,7 +50,7 @@ pub(crate) enum Entry {
 pub(crate) fn entry(
     context: &Context<'_>,
     route: &Route,
-    objects: &[Option<DynamicObject>],
+    objects: &[Option<Arc<DynamicObject>>],
     wanted: &Split,
     mark: &Mark,
 ) -> Result<Entry, RouteError> {
@@ -80,13 +82,13 @@ fn sign(
     context: &Context<'_>,
     provider: &dyn Provider,
     objects: Objects<'_>,
-    after: &mut [Option<DynamicObject>],
+    after: &mut [Option<Arc<DynamicObject>>],
     mark: &Mark,
 ) -> Result<(), RouteError> {
     for (index, object) in after.iter_mut().enumerate() {
-        let Some(object) = object else { continue };
+        let Some(object) = object.as_mut().map(Arc::make_mut) else { continue };
         let rules = provider.claims(context, objects, index)?;
-        match objects.get(index).and_then(Option::as_ref) {
+        match objects.get(index).and_then(Option::as_deref) {
             Some(before) if provider.creates(context, index) => {
                 check::owner(context, before)?;
                 owner::set(object, context);
@@ -104,12 +106,13 @@ pub(super) fn writes(
     context: &Context<'_>,
     route: &Route,
     before: Objects<'_>,
-    mut after: Vec<Option<DynamicObject>>,
+    mut after: Vec<Option<Arc<DynamicObject>>>,
 ) -> Vec<Write> {
     let targets = targets(context, route);
     let order = provider(route).order(context, before, &after);
     let write = |index: usize| {
-        Write::between(targets.get(index)?.clone(), before.get(index)?.as_ref(), after.get_mut(index)?.take())
+        let after = after.get_mut(index)?.take().map(Arc::unwrap_or_clone);
+        Write::between(targets.get(index)?.clone(), before.get(index)?.as_deref(), after)
     };
     order.into_iter().filter_map(write).collect()
 }

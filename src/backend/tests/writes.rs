@@ -23,7 +23,7 @@ fn written(backend: &str) -> World {
 }
 
 fn released(world: &World, policy: DeletionPolicy) -> Vec<Write> {
-    release(&world.context(), "eu-1", &world.current, policy, false)
+    release(&world.context(), "eu-1", &shared(&world.current), policy, false)
 }
 
 /// What a write does to which object, and the uid and version that the object must have.
@@ -56,10 +56,10 @@ fn every_write_is_over_the_object_that_was_read() {
     for (backend, names) in [("externalName", &slices[..1]), ("endpointSlice", &slices[..])] {
         let addresses = ips(&["203.0.113.1", "2001:db8::1"]);
         let new = World::new(json!({backend: {}}));
-        are_over(&render(&new.context(), "eu-1", &new.current, &addresses).unwrap(), "create", names);
+        are_over(&render(&new.context(), "eu-1", &shared(&new.current), &addresses).unwrap(), "create", names);
         let mut world = written(backend);
         world.endpoints.get_mut("eu-1").unwrap().port = 9090;
-        are_over(&render(&world.context(), "eu-1", &world.current, &addresses).unwrap(), "replace", names);
+        are_over(&render(&world.context(), "eu-1", &shared(&world.current), &addresses).unwrap(), "replace", names);
         are_over(&released(&world, DeletionPolicy::Retain), "replace", names);
         are_over(&released(&world, DeletionPolicy::Revert), "delete", names);
     }
@@ -169,7 +169,7 @@ fn a_slice_of_somebody_else_is_not_removed_with_the_last_address_of_its_family()
     let mut world = written("endpointSlice");
     let labels = world.current[2].as_mut().unwrap().metadata.labels.as_mut().unwrap();
     labels.insert(ROLLOUT_LABEL.to_owned(), "uid-2".to_owned());
-    assert_eq!(render(&world.context(), "eu-1", &world.current, &ips(&["203.0.113.1"])), Ok(vec![]));
+    assert_eq!(render(&world.context(), "eu-1", &shared(&world.current), &ips(&["203.0.113.1"])), Ok(vec![]));
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn all() -> impl Iterator<Item = World> {
 
 /// What the objects name, as a path or a list does.
 fn names(world: &World, service: &str) -> bool {
-    super::names(&world.objects, service)
+    super::names(&shared(&world.objects), service)
 }
 
 /// What the paths and routes lead to.

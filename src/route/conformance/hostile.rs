@@ -31,7 +31,7 @@ fn check(world: &World, place: &str) {
         assert!(!writes.is_empty(), "{} {place}", world.form.name);
     }
     for policy in [DeletionPolicy::Retain, DeletionPolicy::Revert] {
-        let _ = release(&world.context(), &world.form.route, &world.objects, policy);
+        let _ = release(&world.context(), &world.form.route, &shared(&world.objects), policy);
     }
 }
 

@@ -22,7 +22,7 @@ use world::{World, distribution};
 
 use super::*;
 use crate::api::{DeletionPolicy, Distribution, Split};
-use crate::object::Write;
+use crate::object::{Write, shared};
 use crate::rollout::input::{Accepted, LiveRoute, Mark, RouteSeen};
 
 /// Splits among three members, in hundredths of the total.
@@ -161,7 +161,7 @@ fn a_route_that_was_never_written_is_released_without_a_write() {
         for policy in [DeletionPolicy::Retain, DeletionPolicy::Revert] {
             let world = World::new(form.clone(), 100);
             assert_eq!(
-                release(&world.context(), &world.form.route, &world.objects, policy),
+                release(&world.context(), &world.form.route, &shared(&world.objects), policy),
                 Ok(vec![]),
                 "{}",
                 world.form.name

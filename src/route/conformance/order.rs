@@ -91,7 +91,7 @@ proptest! {
         let last = spread(world.total, &[1, 2, 3, 4, 5]);
         world.write(&last, 99);
         prop_assert_eq!(world.weights(), last.nonzero());
-        let writes = release(&world.context(), &world.form.route, &world.objects, DeletionPolicy::Revert).unwrap();
+        let writes = release(&world.context(), &world.form.route, &shared(&world.objects), DeletionPolicy::Revert).unwrap();
         for write in writes {
             world.apply(write);
             prop_assert!(is_covered(&world), "{:?}", world.contents());

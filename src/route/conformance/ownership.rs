@@ -63,7 +63,10 @@ fn another_rollouts_claim_on_the_same_rule_is_seen_and_not_released() {
         Some(&first.mark(7))
     );
     assert_eq!(mark::claim_conflict(&entries, "uid-2", &["admin".to_owned()]), None);
-    assert_eq!(release(&second.context(), &second.form.route, &second.objects, DeletionPolicy::Revert), Ok(vec![]));
+    assert_eq!(
+        release(&second.context(), &second.form.route, &shared(&second.objects), DeletionPolicy::Revert),
+        Ok(vec![])
+    );
 }
 
 #[test]

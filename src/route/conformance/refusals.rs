@@ -426,7 +426,7 @@ fn what_is_refused_is_written_again_without_the_backends_that_get_nothing() {
         let mut world = World::new(Form::named(name), 100);
         world.write(&distribution([60, 40, 0], 1), 1);
         world.write(&distribution([100, 0, 0], 1), 2);
-        let names_eu_2 = |world: &World| names(&world.objects, "shop-eu-2");
+        let names_eu_2 = |world: &World| names(&shared(&world.objects), "shop-eu-2");
         assert!(world.live().idle && names_eu_2(&world), "{name}: as long as nobody minds");
         refused(&mut world);
         assert!(matches!(world.live().accepted, Accepted::No(_)), "{name}: {:?}", world.live().accepted);

@@ -68,7 +68,7 @@ impl World {
     }
 
     pub(super) fn read(&self) -> RouteSeen {
-        read(&self.context(), &self.form.route, &self.objects)
+        read(&self.context(), &self.form.route, &shared(&self.objects))
     }
 
     pub(super) fn live(&self) -> LiveRoute {
@@ -83,7 +83,7 @@ impl World {
     }
 
     pub(crate) fn attempt(&self, split: impl Into<Split>, sequence: u64) -> Result<Vec<Write>, RouteError> {
-        render(&self.context(), &self.form.route, &self.objects, &split.into(), &self.mark(sequence))
+        render(&self.context(), &self.form.route, &shared(&self.objects), &split.into(), &self.mark(sequence))
     }
 
     pub(crate) fn render(&self, split: impl Into<Split>, sequence: u64) -> Vec<Write> {
@@ -100,7 +100,7 @@ impl World {
     }
 
     pub(crate) fn entry(&self, weights: &Distribution, sequence: u64) -> Entry {
-        match entry(&self.context(), &self.form.route, &self.objects, &weights.into(), &self.mark(sequence)) {
+        match entry(&self.context(), &self.form.route, &shared(&self.objects), &weights.into(), &self.mark(sequence)) {
             Ok(entry) => entry,
             Err(error) => panic!("{}: {error}", self.form.name),
         }
@@ -113,7 +113,7 @@ impl World {
     }
 
     pub(super) fn release(&mut self, policy: DeletionPolicy) {
-        let writes = release(&self.context(), &self.form.route, &self.objects, policy).unwrap();
+        let writes = release(&self.context(), &self.form.route, &shared(&self.objects), policy).unwrap();
         for write in writes {
             self.apply(write);
         }

@@ -15,7 +15,7 @@ fn of_another_hub(mut world: World) -> World {
 }
 
 fn released(world: &World, policy: DeletionPolicy) -> Result<Vec<Write>, RouteError> {
-    release(&world.context(), &world.form.route, &world.objects, policy)
+    release(&world.context(), &world.form.route, &shared(&world.objects), policy)
 }
 
 #[test]
@@ -82,14 +82,19 @@ fn weights_without_a_whole_sum_are_an_edit_of_what_this_hub_wrote_and_of_nothing
 fn a_route_that_was_put_back_names_the_backends_of_before_and_no_other() {
     for form in Form::naming_backends() {
         let mut world = World::new(form, 100);
-        let named = |world: &World| ["shop-eu-1", "shop-eu-2", "shop-eu-3"].map(|name| names(&world.objects, name));
+        let named =
+            |world: &World| ["shop-eu-1", "shop-eu-2", "shop-eu-3"].map(|name| names(&shared(&world.objects), name));
         let before = named(&world);
         assert_eq!(before, world.form.initially.map(|weight| weight > 0), "{}", world.form.name);
         world.write(&distribution([0, 0, 100], 1), 1);
-        assert!(names(&world.objects, "shop-eu-3"), "{}", world.form.name);
+        assert!(names(&shared(&world.objects), "shop-eu-3"), "{}", world.form.name);
         world.release(DeletionPolicy::Revert);
         assert_eq!(named(&world), before, "{}", world.form.name);
-        assert!(!names(&world.objects, "shop"), "{}: the beginning of a name is another name", world.form.name);
+        assert!(
+            !names(&shared(&world.objects), "shop"),
+            "{}: the beginning of a name is another name",
+            world.form.name
+        );
     }
 }
 

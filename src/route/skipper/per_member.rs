@@ -2,6 +2,8 @@
 //!
 //! Requests that are chosen have Ingresses of their own, one for each member that gets any of them.
 
+use std::sync::Arc;
+
 use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
@@ -99,7 +101,7 @@ impl Provider for IngressPerMember<'_> {
         let placed = |object: &DynamicObject| Ok((target_backend(context, object)?, segment(object)?));
         let objects = &*with_primary(context, objects);
         let (plain, _) = members_and_matched(context, objects);
-        let mut placed = plain.iter().flatten().map(placed).collect::<Result<Vec<_>, RouteError>>()?;
+        let mut placed = plain.iter().flatten().map(|object| placed(object)).collect::<Result<Vec<_>, RouteError>>()?;
         if plain.iter().flatten().any(|object| place(context, object).is_some()) {
             placed = without_overlaps(placed);
         }
@@ -111,7 +113,7 @@ impl Provider for IngressPerMember<'_> {
         context: &Context<'_>,
         objects: Objects<'_>,
         wanted: &Split,
-    ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+    ) -> Result<Vec<Option<Arc<DynamicObject>>>, RouteError> {
         let objects = &*with_primary(context, objects);
         let (plain, tried) = members_and_matched(context, objects);
         let mut after = self.weighted(context, plain, &wanted.weights);
@@ -166,15 +168,15 @@ impl IngressPerMember<'_> {
         context: &Context<'_>,
         plain: Objects<'_>,
         weights: &Distribution,
-    ) -> Vec<Option<DynamicObject>> {
+    ) -> Vec<Option<Arc<DynamicObject>>> {
         let members: Vec<&String> = context.endpoints.keys().collect();
         let order = order(context, plain);
         let in_order: Vec<u32> =
             order.iter().map(|index| members.get(*index).map_or(0, |member| weights.weight(member))).collect();
-        let model = plain.iter().flatten().next();
+        let model = plain.iter().find_map(Option::as_deref);
         let mut after = vec![None; members.len()];
         for ((index, segment), weight) in order.into_iter().zip(Segment::cut(&in_order, context.total)).zip(in_order) {
-            let live = plain.get(index).and_then(Option::as_ref);
+            let live = plain.get(index).and_then(Option::as_deref);
             if let (Some(member), true) = (members.get(index), live.is_some() || weight > 0) {
                 let new = || self.new_ingress(context, &self.name_of(context, member), member, model);
                 let mut object = live.cloned().unwrap_or_else(new);
@@ -183,7 +185,7 @@ impl IngressPerMember<'_> {
                 }
                 let predicates = segment.put(predicates(&object));
                 put_predicates(&mut object, predicates);
-                after[index] = Some(object);
+                after[index] = Some(object.into());
             }
         }
         after
@@ -196,18 +198,18 @@ impl IngressPerMember<'_> {
         plain: Objects<'_>,
         live: Objects<'_>,
         matched: Option<&Matched>,
-    ) -> Vec<Option<DynamicObject>> {
+    ) -> Vec<Option<Arc<DynamicObject>>> {
         let conditions = matched.and_then(|matched| alternatives(matched).into_iter().next());
         let weight = |member: &String| matched.map_or(0, |matched| matched.weights.weight(member));
         let weights: Vec<u32> = context.endpoints.keys().map(weight).collect();
         let members = context.endpoints.keys().enumerate();
         let ingress = |((index, member), segment): ((usize, &String), Segment)| {
             let conditions = conditions.as_ref().filter(|_| segment.start < segment.end)?;
-            let model = plain.get(index).and_then(Option::as_ref).or_else(|| plain.iter().flatten().next());
+            let model = plain.get(index).and_then(Option::as_deref).or_else(|| plain.iter().find_map(Option::as_deref));
             let mut object = self.new_ingress(context, &matched_name(&self.name_of(context, member)), member, model);
             let all = format!("{} && {}", segment.put(predicates(&object)), conditions.join(" && "));
             put_predicates(&mut object, all);
-            Some(updated(live.get(index).and_then(Option::as_ref), object))
+            Some(updated(live.get(index).and_then(Option::as_deref), object).into())
         };
         members.zip(Segment::cut(&weights, context.total)).map(ingress).collect()
     }

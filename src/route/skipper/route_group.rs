@@ -4,6 +4,8 @@
 //! with weights in `backends` or `defaultBackends` is read as it is and becomes segments with the first write. Requests
 //! that go elsewhere have routes of their own behind the others, with their conditions beside everything else.
 
+use std::sync::Arc;
+
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
@@ -95,7 +97,7 @@ impl Provider for RouteGroup<'_> {
         context: &Context<'_>,
         objects: Objects<'_>,
         wanted: &Split,
-    ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+    ) -> Result<Vec<Option<Arc<DynamicObject>>>, RouteError> {
         let creating = only(objects).is_none();
         let (mut object, groups) = match (only(objects), &self.0.create) {
             (Some(object), _) => {
@@ -130,7 +132,7 @@ impl Provider for RouteGroup<'_> {
         let routes = groups.iter().flat_map(cut).chain(steered).chain(keeping).collect();
         let backends = backends(context, &object, &wanted.reached())?;
         put_spec(&mut object, routes, backends);
-        Ok(vec![Some(object)])
+        Ok(vec![Some(object.into())])
     }
 
     fn applies_steering(&self, context: &Context<'_>, objects: Objects<'_>, steering: &Steering) -> bool {

@@ -3,6 +3,7 @@
 //! Requests that are chosen have a second one, with weights of its own.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
@@ -117,7 +118,7 @@ impl Provider for WeightedIngress<'_> {
         context: &Context<'_>,
         objects: Objects<'_>,
         wanted: &Split,
-    ) -> Result<Vec<Option<DynamicObject>>, RouteError> {
+    ) -> Result<Vec<Option<Arc<DynamicObject>>>, RouteError> {
         let (weights, objects) = (&wanted.weights, &*with_primary(context, objects));
         let Some(mut object) = only(objects).cloned().or_else(|| self.draft(context, weights)) else {
             return Ok(vec![None, None]);
@@ -136,13 +137,13 @@ impl Provider for WeightedIngress<'_> {
         }
         put_annotated(&mut object, &annotated);
         let matched_ingress = wanted.matched().and_then(|matched| matched_ingress(context, &object, objects, matched));
-        Ok(vec![Some(object), matched_ingress])
+        Ok(vec![Some(object.into()), matched_ingress.map(Arc::new)])
     }
 
     fn applies_steering(&self, context: &Context<'_>, objects: Objects<'_>, steering: &Steering) -> bool {
         let Some(matched) = steering.matched() else { return false };
         let wanted = only(objects).and_then(|object| matched_ingress(context, object, objects, matched));
-        are_equivalent(objects.get(MATCHED..).unwrap_or_default(), &[wanted])
+        are_equivalent(objects.get(MATCHED..).unwrap_or_default(), &[wanted.map(Arc::new)])
     }
 
     fn order(&self, _context: &Context<'_>, _before: Objects<'_>, after: Objects<'_>) -> Vec<usize> {
@@ -211,7 +212,7 @@ fn matched_ingress(
     put_predicates(&mut matched_ingress, format!("{own}{conditions}"));
     let weights = weights.iter().map(|(member, weight)| (backend::name(context.service, member), json!(weight)));
     put_annotated(&mut matched_ingress, &weights.collect());
-    Some(updated(objects.get(MATCHED).and_then(Option::as_ref), matched_ingress))
+    Some(updated(objects.get(MATCHED).and_then(Option::as_deref), matched_ingress))
 }
 
 /// Every rule's paths; those that differ only in their backend stand together.
@@ -240,10 +241,10 @@ fn is_ours(context: &Context<'_>, group: &[Value]) -> bool {
 }
 
 /// The Ingresses with the primary in the place of the user's own Service, in paths and weights.
-fn with_primary<'o>(context: &Context<'_>, objects: Objects<'o>) -> Cow<'o, [Option<DynamicObject>]> {
+fn with_primary<'o>(context: &Context<'_>, objects: Objects<'o>) -> Cow<'o, [Option<Arc<DynamicObject>>]> {
     let mut led = ingress::with_primary(context, objects);
     if let Cow::Owned(led) = &mut led {
-        led.iter_mut().flatten().for_each(|object| rename_weight(context, object));
+        led.iter_mut().flatten().for_each(|object| rename_weight(context, Arc::make_mut(object)));
     }
     led
 }

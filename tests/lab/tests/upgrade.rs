@@ -11,7 +11,7 @@ use cutover::api::{Phase, Verb, status::Outcome};
 use serde_json::json;
 
 pub const TESTS: &[Test] = &[Test {
-    name: "the_version_before_hands_over_in_mid_run_and_takes_over_again",
+    name: "two_versions_take_the_steps_of_one_run",
     place: Place::Alone,
     run: |scene| Box::pin(handed_over(scene)),
 }];
