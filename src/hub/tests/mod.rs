@@ -8,6 +8,7 @@ mod overload;
 mod process;
 mod requests;
 mod rounds;
+mod versions;
 mod writes;
 
 use serde_json::{Value, json};
