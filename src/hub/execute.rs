@@ -63,7 +63,7 @@ impl<'a> Execution<'a> {
             let result = self.one(action).await;
             failed |= result.is_err();
             if let Action::Rehearse { route, .. } = action {
-                memory.rehearsed(&self.subject.status, route, &result);
+                memory.rehearsed(self.subject.status, route, &result);
             }
             memory.attempts.record(action, &result, Instant::now());
             if result.is_ok() && self.creates_route(action) {

@@ -65,7 +65,7 @@ pub(super) fn observe(
         refused(rollout, subject, &observed.seen.routes, memory).or_else(|| templates::refused(unusable));
     observed.seen.members.clone_from(&subject.members);
     observed.seen.endpoints = memory.probes.endpoints(subject);
-    observed.seen.rehearsals = memory.rehearsals(&subject.status);
+    observed.seen.rehearsals = memory.rehearsals(subject.status);
     observed.seen.measured = memory.measuring.arrived();
     observed.seen.dependencies = dependencies::states(hub, rollout);
     observed.seen.overloaded_at = hub.turns.since_overload().map(|time| hub.clock.now() - time);
@@ -214,7 +214,7 @@ fn see_route(
 /// A route that carries the mark of another rollout that exists belongs to that one.
 fn claimed(subject: &Subject, key: &RouteKey, seen: RouteSeen, rollout_of: impl Fn(&str) -> Option<Key>) -> RouteSeen {
     let RouteSeen::Live(live) = &seen else { return seen };
-    let mark = rollout::credible(&subject.status, &subject.hub, &subject.uid, key, live);
+    let mark = rollout::credible(subject.status, &subject.hub, &subject.uid, key, live);
     let other = mark.filter(|mark| mark.hub == subject.hub && mark.rollout != subject.uid);
     let Some(owner) = other.and_then(|mark| rollout_of(&mark.rollout)) else { return seen };
     let message = format!("{key} belongs to FleetRollout {owner}; leave it to that one, or delete that one first");

@@ -85,13 +85,13 @@ pub(super) async fn pass(
     let judged = templates::judged(rollout, &resolved);
     let observed = observe::observe(hub, &judged, &resolved.unusable, &subject, memory);
     let decision = decide(hub, &judged, &resolved, &subject, &observed, memory, wake);
-    let (ready, blocked) = due_now(&decision, &subject.status, memory);
+    let (ready, blocked) = due_now(&decision, subject.status, memory);
     let old = cleanup::old_requests(hub, &subject);
     let pass = Pass { hub, rollout, subject, observed, decision, ready, old };
 
     let mut later = None;
     if pass.needs_calls(memory) {
-        let urgency = pass.decision.urgency(&pass.subject.status);
+        let urgency = pass.decision.urgency(pass.subject.status);
         let turn = match hub.turns.ask(memory.place.take(), &pass.subject.namespace, urgency, wake) {
             Ok(turn) => turn,
             Err(place) => {
@@ -150,7 +150,7 @@ impl Pass<'_> {
                 return Ok(Called::Outdated(turn));
             }
         }
-        let led = rollout.spec.mode() == Mode::Service && sources::lead(&subject.status, &decision.status);
+        let led = rollout.spec.mode() == Mode::Service && sources::lead(subject.status, &decision.status);
         if led && !sources::are_as_seen(hub, &turn, subject).await? {
             return Ok(Called::Outdated(turn));
         }
@@ -167,7 +167,7 @@ impl Pass<'_> {
 
     /// Something was done, or is looked at and probed in another way from now on.
     fn changed_something(&self) -> bool {
-        !self.ready.is_empty() || live_run(&self.decision.status) != live_run(&self.subject.status)
+        !self.ready.is_empty() || live_run(&self.decision.status) != live_run(self.subject.status)
     }
 
     /// Until the core wants to look again, or one of these times, or something in the background is due. A pass that waits
@@ -212,7 +212,7 @@ fn decide(
         deleting: metadata.deletion_timestamp.is_some(),
         finalizer: metadata.finalizers.iter().flatten().any(|name| name == FINALIZER),
         spec: &rollout.spec,
-        status: &subject.status,
+        status: subject.status,
         requests: &requests,
         seen: &observed.seen,
         announced: memory.announced.unwrap_or_default(),
