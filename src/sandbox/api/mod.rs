@@ -96,14 +96,20 @@ impl ApiServer {
         kube::Client::new(self.clone(), "default")
     }
 
-    /// Every committed change but the first `seen` ones, in order.
+    /// Every committed change but the first `seen` ones, in order, as far as it was not forgotten.
     pub fn history(&self, seen: usize) -> Vec<Arc<Change>> {
-        self.lock().store.history().get(seen..).unwrap_or_default().to_vec()
+        self.lock().store.history(seen).to_vec()
     }
 
     /// Forgets the past: a watch or a list at an earlier revision gets 410 Gone from now on. `history` keeps it.
     pub fn compact(&self) {
         self.lock().store.compact();
+    }
+
+    /// The same for what was before a time, and `history` drops it too, so that memory holds what is there and little
+    /// more. A watch that has not sent such a change yet ends with 410 Gone.
+    pub fn forget(&self, before: Timestamp) {
+        self.lock().store.forget(before);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

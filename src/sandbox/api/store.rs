@@ -114,6 +114,8 @@ pub(super) struct Store {
     compacted: u64,
     objects: BTreeMap<Key, Arc<Value>>,
     history: Vec<Arc<Change>>,
+    /// The revision of the last change that the history does not hold any more, and so the number of these.
+    forgotten: u64,
 }
 
 impl Store {
@@ -130,8 +132,24 @@ impl Store {
         self.compacted = self.revision;
     }
 
-    pub(super) fn history(&self) -> &[Arc<Change>] {
-        &self.history
+    /// Drops the changes that were made before a time, and refuses to read at a revision before the last of them.
+    pub(super) fn forget(&mut self, before: Timestamp) {
+        let old = self.history.partition_point(|change| change.at < before);
+        if let Some(last) = self.history.drain(..old).next_back() {
+            self.forgotten = last.revision;
+            self.compacted = self.compacted.max(last.revision);
+        }
+    }
+
+    /// Some changes above a revision are forgotten.
+    pub(super) const fn misses_changes_since(&self, revision: u64) -> bool {
+        revision < self.forgotten
+    }
+
+    /// Every change but the first `seen` ones, as far as they are not forgotten.
+    pub(super) fn history(&self, seen: usize) -> &[Arc<Change>] {
+        let forgotten = usize::try_from(self.forgotten).unwrap_or(usize::MAX);
+        self.history.get(seen.saturating_sub(forgotten)..).unwrap_or_default()
     }
 
     /// Changes above a revision.
@@ -225,5 +243,26 @@ mod tests {
         };
         assert_eq!([at(1), at(2), at(3), at(4)], ["a1", "a1 b1", "a2 b1", "a2"]);
         assert_eq!(store.since(2).len(), 2);
+    }
+
+    #[test]
+    fn what_is_forgotten_is_counted_and_nothing_else_is_lost() {
+        let mut store = Store::default();
+        for second in 1..=5 {
+            let at = Timestamp::constant(second, 0);
+            store.commit(key("a"), Some(json!({"metadata": {}})), Author::default(), at);
+        }
+        let seconds = |changes: &[Arc<Change>]| changes.iter().map(|change| change.at.as_second()).collect::<Vec<_>>();
+        store.forget(Timestamp::constant(3, 0));
+        assert_eq!((store.compacted(), seconds(store.history(0))), (2, vec![3, 4, 5]));
+        assert_eq!(
+            (seconds(store.history(1)), seconds(store.history(4)), store.history(9).len()),
+            (vec![3, 4, 5], vec![5], 0)
+        );
+        assert_eq!((store.misses_changes_since(1), store.misses_changes_since(2)), (true, false));
+        store.compact();
+        store.forget(Timestamp::constant(4, 0));
+        assert_eq!((store.compacted(), seconds(store.since(3))), (5, vec![4, 5]), "what is refused stays refused");
+        assert!(store.get(&key("a")).is_some());
     }
 }

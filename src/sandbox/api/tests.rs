@@ -111,6 +111,22 @@ async fn an_old_revision_is_gone_and_an_idle_watch_gets_bookmarks() {
 }
 
 #[tokio::test]
+async fn a_watch_that_is_behind_what_is_forgotten_ends() {
+    let (server, client) = with_definitions().await;
+    let api: Api<RolloutRequest> = Api::namespaced(client, "default");
+    let made = api.create(&PostParams::default(), &request("a")).await.unwrap();
+    let watch = api.watch(&WatchParams::default(), &made.metadata.resource_version.unwrap()).await.unwrap();
+    api.create(&PostParams::default(), &request("b")).await.unwrap();
+    let seen = server.history(0).len();
+    server.forget(Timestamp::from_second(1_700_000_001).unwrap());
+    let gone = watch.try_collect::<Vec<_>>().await.unwrap();
+    assert!(matches!(gone.as_slice(), [WatchEvent::Error(status)] if status.code == 410), "{gone:?}");
+    api.create(&PostParams::default(), &request("c")).await.unwrap();
+    let names = server.history(seen).iter().map(|change| change.name.clone()).collect::<Vec<_>>();
+    assert_eq!((names, api.list(&ListParams::default()).await.unwrap().items.len()), (vec!["c".to_owned()], 3));
+}
+
+#[tokio::test]
 async fn the_same_requests_give_the_same_history() {
     let run = || async {
         let (server, client) = with_definitions().await;

@@ -86,9 +86,7 @@ pub(super) fn begin(
     if initial || since == 0 {
         watch.tell_what_is_there(state, initial && bookmarks);
     } else if since < state.store.compacted() {
-        let gone = Failure::too_old(since, state.store.compacted());
-        watch.ready.push_back(event("ERROR", &gone.body.unwrap_or_default()));
-        watch.over = true;
+        watch.end_as_too_old(state);
     }
     Ok(watch)
 }
@@ -151,10 +149,19 @@ impl Watch {
         }
     }
 
+    fn end_as_too_old(&mut self, state: &State) {
+        let gone = Failure::too_old(self.revision, state.store.compacted());
+        self.ready.push_back(event("ERROR", &gone.body.unwrap_or_default()));
+        self.over = true;
+    }
+
     /// Reads the changes that were committed meanwhile. With its kind a watch ends.
     fn catch_up(&mut self) {
         let server = self.server.clone();
         let state = server.lock();
+        if state.store.misses_changes_since(self.revision) {
+            return self.end_as_too_old(&state);
+        }
         let Some(call) = self.subject.call() else { return };
         let range = call.range();
         let changes = state.store.since(self.revision).iter().filter(|change| range.holds(&change.key()));
