@@ -1,5 +1,5 @@
 # The only commands a newcomer needs.
-.PHONY: demo test lint lab lab-tests patient mistakes mutants sim sim-figures sim-hunt bench bench-figures
+.PHONY: demo test lint lab lab-tests patient mistakes mutants load sim sim-figures sim-hunt bench bench-figures
 
 SIM = cargo test --quiet --test sim
 # The unit tests wait for little; a build that nothing else uses must be quick.
@@ -20,6 +20,7 @@ test: lint
 # What no clock measures.
 patient:
 	nice -n 19 $(SIM)
+	nice -n 19 cargo test --quiet --test load
 	nice -n 19 tests/mistakes/run
 	nice -n 19 tests/mutants/run --sample 40
 
@@ -59,6 +60,11 @@ sim-figures:
 # A plan for each mistake that the simulator must catch.
 sim-hunt:
 	tests/mistakes/run hunt
+
+# Thirty rollouts for an hour of virtual time with faults, and one for two weeks: what the hub needs is bounded. LOAD=1000
+# takes so many rollouts.
+load:
+	@LOAD="$(LOAD)" cargo test --quiet --test load
 
 # What rollouts cost the hub and a real API server, and how fast they are, at 1, 10 and 100 rollouts and under twice the load
 # that fits; about ten minutes. BENCH=1000 takes this size, BENCH=10,crowded,overload these parts; BENCH=10000 is on the
