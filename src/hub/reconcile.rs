@@ -16,13 +16,13 @@ use super::{
     observed::Observed,
     persist::persist,
     publish::{self, publish},
-    requests, sources,
+    requests, reread,
     subject::Subject,
     templates,
     turns::{Place, Turn},
 };
 use crate::{
-    api::{FINALIZER, FleetRollout, FleetRolloutStatus, Mode, RolloutRequest},
+    api::{FINALIZER, FleetRollout, FleetRolloutStatus, RolloutRequest},
     clock,
     metric::resolve::Resolved,
     object::field_manager,
@@ -150,8 +150,7 @@ impl Pass<'_> {
                 return Ok(Called::Outdated(turn));
             }
         }
-        let led = rollout.spec.mode() == Mode::Service && sources::lead(subject.status, &decision.status);
-        if led && !sources::are_as_seen(hub, &turn, subject).await? {
+        if !reread::is_as_seen(hub, &turn, subject, rollout.spec.mode(), &decision.status).await? {
             return Ok(Called::Outdated(turn));
         }
         let Some(stored) = persist(hub, &turn, rollout, &decision.status, ready).await? else {
