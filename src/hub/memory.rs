@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
+
 use super::{
     addresses::Addresses, attempts::Attempts, calls::CallError, measuring::Measuring, probes::Probes,
     propagation::Propagation, turns::Place,
@@ -28,6 +30,8 @@ pub(super) struct Memory {
     /// Its place among those that wait for a turn at the API server.
     pub(super) place: Option<Place>,
     pub(super) known: Known,
+    /// When the watch of what a decision rested on was found to be behind the last time.
+    pub(super) behind_at: Option<Timestamp>,
     rehearsed: Rehearsed,
     judged: Option<Judged>,
     planned: Option<Planned>,

@@ -68,7 +68,8 @@ pub(super) fn observe(
     observed.seen.rehearsals = memory.rehearsals(subject.status);
     observed.seen.measured = memory.measuring.arrived();
     observed.seen.dependencies = dependencies::states(hub, rollout);
-    observed.seen.overloaded_at = hub.turns.since_overload().map(|time| hub.clock.now() - time);
+    let overloaded_at = hub.turns.since_overload().map(|time| hub.clock.now() - time);
+    observed.seen.delayed_at = overloaded_at.max(memory.behind_at);
     observed
 }
 

@@ -151,6 +151,7 @@ impl Pass<'_> {
             }
         }
         if !reread::is_as_seen(hub, &turn, subject, rollout.spec.mode(), &decision.status).await? {
+            memory.behind_at = Some(hub.clock.now());
             return Ok(Called::Outdated(turn));
         }
         let Some(stored) = persist(hub, &turn, rollout, &decision.status, ready).await? else {

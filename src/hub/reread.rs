@@ -115,13 +115,26 @@ mod tests {
         status["routes"] = json!([]);
         let mut objects =
             vec![rollout(&status), member("eu-1"), member("eu-3"), backend("eu-1", "21"), backend("eu-3", "22")];
-        objects.extend([accepted("intern", "11", 1), accepted("public", "12", 1)]);
+        objects.extend(named(1, ["11", "12"]));
         objects
     }
 
+    /// Both routes name eu-3, still without weight; the Gateway took this generation of them.
+    fn named(generation: i64, versions: [&str; 2]) -> [Value; 2] {
+        let weights = [("eu-1", 100), ("eu-3", 0)];
+        [("intern", versions[0]), ("public", versions[1])]
+            .map(|(name, version)| accepted(route(name, version, &weights, 3), generation))
+    }
+
+    /// Both routes show step 1.
+    fn raised(generation: i64, versions: [&str; 2]) -> [Value; 2] {
+        let weights = [("eu-1", 80), ("eu-3", 20)];
+        [("intern", versions[0]), ("public", versions[1])]
+            .map(|(name, version)| accepted(route(name, version, &weights, 4), generation))
+    }
+
     /// A route of generation 2, of which the Gateway took this one.
-    fn accepted(name: &str, version: &str, generation: i64) -> Value {
-        let mut route = route(name, version, &[("eu-1", 80), ("eu-3", 20)], 4);
+    fn accepted(mut route: Value, generation: i64) -> Value {
         route["metadata"]["generation"] = json!(2);
         for condition in route["status"]["parents"][0]["conditions"].as_array_mut().unwrap() {
             condition["observedGeneration"] = json!(generation);
@@ -131,15 +144,20 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn no_step_is_taken_back_for_routes_that_only_the_watch_does_not_show() {
-        let mut world = World::of(unconfirmed()).await;
-        world.api.store(&accepted("intern", "31", 2));
-        world.api.store(&accepted("public", "32", 2));
-        tokio::time::sleep(Duration::from_secs(70)).await;
-        assert_eq!(world.pass().await, Ok(Ended::Again));
-        assert_eq!(world.api.calls(), ["GET httproutes/intern", "GET httproutes/public"]);
-        world.passes().await;
-        let run = world.rollout().status.unwrap().run.unwrap();
-        assert_eq!((run.step(), run.hold), (1, None));
+        let lists = ["GET httproutes/intern", "GET httproutes/public"];
+        for stored in [named(2, ["31", "32"]), raised(2, ["31", "32"])] {
+            let mut world = World::of(unconfirmed()).await;
+            stored.iter().for_each(|route| world.api.store(route));
+            tokio::time::sleep(Duration::from_secs(70)).await;
+            assert_eq!(world.pass().await, Ok(Ended::Again));
+            assert_eq!(world.api.calls(), lists);
+            world.passes().await;
+            let run = world.rollout().status.unwrap().run.unwrap();
+            assert_eq!((run.step(), run.hold), (1, None));
+            let weight = |route: &Value| route["spec"]["rules"][0]["backendRefs"][1]["weight"].clone();
+            let weights: Vec<_> = world.api.stored("HTTPRoute").iter().map(weight).collect();
+            assert_eq!(weights, [json!(20), json!(20)]);
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -176,11 +176,11 @@ impl<'a> Draft<'a> {
         unconfirmed.is_some_and(|desired| self.late_at(desired) <= self.input.now)
     }
 
-    /// When an unconfirmed write is late. While the API server is overloaded, neither the hub's writes nor what the data
-    /// plane says of them comes through, which is no fault of a route.
+    /// When an unconfirmed write is late. While the API server is overloaded, or the hub does not see the routes, neither the
+    /// hub's writes nor what the data plane says of them comes through, which is no fault of a route.
     fn late_at(&self, desired: &Desired) -> Timestamp {
-        let overloaded_at = self.input.seen.overloaded_at;
-        later(overloaded_at.map_or(desired.at, |at| at.max(desired.at)), CONFIRM_WITHIN)
+        let delayed_at = self.input.seen.delayed_at;
+        later(delayed_at.map_or(desired.at, |at| at.max(desired.at)), CONFIRM_WITHIN)
     }
 
     /// Until when a write counts as just decided: what is missing of it is not said yet.

@@ -82,8 +82,9 @@ pub struct Observation {
     pub rehearsals: BTreeMap<RouteKey, Rehearsal>,
     /// Every rollout that this one depends on, by name.
     pub dependencies: BTreeMap<String, DependencySeen>,
-    /// When the hub's API server had too much to do the last time.
-    pub overloaded_at: Option<Timestamp>,
+    /// When routes were late through no fault of theirs the last time: the hub's API server had too much to do, or the hub's
+    /// watch of them was behind.
+    pub delayed_at: Option<Timestamp>,
 }
 
 /// A route, by the service whose weights it holds and its place among that service's routes.

@@ -67,7 +67,7 @@ fn an_increase_that_an_overloaded_api_server_delays_is_taken_back_a_minute_after
     world.run_for(40);
     let raised = of(&[("eu-1", 50), ("eu-3", 50)]);
     assert_eq!(world.live(), raised);
-    world.overloaded_at = Some(world.now);
+    world.delayed_at = Some(world.now);
     world.run_for(55);
     assert_eq!(world.live(), raised, "{}", world.status.message);
     shows(&world, Phase::Progressing, Reason::Confirming);

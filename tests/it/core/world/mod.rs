@@ -95,7 +95,7 @@ pub struct World {
     pub requested: u32,
     pub answered: Vec<(String, RequestState, String)>,
     /// When the hub's API server had too much to do the last time.
-    pub overloaded_at: Option<Timestamp>,
+    pub delayed_at: Option<Timestamp>,
     pub rehearsed: BTreeMap<RouteKey, Rehearsal>,
     pub refuse_rehearsals: bool,
     /// The backends are not there yet.
@@ -200,7 +200,7 @@ impl World {
             requests: Vec::new(),
             requested: 0,
             answered: Vec::new(),
-            overloaded_at: None,
+            delayed_at: None,
             rehearsed: BTreeMap::new(),
             refuse_rehearsals: false,
             unready_backends: false,

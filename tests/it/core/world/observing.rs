@@ -66,7 +66,7 @@ impl World {
             serving: self.serving(),
             sources: self.sources.iter().map(|(name, copy)| (name.clone(), SourceSeen::Found(copy.clone()))).collect(),
             unprobed: BTreeSet::new(),
-            overloaded_at: self.overloaded_at,
+            delayed_at: self.delayed_at,
             measured,
             rehearsals: self.rehearsed.clone(),
             dependencies: self.dependencies.clone(),
