@@ -147,7 +147,9 @@ mod tests {
         let lists = ["GET httproutes/intern", "GET httproutes/public"];
         for stored in [named(2, ["31", "32"]), raised(2, ["31", "32"])] {
             let mut world = World::of(unconfirmed()).await;
-            stored.iter().for_each(|route| world.api.store(route));
+            for route in &stored {
+                world.api.store(route);
+            }
             tokio::time::sleep(Duration::from_secs(70)).await;
             assert_eq!(world.pass().await, Ok(Ended::Again));
             assert_eq!(world.api.calls(), lists);
