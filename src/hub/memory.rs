@@ -63,7 +63,8 @@ struct Judged {
     problem: Option<Problem>,
 }
 
-/// What no route can hold of the plan that one generation of the spec has between these ends; it is made once.
+/// What is wrong with the plan that one generation of the spec has between these ends: the first step that a route cannot hold.
+/// It is planned once.
 struct Planned {
     generation: Option<i64>,
     start: Distribution,
