@@ -152,8 +152,10 @@ pub struct Metric {
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Ratio {
-    /// PromQL for the counted requests, such as failed ones. `{{ service }}`, `{{ window }}` and `{{ member }}` are
-    /// substituted.
+    /// PromQL for the counted requests, such as failed ones. `{{ service }}`, `{{ namespace }}`, `{{ member }}`,
+    /// `{{ backend }}` (the Service that routes name) and `{{ window }}` are substituted, and `{{ services }}`: a regular
+    /// expression for all services of the rollout. A query with it is sent once for all of them, and returns a series for
+    /// each, with the label `service`.
     #[schemars(length(min = 1, max = 8192))]
     pub numerator: String,
     /// PromQL for all requests.

@@ -101,6 +101,7 @@ mod tests {
     fn rendered(type_: BuiltinType, ingress: Ingress) -> Vec<String> {
         let variables = Variables {
             service: "check-out",
+            services: "",
             namespace: "shop",
             member: "eu-3",
             backend: "",

@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use super::{
     possible::possible,
     resolve::Resolved,
-    template::{TemplateError, Variables, render},
+    template::{TemplateError, Variables, alternatives, is_for_all_services, render},
 };
 use crate::{
     api::{Metric, analysis::MetricKind},
@@ -86,7 +86,8 @@ pub(crate) async fn measure(
 fn distinct(measurements: &[Measurement<'_>]) -> BTreeMap<String, BTreeSet<String>> {
     let mut queries = BTreeMap::<_, BTreeSet<_>>::new();
     for one in measurements {
-        queries.entry(one.cluster.clone()).or_default().extend(one.queries.iter().flatten().cloned());
+        let texts = one.queries.iter().flatten().map(|query| query.text.clone());
+        queries.entry(one.cluster.clone()).or_default().extend(texts);
     }
     queries
 }
@@ -122,7 +123,13 @@ struct Measurement<'a> {
     service: &'a str,
     member: &'a str,
     cluster: String,
-    queries: Result<Vec<String>, Unmeasured>,
+    queries: Result<Vec<Query>, Unmeasured>,
+}
+
+struct Query {
+    text: String,
+    /// It is for all services, and its answer has a series for each.
+    by_service: bool,
 }
 
 fn measurements<'a>(
@@ -132,7 +139,7 @@ fn measurements<'a>(
     clusters: &'a Clusters,
 ) -> Vec<Measurement<'a>> {
     let mut measurements = Vec::new();
-    let nothing = Destination::default();
+    let (nothing, services) = (Destination::default(), alternatives(&request.services));
     for window in &request.windows {
         let Some(metric) = resolved.analysis.metrics.iter().find(|metric| metric.name == window.metric) else {
             continue;
@@ -141,7 +148,9 @@ fn measurements<'a>(
             for member in &request.members {
                 let Destination { cluster, backend } =
                     clusters.get(&(service.clone(), member.clone())).unwrap_or(&nothing);
-                let variables = Variables { service, namespace, member: cluster, backend, window: window.window };
+                let (services, window_length) = (services.as_str(), window.window);
+                let variables =
+                    Variables { service, services, namespace, member: cluster, backend, window: window_length };
                 let queries = match resolved.unusable.get(&metric.name) {
                     Some(problem) => Err(Unmeasured::Unusable(problem.message.clone())),
                     None => queries(metric, &variables),
@@ -153,14 +162,15 @@ fn measurements<'a>(
     measurements
 }
 
-fn queries(metric: &Metric, variables: &Variables<'_>) -> Result<Vec<String>, Unmeasured> {
+fn queries(metric: &Metric, variables: &Variables<'_>) -> Result<Vec<Query>, Unmeasured> {
     let templates = match metric.kind() {
         MetricKind::Ratio(ratio) => vec![ratio.numerator.as_str(), &ratio.denominator],
         MetricKind::Histogram(histogram) => vec![histogram.buckets.as_str()],
         MetricKind::Query(query) => vec![query],
         MetricKind::Template(_) | MetricKind::Builtin(_) => Vec::new(),
     };
-    templates.into_iter().map(|template| Ok(render(template, variables)?)).collect()
+    let query = |template| Ok(Query { text: render(template, variables)?, by_service: is_for_all_services(template) });
+    templates.into_iter().map(query).collect()
 }
 
 impl Measurement<'_> {
@@ -180,8 +190,10 @@ impl Measurement<'_> {
         let at = request.evaluate_at;
         let queries = self.queries.as_ref().map_err(Clone::clone)?;
         let answer = |place: usize| {
-            let query = queries.get(place).cloned().unwrap_or_default();
-            answers.get(&(self.cluster.clone(), query)).cloned().unwrap_or(Err(Missing::NoSeries.into()))
+            let query = queries.get(place).ok_or(Missing::NoSeries)?;
+            let answer = answers.get(&(self.cluster.clone(), query.text.clone())).cloned();
+            let answer = answer.unwrap_or(Err(Missing::NoSeries.into()))?;
+            if query.by_service { Ok(answer.of(self.service)?) } else { Ok::<_, Unmeasured>(answer) }
         };
         match self.metric.kind() {
             MetricKind::Ratio(_) => {

@@ -15,6 +15,8 @@ use crate::{
 pub(crate) struct Variables<'a> {
     /// `{{ service }}`, and `{{ service.word }}` with `_` for all but letters and digits.
     pub service: &'a str,
+    /// `{{ services }}`: all services of the rollout, as a regular expression.
+    pub services: &'a str,
     /// `{{ namespace }}`: the rollout's, and `{{ namespace.word }}`.
     pub namespace: &'a str,
     /// `{{ member }}`.
@@ -26,12 +28,15 @@ pub(crate) struct Variables<'a> {
     pub window: Duration,
 }
 
+/// The variable for all services.
+const SERVICES: &str = "services";
+
 /// Why a template is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TemplateError {
     /// A variable that does not exist.
     #[error(
-        "{{{{ {0} }}}} is not a variable; there are service, namespace, member, backend, window, service.word and namespace.word"
+        "{{{{ {0} }}}} is not a variable; there are service, services, namespace, member, backend, window, service.word and namespace.word"
     )]
     Unknown(String),
     /// A `{{` without its `}}`.
@@ -53,6 +58,7 @@ pub(crate) fn render(template: &str, variables: &Variables<'_>) -> Result<String
 fn value<'a>(name: &str, variables: &Variables<'a>) -> Option<Cow<'a, str>> {
     match name {
         "service" => Some(escape(variables.service)),
+        SERVICES => Some(variables.services.into()),
         "namespace" => Some(escape(variables.namespace)),
         "member" => Some(escape(variables.member)),
         "backend" => Some(escape(variables.backend)),
@@ -61,6 +67,17 @@ fn value<'a>(name: &str, variables: &Variables<'a>) -> Option<Cow<'a, str>> {
         "namespace.word" => Some(word(variables.namespace).into()),
         _ => None,
     }
+}
+
+/// The query is for all services at once, and gives a series for each, with the label `service`.
+pub(crate) fn is_for_all_services(template: &str) -> bool {
+    let variables = template.split("{{").skip(1).filter_map(|rest| rest.split_once("}}"));
+    variables.map(|(name, _)| name.trim()).any(|name| name == SERVICES)
+}
+
+/// What `{{ services }}` stands for: a regular expression for exactly these names, in a quoted PromQL string.
+pub(crate) fn alternatives<'a>(services: impl IntoIterator<Item = &'a String>) -> String {
+    services.into_iter().map(|name| escape(name)).collect::<Vec<_>>().join("|")
 }
 
 /// A name as Skipper makes it part of a route's: letters, digits and `_`.
@@ -82,8 +99,14 @@ mod tests {
 
     fn filled(template: &str) -> Result<String, String> {
         let window = Duration::from_secs(90);
-        let variables =
-            Variables { service: "checkout", namespace: "shop", member: "eu-3", backend: "checkout-eu-3", window };
+        let variables = Variables {
+            service: "checkout",
+            services: "checkout|shop-1",
+            namespace: "shop",
+            member: "eu-3",
+            backend: "checkout-eu-3",
+            window,
+        };
         render(template, &variables).map_err(|error| error.to_string())
     }
 
@@ -96,13 +119,22 @@ mod tests {
     }
 
     #[test]
+    fn a_query_for_all_services_names_each() {
+        let query = r#"sum by (service) (x{service=~"{{ services }}"})"#;
+        assert_eq!(filled(query), Ok(r#"sum by (service) (x{service=~"checkout|shop-1"})"#.to_owned()));
+        assert!(is_for_all_services(query) && is_for_all_services("{{services}}"));
+        assert!(!is_for_all_services("services{s=\"{{ service }}\"}"));
+        assert_eq!(alternatives(&["checkout".to_owned(), "a\"b".to_owned()]), "checkout|a\\\"b");
+    }
+
+    #[test]
     fn braces_of_a_selector_are_no_variable() {
         assert_eq!(filled(r#"up{job="a"}"#), Ok(r#"up{job="a"}"#.to_owned()));
     }
 
     #[test]
     fn unknown_and_open_variables_are_refused() {
-        let unknown = "{{ interval }} is not a variable; there are service, namespace, member, backend, window, service.word and namespace.word";
+        let unknown = "{{ interval }} is not a variable; there are service, services, namespace, member, backend, window, service.word and namespace.word";
         assert_eq!(filled("rate(x[{{ interval }}])"), Err(unknown.to_owned()));
         assert_eq!(filled("rate(x[{{ window ]))"), Err("a {{ without its }}".to_owned()));
         assert!(filled("{{}}").is_err());
@@ -111,7 +143,8 @@ mod tests {
     #[test]
     fn a_hostile_name_stays_within_its_quotes() {
         let window = Duration::from_secs(60);
-        let variables = Variables { service: "a\"} or vector(1)\n", namespace: "", member: "", backend: "", window };
+        let variables =
+            Variables { service: "a\"} or vector(1)\n", services: "", namespace: "", member: "", backend: "", window };
         assert_eq!(render("{{ service }}", &variables), Ok("a\\\"} or vector(1)\\n".to_owned()));
     }
 }

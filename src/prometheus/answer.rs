@@ -30,9 +30,11 @@ pub(crate) struct Vector {
     pub count: usize,
 }
 
-/// What is kept of a series. Its labels are nobody's business but its Prometheus': they may be another tenant's.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What is kept of a series. Its other labels are nobody's business but its Prometheus': they may be another tenant's.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Series {
+    /// The service that it is about, its label `service`.
+    pub service: Option<Box<str>>,
     /// The upper bound of a bucket, its label `le`: not a number if that cannot be read, none without the label.
     pub le: Option<f64>,
     /// Its value.
@@ -49,6 +51,25 @@ pub(crate) struct Point {
 }
 
 impl Answer {
+    /// The part about one service of an answer about several, which has a series for each.
+    ///
+    /// # Errors
+    /// When there are no such series, or not all of them were kept.
+    pub(crate) fn of(self, service: &str) -> Result<Self, Missing> {
+        match self {
+            Self::Scalar(_) => Err(Missing::NotByService),
+            Self::Vector(vector) if vector.count > vector.series.len() => Err(Missing::TooMany(vector.count)),
+            Self::Vector(vector) if vector.series.iter().any(|series| series.service.is_none()) => {
+                Err(Missing::NotByService)
+            }
+            Self::Vector(vector) => {
+                let own = |series: &Series| series.service.as_deref() == Some(service);
+                let series: Vec<_> = vector.series.into_iter().filter(own).collect();
+                Ok(Self::Vector(Vector { count: series.len(), series }))
+            }
+        }
+    }
+
     /// The one number, evaluated at `at`; none where the query has no series.
     ///
     /// # Errors

@@ -16,6 +16,8 @@ use crate::http::{sanitise, sanitise_to};
 
 /// Characters that are kept of what Prometheus says about a query.
 const TEXT: usize = 200;
+/// Bytes of the longest name of a service.
+const NAME: usize = 63;
 
 #[derive(Deserialize)]
 struct Body {
@@ -202,10 +204,10 @@ impl<'de> Visitor<'de> for Anything {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Element, A::Error> {
-        let (mut le, mut read) = (None, Err(Missing::NoValue));
+        let (mut labels, mut read) = (Labels::default(), Err(Missing::NoValue));
         while let Some(field) = fields.next_key::<Field>()? {
             match field {
-                Field::Metric => le = fields.next_value::<Option<Labels>>()?.and_then(|labels| labels.le),
+                Field::Metric => labels = fields.next_value::<Option<Labels>>()?.unwrap_or_default(),
                 Field::Value if matches!(read, Err(Missing::NativeHistogram)) => {
                     fields.next_value::<IgnoredAny>()?;
                 }
@@ -219,7 +221,9 @@ impl<'de> Visitor<'de> for Anything {
                 }
             }
         }
-        Ok(Element::Series(read.map(|point| Series { le: le.map(|Bound(bound)| bound), point })))
+        let Labels { le, service } = labels;
+        let service = service.and_then(|Name(name)| name);
+        Ok(Element::Series(read.map(|point| Series { service, le: le.map(|Bound(bound)| bound), point })))
     }
 }
 
@@ -233,9 +237,20 @@ enum Field {
     Other,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Labels {
     le: Option<Bound>,
+    service: Option<Name>,
+}
+
+/// A label that should be the name of a service; nothing if it cannot be one.
+struct Name(Option<Box<str>>);
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = Option::<String>::deserialize(deserializer)?;
+        Ok(Self(name.filter(|name| name.len() <= NAME).map(String::into_boxed_str)))
+    }
 }
 
 /// A label that should be a number; not a number if it is none.

@@ -5,7 +5,9 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 use jiff::Timestamp;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Answer, Began, Missing, namespace_label::limited, parse, refusals::Refusals, turns::Turns};
+use super::{
+    Answer, Began, Missing, namespace_label::limited, parse, recent::Recent, refusals::Refusals, turns::Turns,
+};
 use crate::http::{self, Client, Limits, METRIC_BODY};
 
 /// A query of a round that is not sent within this time of its begin is missing in it: the verdict on one member does not
@@ -14,7 +16,7 @@ pub(super) const SENT_WITHIN: Duration = Duration::from_secs(5);
 /// The time that a query may take once it is sent.
 const LIMITS: Limits = Limits { deadline: Duration::from_secs(5), body: METRIC_BODY };
 
-/// A Prometheus. Cheap to clone; clones share the limit of queries under way and what was refused.
+/// A Prometheus. Cheap to clone; clones share the limit of queries under way, what was refused and what was just answered.
 #[derive(Clone, Debug)]
 pub(crate) struct Prometheus {
     client: Client,
@@ -28,6 +30,7 @@ pub(crate) struct Prometheus {
 struct Shared {
     turns: Turns,
     refusals: Refusals,
+    recent: Recent,
 }
 
 impl Prometheus {
@@ -43,7 +46,7 @@ impl Prometheus {
 
     /// The answer to a query of a rollout in this namespace, evaluated at an instant: limited to the namespace where the member
     /// wants that, sent when it is the namespace's turn, if that comes soon enough after the round `began`, and not sent at all
-    /// while it is known to be refused.
+    /// while it is known to be refused, or where another rollout has just sent the same one for the same second.
     ///
     /// # Errors
     /// Whatever keeps a whole answer from being there.
@@ -66,7 +69,7 @@ impl Prometheus {
         };
         match self.shared.refusals.of(&query) {
             Some(missing) => Err(missing),
-            None => self.query(&query, at, began).await,
+            None => self.shared.recent.answer(&query, whole_second(at), self.query(&query, at, began)).await,
         }
     }
 
@@ -75,8 +78,7 @@ impl Prometheus {
     /// # Errors
     /// Whatever keeps a whole answer from being there.
     pub(crate) async fn query(&self, query: &str, at: Timestamp, began: Began) -> Result<Answer, Missing> {
-        let millis = at.as_millisecond();
-        let time = format!("{}.{:03}", millis.div_euclid(1000), millis.rem_euclid(1000));
+        let time = whole_second(at).to_string();
         let parameters = [("query", query), ("time", time.as_str())];
         let read = |answer: &http::Answer| read(answer).and_then(|read| began.check(answer.date).map(|()| read));
         let answer =
@@ -84,6 +86,12 @@ impl Prometheus {
         self.shared.refusals.note(query, &answer);
         answer
     }
+}
+
+/// The second at whose end a query is evaluated: so what several rollouts ask within a second is the same query, and none
+/// covers anything from before its window.
+fn whole_second(at: Timestamp) -> i64 {
+    at.as_second() + i64::from(at.subsec_nanosecond() > 0)
 }
 
 fn read(answer: &http::Answer) -> Result<Answer, Missing> {

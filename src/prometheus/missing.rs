@@ -42,6 +42,9 @@ pub(crate) enum Missing {
     /// More than one series where one number is wanted.
     #[error("Ambiguous: {0} series, where one number is wanted; sum them or select one")]
     Ambiguous(usize),
+    /// An answer about several services that does not say which number is whose.
+    #[error("the query is for all services, but its series have no label service; sum by (service)")]
+    NotByService,
     /// More than are read.
     #[error("{0} series, of which at most {most} are read; sum them", most = super::answer::SERIES)]
     TooMany(usize),

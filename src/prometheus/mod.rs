@@ -9,6 +9,7 @@ mod body;
 mod client;
 mod missing;
 mod namespace_label;
+mod recent;
 mod refusals;
 mod turns;
 

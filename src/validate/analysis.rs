@@ -4,13 +4,18 @@ use super::{
     problem::{Problem, made, not_one, quoted},
     promql::{self, Query},
 };
-use crate::api::{
-    Duration, FleetRolloutSpec, Metric,
-    analysis::{BuiltinType, Histogram, MetricKind, Ratio},
+use crate::{
+    api::{
+        Duration, FleetRolloutSpec, Metric,
+        analysis::{BuiltinType, Histogram, MetricKind, Ratio},
+    },
+    metric::template::is_for_all_services,
 };
 
 /// The remedy for a query that covers a fixed time.
 pub(super) const USE_WINDOW: &str = "use [{{ window }}]";
+/// Variables by which a query tells one service from another.
+const OF_A_SERVICE: [&str; 4] = ["{{service}}", "{{services}}", "{{service.word}}", "{{backend}}"];
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(86_400);
@@ -98,7 +103,7 @@ pub(super) fn same_for_all_services(spec: &FleetRolloutSpec) -> Vec<Problem> {
     let metrics = spec.analysis.metrics.iter().enumerate().filter(|_| spec.services.len() > 1);
     metrics
         .flat_map(|(i, metric)| queries(&format!("spec.analysis.metrics[{i}]"), metric.kind()))
-        .filter(|(_, query)| !query.replace(' ', "").contains("{{service}}"))
+        .filter(|(_, query)| !OF_A_SERVICE.iter().any(|variable| query.replace(' ', "").contains(variable)))
         .map(|(path, _)| {
             let found = "returns the same value for every service";
             Problem::warning(path, found, "select by {{ service }}, so that each service is judged by its own requests")
@@ -129,6 +134,7 @@ pub(super) fn measured(path: &str, kind: MetricKind<'_>) -> Vec<Problem> {
     let read: Vec<(Query, String, &str)> =
         read.into_iter().filter_map(|(read, path, text)| Some((read.ok()?, path, text))).collect();
     problems.extend(read.iter().filter_map(|(query, path, text)| fixed_range(query, path, text)));
+    problems.extend(read.iter().filter_map(|(query, path, text)| not_by_service(query, path, text)));
     problems.extend(match (kind, read.as_slice()) {
         (MetricKind::Ratio(_), [(numerator, path, _), (denominator, ..)]) => other_series(numerator, denominator, path),
         (MetricKind::Histogram(_), [(buckets, path, _)]) => no_buckets(buckets, path),
@@ -262,6 +268,13 @@ fn fixed_range(query: &Query, path: &str, text: &str) -> Option<Problem> {
     })
 }
 
+fn not_by_service(query: &Query, path: &str, text: &str) -> Option<Problem> {
+    (is_for_all_services(text) && query.drops("service")).then(|| {
+        let found = "is for all {{ services }} and drops the label service, so no value is known to be whose";
+        Problem::error(path, found, "aggregate with sum by (service) (…), or select {{ service }}")
+    })
+}
+
 fn other_series(numerator: &Query, denominator: &Query, path: &str) -> Option<Problem> {
     let names = |query: &Query| query.series.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
     (numerator.series != denominator.series).then(|| {
@@ -272,6 +285,6 @@ fn other_series(numerator: &Query, denominator: &Query, path: &str) -> Option<Pr
 
 fn no_buckets(buckets: &Query, path: &str) -> Option<Problem> {
     buckets
-        .drops_le()
+        .drops("le")
         .then(|| Problem::error(path, "drops the label le, so there are no buckets", "aggregate with sum by (le) (…)"))
 }

@@ -18,8 +18,10 @@ const LONGEST_QUERY: usize = 8192;
 /// What queries may name, each with a value in its place that leaves the syntax as it will be.
 const VARIABLES: &[(&str, &str)] = &[
     ("service", "service"),
+    ("services", "service"),
     ("namespace", "namespace"),
     ("member", "member"),
+    ("backend", "backend"),
     ("window", "1m"),
     ("service.word", "service"),
     ("namespace.word", "namespace"),
@@ -35,13 +37,13 @@ pub(super) struct Query {
 }
 
 impl Query {
-    /// The labels by which its outermost aggregation groups, where it has one that drops `le`.
-    pub(super) fn drops_le(&self) -> bool {
-        let has_le = |labels: &[String]| labels.iter().any(|label| label == "le");
+    /// Its outermost aggregation, where it has one, drops this label.
+    pub(super) fn drops(&self, label: &str) -> bool {
+        let has = |labels: &[String]| labels.iter().any(|one| one == label);
         match outermost(&self.expression) {
             Expr::Aggregate(aggregate) => match &aggregate.modifier {
-                Some(LabelModifier::Include(by)) => !has_le(&by.labels),
-                Some(LabelModifier::Exclude(without)) => has_le(&without.labels),
+                Some(LabelModifier::Include(by)) => !has(&by.labels),
+                Some(LabelModifier::Exclude(without)) => has(&without.labels),
                 None => true,
             },
             _ => false,
@@ -144,17 +146,17 @@ mod tests {
     #[test]
     fn reads_what_prometheus_would() {
         let query = read("q", r#"sum by (le) (increase(d_bucket{service="{{ service }}"}[{{ window }}]))"#).unwrap();
-        assert!(query.ranges && !query.drops_le() && query.series.contains("d_bucket"));
-        assert!(read("q", "sum(rate(d_bucket[{{window}}]))").unwrap().drops_le());
+        assert!(query.ranges && !query.drops("le") && query.drops("service") && query.series.contains("d_bucket"));
+        assert!(read("q", "sum(rate(d_bucket[{{window}}]))").unwrap().drops("le"));
     }
 
     #[test]
     fn says_what_is_wrong_with_a_query() {
         for (query, said) in [
-            ("up{s=\"{{ services }}\"}", r#"q: variable "services" is not known; did you mean {{ service }}?"#),
+            ("up{s=\"{{ servce }}\"}", r#"q: variable "servce" is not known; did you mean {{ service }}?"#),
             (
                 "up{{ foo",
-                "q: {{ is not closed; close it with }}; known variables: {{ service }}, {{ namespace }}, {{ member }}, {{ window }}, {{ service.word }}, {{ namespace.word }}",
+                "q: {{ is not closed; close it with }}; known variables: {{ service }}, {{ services }}, {{ namespace }}, {{ member }}, {{ backend }}, {{ window }}, {{ service.word }}, {{ namespace.word }}",
             ),
             (
                 "up[5m]",

@@ -84,7 +84,7 @@ async fn every_kind_of_metric_is_read_at_one_time() {
     let request = request_for(&["errors", "latency", "load", "typo", "slow", "gone"], &["eu-3"]);
     let samples = measured(&request, &sources).await;
     let samples: Vec<_> = samples.into_iter().map(|sampled| sampled.sample).collect();
-    let typo = "{{ interval }} is not a variable; there are service, namespace, member, backend, window, service.word and namespace.word";
+    let typo = "{{ interval }} is not a variable; there are service, services, namespace, member, backend, window, service.word and namespace.word";
     assert_eq!(
         samples,
         [
@@ -99,7 +99,7 @@ async fn every_kind_of_metric_is_read_at_one_time() {
         ]
     );
     let heads = server.heads.lock().await;
-    assert!(heads.iter().all(|head| head.contains("time=1795262400.250 ")), "{heads:?}");
+    assert!(heads.iter().all(|head| head.contains("time=1795262401 ")), "{heads:?}");
     assert!(heads.iter().any(|head| head.contains("query=load%7Bm%3D%22eu-3%22%7D")), "{heads:?}");
 }
 
@@ -253,3 +253,5 @@ async fn no_series_is_nothing_counted_for_a_ratio_and_missing_for_all_others() {
     let expected = expected.into_iter().flat_map(|(whole, sample)| [(whole, unknown.clone()), (whole, sample)]);
     assert_eq!(seen, expected.collect::<Vec<_>>(), "a metric that is no longer declared is not measured");
 }
+
+mod shared;

@@ -4,6 +4,23 @@ use super::Case;
 
 pub const CASES: &[Case] = &[
     (
+        "'sum(increase(http_requests_total{service=\"{{ service }}\"}[{{ window }}]))'",
+        "'sum(increase(http_requests_total{service=~\"{{ services }}\"}[{{ window }}]))'",
+        &[
+            "24: spec.analysis.metrics[0].ratio.denominator: is for all {{ services }} and drops the label service, so no value is known to be whose; aggregate with sum by (service) (…), or select {{ service }}",
+        ],
+    ),
+    (
+        "'sum(increase(http_requests_total{service=\"{{ service }}\"}[{{ window }}]))'",
+        "'sum by (service) (increase(http_requests_total{service=~\"{{ services }}\"}[{{ window }}]))'",
+        &[],
+    ),
+    (
+        "'sum(increase(http_requests_total{service=\"{{ service }}\"}[{{ window }}]))'",
+        "'sum(increase(http_requests_total{service=\"{{ backend }}\"}[{{ window }}]))'",
+        &[],
+    ),
+    (
         "  analysis:\n",
         "  analysis:\n    interval: 5s\n",
         &[
