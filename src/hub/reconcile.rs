@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use jiff::Timestamp;
 use kube::ResourceExt;
 use tokio::{sync::Notify, time::Instant};
 
@@ -49,6 +50,8 @@ struct Pass<'a> {
     rollout: &'a FleetRollout,
     subject: Subject<'a>,
     observed: Observed,
+    /// The time for which it was decided.
+    now: Timestamp,
     decision: Decision,
     /// The actions that may be done now.
     ready: Vec<Action>,
@@ -84,10 +87,10 @@ pub(super) async fn pass(
     let resolved = templates::resolve(hub, rollout);
     let judged = templates::judged(rollout, &resolved);
     let observed = observe::observe(hub, &judged, &resolved.unusable, &subject, memory);
-    let decision = decide(hub, &judged, &resolved, &subject, &observed, memory, wake);
+    let (now, decision) = decide(hub, &judged, &resolved, &subject, &observed, memory, wake);
     let (ready, blocked) = due_now(&decision, subject.status, memory);
     let old = cleanup::old_requests(hub, &subject);
-    let pass = Pass { hub, rollout, subject, observed, decision, ready, old };
+    let pass = Pass { hub, rollout, subject, observed, now, decision, ready, old };
 
     let mut later = None;
     if pass.needs_calls(memory) {
@@ -142,7 +145,7 @@ impl Pass<'_> {
 
     /// Records the decision, does it and announces it.
     async fn call(&self, turn: Turn, memory: &mut Memory) -> Result<Called, CallError> {
-        let Self { hub, rollout, subject, observed, decision, ready, old } = self;
+        let Self { hub, rollout, subject, observed, now: _, decision, ready, old } = self;
         if memory.known.is_unsure(rollout.metadata.resource_version.as_deref()) {
             let stored = hub.calls.read(&turn, &Key::of(*rollout)).await?;
             memory.known = Known::Current;
@@ -170,12 +173,10 @@ impl Pass<'_> {
         !self.ready.is_empty() || live_run(&self.decision.status) != live_run(self.subject.status)
     }
 
-    /// Until the core wants to look again, or one of these times, or something in the background is due. A pass that waits
-    /// for a turn wants to look again at once, and is woken when it has come.
+    /// Until the core wants to look again, or one of these times, or something in the background is due.
     fn rest(&self, times: [Option<Instant>; 2], memory: &mut Memory, wake: &Arc<Notify>) -> Ended {
         let (hub, now, analysis) = (self.hub, Instant::now(), &self.rollout.spec.analysis);
-        let waits = memory.place.is_some();
-        let again = self.decision.wake.map(|at| instant(hub, at)).filter(|at| !waits || *at > now);
+        let again = look_again(self.decision.wake, self.now, memory.place.is_some()).map(|at| instant(hub, at));
         let probes = memory.probes.start_if_due(hub, &self.subject, &self.observed, analysis, wake);
         let addresses = memory.addresses.start_if_due(hub, &self.subject, wake);
         let [one, other] = times;
@@ -184,12 +185,18 @@ impl Pass<'_> {
     }
 }
 
+/// When to look again, where a decision for `now` wants that at `wake`. One that waits for a turn often wants it at once, and
+/// is woken when its turn has come.
+fn look_again(wake: Option<Timestamp>, now: Timestamp, waits_for_turn: bool) -> Option<Timestamp> {
+    wake.filter(|at| !waits_for_turn || *at > now)
+}
+
 /// The run that is live: what is looked at and probed depends on it.
 fn live_run(status: &FleetRolloutStatus) -> Option<u64> {
     status.run.as_ref().map(|run| run.number)
 }
 
-/// Asks the core, and sends for the measurements that it wants.
+/// Asks the core, and sends for the measurements that it wants. The time, and what is decided for it.
 fn decide(
     hub: &Hub,
     rollout: &FleetRollout,
@@ -198,12 +205,13 @@ fn decide(
     observed: &Observed,
     memory: &mut Memory,
     wake: &Arc<Notify>,
-) -> Decision {
+) -> (Timestamp, Decision) {
+    let now = hub.clock.now();
     let requests = requests::open(hub, subject);
     let metadata = &rollout.metadata;
     let declared_by = field_manager::declarer(metadata);
     let mut input = Input {
-        now: hub.clock.now(),
+        now,
         hub: &hub.id,
         leader: &hub.leader,
         uid: &subject.uid,
@@ -225,7 +233,7 @@ fn decide(
         memory.measuring.start(hub, wanted, resolved, subject, wake);
         (input.measured_at, input.measuring) = (memory.measuring.requested_at(), memory.measuring.is_under_way());
     }
-    rollout::decide(&input)
+    (now, rollout::decide(&input))
 }
 
 /// The actions that may be done now, and when the first of the others may. The finalizer waits for all others. Traffic that
@@ -243,6 +251,20 @@ fn due_now(decision: &Decision, before: &FleetRolloutStatus, memory: &Memory) ->
     (actions.iter().filter(is_ready).cloned().collect(), blocked)
 }
 
-fn instant(hub: &Hub, at: jiff::Timestamp) -> Instant {
+fn instant(hub: &Hub, at: Timestamp) -> Instant {
     Instant::now() + clock::time_until(at, hub.clock.now())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_for_a_turn_does_not_look_again_at_once() {
+        let now = Timestamp::UNIX_EPOCH;
+        let later = now + jiff::SignedDuration::from_millis(1);
+        assert_eq!(look_again(Some(now), now, true), None);
+        assert_eq!(look_again(Some(later), now, true), Some(later));
+        assert_eq!(look_again(Some(now), now, false), Some(now));
+    }
 }
