@@ -75,7 +75,7 @@ pub enum Verb {
     Resume,
     /// Approve a step; it goes on once bake and checks are done.
     Promote,
-    /// Try a failed or held run again.
+    /// Try a failed or held run again; where somebody edited a route outside a run, write that again instead.
     Retry,
     /// Take the live distribution as the primary.
     Adopt,

@@ -127,7 +127,7 @@ fn expected(draft: &Draft<'_>, key: &RouteKey, live: &LiveRoute) -> Option<Distr
 pub(super) fn drift(draft: &Draft<'_>) -> Option<String> {
     let edit = first_edit(draft)?;
     Some(format!(
-        "{} shows {} (changed by {}), not {}; put it back, or take it as the primary: cutover adopt",
+        "{} shows {} (changed by {}), not {}; put it back: cutover retry; or take it as the primary: cutover adopt",
         edit.key,
         edit.live.split.weights,
         editor(&edit),

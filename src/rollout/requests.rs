@@ -3,7 +3,7 @@
 use super::{
     decision::Action,
     draft::{Draft, KEPT, keep_newest},
-    initialization,
+    edits, initialization,
     input::{Mark, Request},
     marks, promotion, routes,
     standing::Standing,
@@ -198,6 +198,10 @@ fn promote(draft: &mut Draft<'_>, request: &Request) -> Outcome {
 }
 
 fn retry(draft: &mut Draft<'_>, request: &Request) -> Outcome {
+    if draft.run().is_none() && edits::drift(draft).is_some() {
+        draft.renew_desired();
+        return Ok("what was written last is written again; what failed is not tried by that".to_owned());
+    }
     let wanted = target(draft).map_err(|problem| problem.message)?.revision;
     if let Some(run) = draft.run_mut() {
         if run.is_rolling_back() {

@@ -133,6 +133,31 @@ fn after_a_run_that_failed_an_edit_is_announced_as_well() {
 }
 
 #[test]
+fn retry_puts_back_an_edit_outside_a_run_and_tries_the_failed_revision_only_after_that() {
+    let mut world = at_first_step();
+    world.metrics = Metrics::CanaryBreaksGuard;
+    world.run_for(20);
+    world.metrics = Metrics::Good;
+    world.edit(&[("eu-1", 20), ("eu-3", 80)]).run_for(20);
+    shows(&world, Phase::Held, Reason::RouteDrifted);
+    world.ask(Verb::Retry).run_for(3);
+    assert_eq!(world.live(), of(&[("eu-1", 100)]));
+    assert_eq!(world.status.phase, Phase::Failed, "{}", world.status.message);
+    world.ask(Verb::Retry).run_for(3);
+    assert_eq!(world.run().number, 2);
+}
+
+#[test]
+fn retry_puts_back_an_edit_after_success() {
+    let mut world = plain();
+    world.run_for(150);
+    world.edit(&[("eu-1", 20), ("eu-3", 80)]).run_for(20);
+    world.ask(Verb::Retry).run_for(3);
+    assert_eq!(world.live(), of(&[("eu-1", 0), ("eu-3", 100)]));
+    shows(&world, Phase::Succeeded, Reason::RunSucceeded);
+}
+
+#[test]
 fn an_edit_that_comes_again_after_it_was_corrected_is_announced_again() {
     let mut world = plain();
     world.run_for(150);
