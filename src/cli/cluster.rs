@@ -12,11 +12,11 @@ use kube::{
 use super::{
     CliError,
     access::{self, Need},
-    hub_liveness::HubLiveness,
-    text,
+    hub_liveness::LeaseSeen,
+    live, text,
     view::View,
 };
-use crate::api::{FleetRollout, HUB_LEASE, HUB_LEASE_NAMESPACE, MemberCluster};
+use crate::api::{FleetRollout, HUB_LEASE, HUB_LEASE_NAMESPACE, MemberCluster, RolloutRequest};
 
 /// A person waits: each call to the API server ends within this time.
 pub(super) const DEADLINE: Duration = Duration::from_secs(5);
@@ -163,19 +163,34 @@ impl Cluster {
         Ok(members.items.into_iter().filter_map(|member| member.0.ok()).collect())
     }
 
-    /// Whether the hub runs; never an error.
-    pub(super) async fn hub_liveness(&self) -> HubLiveness {
+    /// The hub's Lease; never an error.
+    pub(super) async fn lease(&self) -> LeaseSeen {
         let api: Api<Lease> = Api::namespaced(self.client.clone(), HUB_LEASE_NAMESPACE);
         match self.call(&[], api.get_opt(HUB_LEASE)).await {
-            Ok(lease) => HubLiveness::of(lease.as_ref(), Timestamp::now()),
-            Err(why) => HubLiveness::NotKnown(why.to_string().lines().next().unwrap_or_default().to_owned()),
+            Ok(lease) => LeaseSeen::Read(lease.map(Box::new)),
+            Err(why) => LeaseSeen::NotReadable(why.to_string().lines().next().unwrap_or_default().to_owned()),
         }
     }
 
-    /// A rollout together with its members and the state of the hub.
+    /// The requests to a rollout that no hub has answered; none where they cannot be read.
+    async fn open_requests(&self, rollout: &FleetRollout) -> Vec<RolloutRequest> {
+        let api: Api<DeserializeGuard<RolloutRequest>> = Api::namespaced(self.client.clone(), &self.namespace);
+        let listed = self.call(&[], api.list(&ListParams::default())).await;
+        let requests = listed.into_iter().flatten().filter_map(|request| request.0.ok());
+        let open = |request: &RolloutRequest| {
+            let answered = request.status.as_ref().is_some_and(|status| status.state.is_some());
+            !answered && Some(&request.spec.rollout.uid) == rollout.metadata.uid.as_ref()
+        };
+        requests.filter(open).collect()
+    }
+
+    /// A rollout together with all that a screen about it shows.
     pub(super) async fn view(&self, rollout: FleetRollout) -> Result<View, CliError> {
-        let (members, hub) = tokio::join!(self.members(), self.hub_liveness());
-        Ok(View::new(rollout, members?, hub, Timestamp::now()))
+        let (members, lease, open) = tokio::join!(self.members(), self.lease(), self.open_requests(&rollout));
+        let mut view = View::new(rollout, lease, Timestamp::now());
+        (view.members, view.open) = (members?, open);
+        view.routes = live::shown(self, &view).await;
+        Ok(view)
     }
 }
 

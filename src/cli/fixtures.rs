@@ -2,8 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{hub_liveness::HubLiveness, view::View};
-use crate::api::{Duration, MemberCluster};
+use super::{get::list::Rollouts, hub_liveness::LeaseSeen, routes::RouteShown, view::View};
+use crate::{
+    api::{Distribution, MemberCluster, Phase, Reason},
+    rollout::{
+        RouteKey,
+        input::{Accepted, LiveRoute},
+    },
+};
 
 /// The instant at which every view is shown.
 pub(super) const NOW: &str = "2026-01-03T03:01:00Z";
@@ -44,7 +50,7 @@ fn spec() -> Value {
         "members": [{"name": "eu-1", "weight": 0}, {"name": "eu-2", "weight": 500}, {"name": "eu-3", "weight": 500}],
         "analysis": {"metrics": [
             {"name": "errors", "ratio": {"numerator": "a", "denominator": "b"}, "max": 1.0, "guard": {"max": 20.0}},
-            {"name": "p99", "histogram": {"buckets": "c", "quantile": 0.99}, "max": 0.5}
+            {"name": "p99", "histogram": {"buckets": "duration_seconds_bucket", "quantile": 0.99}, "max": 0.5}
         ]}
     })
 }
@@ -124,9 +130,48 @@ fn view_of(spec: &Value, status: &Value) -> View {
         "apiVersion": "cutover.dev/v1alpha1", "kind": "FleetRollout",
         "metadata": {"name": "shop", "namespace": "shop", "generation": 4, "uid": "u-1"}, "spec": spec, "status": status
     });
-    let members = ["eu-1", "eu-2", "eu-3"].map(member).into();
-    let hub = HubLiveness::Alive(Duration::from_secs(4));
-    View::new(serde_json::from_value(rollout).unwrap(), members, hub, NOW.parse().unwrap())
+    let rollout = serde_json::from_value(rollout).unwrap();
+    let mut view = View::new(rollout, lease("2026-01-03T03:00:56.000000Z"), NOW.parse().unwrap());
+    view.members = ["eu-1", "eu-2", "eu-3"].map(member).into();
+    view.routes = view.status.routes.iter().map(|route| shown(&route.service, &route.route, &route.applied)).collect();
+    view
+}
+
+/// The Lease of a hub that renewed it then.
+pub(super) fn lease(renewed: &str) -> LeaseSeen {
+    let spec = json!({"holderIdentity": "hub-1", "leaseDurationSeconds": 15, "renewTime": renewed});
+    LeaseSeen::Read(Some(Box::new(serde_json::from_value(json!({"spec": spec})).unwrap())))
+}
+
+/// The hub has been silent for 12 minutes.
+pub(super) fn silent() -> LeaseSeen {
+    lease("2026-01-03T02:49:00.000000Z")
+}
+
+/// A route that shows these weights without a mark.
+pub(super) fn shown(service: &str, route: &str, weights: &Distribution) -> RouteShown {
+    let live = LiveRoute {
+        split: weights.clone().into(),
+        uneven: false,
+        mark: None,
+        marked_by: None,
+        to_release: true,
+        accepted: Accepted::Unsaid,
+        idle: false,
+        editor: None,
+        failed: None,
+    };
+    RouteShown { key: RouteKey { service: service.to_owned(), route: route.to_owned() }, live: Ok(live) }
+}
+
+/// Somebody else has written these weights to the route.
+pub(super) fn edit(view: &mut View, editor: &str, weights: &[(&str, u32)]) {
+    let weights: Distribution = weights.iter().copied().collect();
+    let mut route = shown("storefront", "HTTPRoute/public", &weights);
+    if let Ok(live) = &mut route.live {
+        live.editor = Some(editor.to_owned());
+    }
+    view.routes = vec![route];
 }
 
 fn member(name: &str) -> MemberCluster {
@@ -144,6 +189,62 @@ fn member(name: &str) -> MemberCluster {
         "status": {"conditions": [condition("EndpointsReady", "EndpointsAnswer"), condition("Reachable", "ApiServerAnswers")]}
     }))
     .unwrap()
+}
+
+/// A run at its second step.
+pub(super) fn in_the_middle() -> View {
+    view(&status("Progressing", "Baking", "step 2: 6m of bake 10m left", &run()))
+}
+
+/// The hub fell silent in the middle of a run.
+pub(super) fn silent_hub() -> View {
+    let mut run = run();
+    run["check"]["at"] = json!("2026-01-03T02:48:50Z");
+    let view = view(&status("Progressing", "Baking", "step 2: 6m of bake 10m left", &run));
+    View { lease: silent(), ..view }
+}
+
+/// Somebody has sent the traffic back without it.
+pub(super) fn silent_hub_after_direct() -> View {
+    let mut view = silent_hub();
+    edit(&mut view, "cutover-direct", &[("eu-1", 500), ("eu-2", 500)]);
+    view
+}
+
+/// Somebody has edited the route since the run failed.
+pub(super) fn drift_after_failure() -> View {
+    let mut view = failed();
+    (view.status.phase, view.status.reason) = (Phase::Held, Reason::RouteDrifted);
+    view.status.message =
+        "HTTPRoute/public (storefront) shows eu-1:300 eu-3:700 (changed by kubectl-edit), not eu-1:500 \
+                           eu-2:500; put it back: cutover retry; or take it as the primary: cutover adopt; before that \
+                           Failed: errors 31 % (guard 20); not tried again until retry"
+            .to_owned();
+    edit(&mut view, "kubectl-edit", &[("eu-1", 300), ("eu-3", 700)]);
+    view
+}
+
+/// Forty rollouts of four namespaces, one of them failed, one held, three in progress.
+pub(super) fn forty() -> Rollouts {
+    let done = || {
+        let mut view = failed();
+        (view.status.phase, view.status.reason) = (Phase::Succeeded, Reason::RunSucceeded);
+        view
+    };
+    let views = (1..=40).map(|number| {
+        let mut view = match number {
+            7 => held(),
+            23 => failed(),
+            11 | 12 | 31 => in_the_middle(),
+            _ => done(),
+        };
+        view.rollout.status = Some(view.status.clone());
+        view.rollout.metadata.name = Some(format!("service-{number:02}"));
+        view.rollout.metadata.namespace = Some(format!("team-{}", (number - 1) / 10 + 1));
+        serde_json::from_value(serde_json::to_value(view.rollout).unwrap()).unwrap()
+    });
+    let objects = views.collect();
+    Rollouts { objects, lease: lease("2026-01-03T03:00:56.000000Z"), everywhere: true, now: NOW.parse().unwrap() }
 }
 
 /// Waiting for a person.

@@ -11,7 +11,16 @@ use crate::api::{Duration, HUB_LEASE, HUB_LEASE_NAMESPACE};
 /// The default namespace of the hub.
 pub(super) const NAMESPACE: &str = "cutover-system";
 
-/// What the hub's Lease shows.
+/// What was read of the hub's Lease.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum LeaseSeen {
+    /// The Lease, if there is one.
+    Read(Option<Box<Lease>>),
+    /// It cannot be read; why.
+    NotReadable(String),
+}
+
+/// What the hub's Lease says at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HubLiveness {
     /// It was renewed this long ago, within its duration.
@@ -24,9 +33,19 @@ pub(super) enum HubLiveness {
     NotKnown(String),
 }
 
+impl LeaseSeen {
+    /// What the Lease says at `now`.
+    pub(super) fn at(&self, now: Timestamp) -> HubLiveness {
+        match self {
+            Self::Read(lease) => HubLiveness::of(lease.as_deref(), now),
+            Self::NotReadable(why) => HubLiveness::NotKnown(why.clone()),
+        }
+    }
+}
+
 impl HubLiveness {
     /// What a Lease says at `now`.
-    pub(super) fn of(lease: Option<&Lease>, now: Timestamp) -> Self {
+    fn of(lease: Option<&Lease>, now: Timestamp) -> Self {
         let Some(spec) = lease.and_then(|lease| lease.spec.as_ref()) else { return Self::Absent };
         let held = spec.holder_identity.as_ref().is_some_and(|holder| !holder.is_empty());
         let (true, Some(renewed)) = (held, &spec.renew_time) else { return Self::Absent };
@@ -42,18 +61,19 @@ impl HubLiveness {
             Self::Alive(_) | Self::NotKnown(_) => false,
         }
     }
+
+    /// Where nothing moves because no hub runs: what to say of it first.
+    pub(super) fn alarm(&self) -> Option<String> {
+        self.is_silent().then(|| self.to_string())
+    }
 }
 
 impl fmt::Display for HubLiveness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Alive(ago) => write!(f, "hub active {} s ago", ago.as_millis() / 1000),
+            Self::Alive(ago) => write!(f, "hub active {} ago", text::span(*ago)),
             Self::Silent(ago) => {
-                write!(
-                    f,
-                    "HUB SILENT for {}: nothing moves, nothing rolls back",
-                    Duration::from_secs(ago.as_millis() / 1000)
-                )
+                write!(f, "HUB SILENT for {}: nothing moves, nothing rolls back", text::span(*ago))
             }
             Self::Absent => {
                 write!(f, "NO HUB holds Lease {HUB_LEASE_NAMESPACE}/{HUB_LEASE} (or it runs without leader election)")
@@ -77,7 +97,10 @@ mod tests {
         let now = "2026-01-03T00:00:20Z".parse().unwrap();
         let of = |holder, renewed| HubLiveness::of(Some(&lease(holder, renewed)), now).to_string();
         assert_eq!(of("hub-1", "2026-01-03T00:00:16.000000Z"), "hub active 4 s ago");
-        assert_eq!(of("hub-1", "2026-01-03T00:00:00.000000Z"), "HUB SILENT for 20s: nothing moves, nothing rolls back");
+        assert_eq!(
+            of("hub-1", "2026-01-03T00:00:00.000000Z"),
+            "HUB SILENT for 20 s: nothing moves, nothing rolls back"
+        );
         let none = "NO HUB holds Lease kube-system/cutover-hub (or it runs without leader election)";
         assert_eq!(of("", "2026-01-03T00:00:16.000000Z"), none);
         assert_eq!(HubLiveness::of(None, now).to_string(), none);

@@ -6,12 +6,21 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::{Api, Client, ResourceExt, core::DynamicObject};
 
-use super::{CliError, cluster::Cluster, view::View};
+use super::{
+    CliError,
+    cluster::{Cluster, DEADLINE, words},
+    routes::RouteShown,
+    view::View,
+};
 use crate::{
     api::{Mode, Route, ServiceCopy, ServiceSpec},
     backend,
     object::{AllowedHosts, Context, Reach, Target},
-    rollout, route,
+    rollout::{
+        self, RouteKey,
+        input::{LiveRoute, RouteSeen},
+    },
+    route,
 };
 
 /// Whose routes they are.
@@ -35,13 +44,18 @@ impl Owner {
     pub(super) async fn of(cluster: &Cluster, view: &View) -> Result<Self, CliError> {
         let namespaces: Api<Namespace> = Api::all(cluster.client.clone());
         let system = cluster.call(&[], namespaces.get("kube-system")).await?;
-        Ok(Self {
+        Ok(Self { hub: system.uid().unwrap_or_default(), ..Self::reading(view) })
+    }
+
+    /// Enough to read routes, which needs no name of the hub.
+    fn reading(view: &View) -> Self {
+        Self {
             namespace: view.namespace(),
             name: view.name(),
             uid: view.rollout.uid().unwrap_or_default(),
-            hub: system.uid().unwrap_or_default(),
+            hub: String::new(),
             total: view.total(),
-        })
+        }
     }
 
     /// The context for the functions of [`route`].
@@ -63,9 +77,43 @@ impl Owner {
     }
 }
 
+/// Every route as it is now; of one that cannot be read, why.
+pub(super) async fn shown(cluster: &Cluster, view: &View) -> Vec<RouteShown> {
+    let (owner, services) = (Owner::reading(view), rollout::services(&view.rollout.spec, &view.status));
+    let keys = |service: &ServiceSpec| service.routes.iter().map(|route| route::key(service, route)).collect();
+    let places = match places(view) {
+        Ok(places) => places,
+        Err(why) => {
+            let keys = services.iter().flat_map(keys as fn(&ServiceSpec) -> Vec<RouteKey>);
+            return keys.map(|key| RouteShown { key, live: Err(why.to_string()) }).collect();
+        }
+    };
+    let routes = places.iter().flat_map(|place| place.service.routes.iter().map(move |route| (place, route)));
+    let reads = routes.map(async |(place, route)| {
+        let live = one(cluster, &owner.context(place), route).await;
+        RouteShown { key: route::key(&place.service, route), live }
+    });
+    futures::future::join_all(reads).await
+}
+
+async fn one(cluster: &Cluster, context: &Context<'_>, route: &Route) -> Result<LiveRoute, String> {
+    let mut objects = Vec::new();
+    for target in route::targets(context, route) {
+        let read = tokio::time::timeout(DEADLINE, api(&cluster.client, &target).get_opt(&target.name)).await;
+        let found = read.map_err(|_| "the API server did not answer".to_owned())?;
+        objects.push(found.map_err(|error| words(&error))?.map(Arc::new));
+    }
+    match route::read(context, route, &objects) {
+        RouteSeen::Live(live) => Ok(*live),
+        RouteSeen::ToCreate => Err("it does not exist".to_owned()),
+        RouteSeen::Unusable(problem) => Err(problem.message),
+        RouteSeen::Unseen => Err("it could not be read".to_owned()),
+    }
+}
+
 /// The services: those of the live run, else the declared ones; with the endpoints of every member that is named.
 pub(super) fn places(view: &View) -> Result<Vec<Place>, CliError> {
-    let services = view.live().map_or(&view.rollout.spec.services, |run| &run.pinned.services);
+    let services = rollout::services(&view.rollout.spec, &view.status);
     if view.rollout.spec.mode() == Mode::Service {
         return Ok(services.iter().map(|service| copied(view, service)).collect());
     }

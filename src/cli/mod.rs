@@ -18,20 +18,30 @@ mod files;
 mod get;
 mod hub;
 mod hub_liveness;
+mod judged;
 mod live;
 mod member;
+mod metrics;
 mod output;
+mod past;
 mod plan;
+mod routes;
+mod screen;
 mod sentences;
+mod signals;
+mod table;
 mod text;
 mod validate;
 mod verbs;
 mod view;
 mod wait;
+mod watch;
 mod why;
 
 #[cfg(test)]
 mod fixtures;
+#[cfg(test)]
+mod scenes;
 
 pub use output::{CliError, Exit, Output};
 
@@ -83,7 +93,7 @@ enum Command {
     #[command(after_help = "Example:\n  cutover resume shop -n shop")]
     Resume(verbs::RequestArgs),
     Abort(verbs::Abort),
-    /// Try a failed or held run again.
+    /// Try a failed or held run again; where somebody edited a route outside a run, write that again instead.
     #[command(after_help = "Example:\n  cutover retry shop -n shop")]
     Retry(verbs::RequestArgs),
     /// Send traffic back to the last good distribution; also after success, while keepPrevious lasts.

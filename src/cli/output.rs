@@ -6,8 +6,13 @@ use std::{
 };
 
 use serde::Serialize;
+use terminal_size::terminal_size;
 
+use super::text::{Page, WIDTH};
 use crate::yaml;
+
+/// Columns of the narrowest terminal for which a text is laid out.
+const NARROWEST: usize = 40;
 
 /// How a verb ended: its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,9 +109,21 @@ impl Output {
         Ok(writeln!(self.to, "{}", line.as_ref())?)
     }
 
-    /// Clears a terminal; does nothing elsewhere.
-    pub fn clear(&mut self) -> Result<(), CliError> {
-        if self.terminal { self.text("\u{1b}[H\u{1b}[2J") } else { Ok(()) }
+    /// Columns and lines of the terminal, as they are now; nothing elsewhere.
+    pub(super) fn size(&self) -> Option<(usize, usize)> {
+        let unknown = || (80, 24);
+        let now = || terminal_size().map_or_else(unknown, |(width, height)| (width.0.into(), height.0.into()));
+        self.terminal.then(now)
+    }
+
+    /// What a text is laid out for.
+    pub(super) fn page(&self) -> Page {
+        Page { width: self.size().map_or(WIDTH, |(width, _)| width.max(NARROWEST)), wide: false }
+    }
+
+    /// Hands on what was printed.
+    pub(super) fn flush(&mut self) -> Result<(), CliError> {
+        Ok(self.to.flush()?)
     }
 
     /// Prints a value as indented JSON.

@@ -1,15 +1,16 @@
 //! The sentences about a rollout that `get` and `why` share. Pure.
 
 use super::{
-    text::{age, clock, day_and_clock, number, share, shares},
-    view::{Part, View, bake_left},
+    past,
+    routes::Drift,
+    text::{age, clock, day_and_clock, share, shares},
+    view::{View, bake_left},
 };
 use crate::api::{
-    Duration, Mode, Reason, Split, Steering,
-    status::{Check, ConditionStatus, Outcome, Phase, PlannedStep, Run, RunRecord, RunState, Soaking, Verdict},
+    Duration, Mode, Reason, RolloutRequest, RolloutRequestSpec, Split, Steering,
+    status::{ConditionStatus, Phase, PlannedStep, Run, RunState, Soaking},
     strategy::Wait,
 };
-use jiff::Timestamp;
 
 /// The state as one word.
 pub(super) const fn state(phase: Phase) -> &'static str {
@@ -29,13 +30,48 @@ pub(super) const fn state(phase: Phase) -> &'static str {
     }
 }
 
-/// What users see: whether the canaries' endpoints answer, and the primary members' metrics.
+/// The state since when and at which step, whether routes drifted, and why: `HELD 2h14m at step 2/4   MetricsUnknown: …`.
+/// What a silent hub wrote last is no more than that.
+pub(super) fn standing(view: &View) -> String {
+    let status = &view.status;
+    let known = if view.hub().is_silent() { "last known " } else { "" };
+    let since = status.since.map(|since| format!(" {}", age(since, view.now))).unwrap_or_default();
+    let step = view.live().map(|_| format!(" at step {}", status.summary.step)).unwrap_or_default();
+    let drifted = if view.drifts().is_empty() { "" } else { ", DRIFTED" };
+    let state = format!("{known}{}{since}{step}{drifted}", state(status.phase));
+    let behind = view.is_behind().then(|| "the hub has not seen the newest declaration yet".to_owned());
+    let drift = unsaid_drift(view);
+    let why = status.since.map(|_| format!("{}: {}", status.reason, status.message));
+    [Some(state), drift, behind, why].into_iter().flatten().collect::<Vec<_>>().join("   ")
+}
+
+/// The drift that the message of the status does not tell of already.
+pub(super) fn unsaid_drift(view: &View) -> Option<String> {
+    drift(view).filter(|_| view.status.reason != Reason::RouteDrifted)
+}
+
+/// Which routes show other weights than were written last, and who changed them.
+fn drift(view: &View) -> Option<String> {
+    let drifts = view.drifts();
+    let Drift { key, shows, expected, editor } = *drifts.first()?;
+    let total = view.total();
+    let (shows, expected) = (shares(shows, total), shares(expected, total));
+    let editor = editor.map(|editor| format!(", changed by {editor}")).unwrap_or_default();
+    let more = if drifts.len() > 1 { format!(", and {} more", drifts.len() - 1) } else { String::new() };
+    Some(format!("{key} shows {shows}, not {expected}{editor}{more}"))
+}
+
+/// What users see: whether the canaries' endpoints answer, and the primary members' metrics; after a run that was lost,
+/// what they saw of it.
 pub(super) fn users(view: &View) -> String {
-    let canaries = view.gaining();
-    let endpoints: Vec<String> = canaries.iter().filter_map(|member| endpoint(view, member)).collect();
-    let primaries = view.check().map(primaries).filter(|words| !words.is_empty());
-    let parts: Vec<String> = endpoints.into_iter().chain(primaries).collect();
-    if parts.is_empty() { "nothing is measured outside a run".to_owned() } else { parts.join("; ") }
+    if let Some(record) = view.lost() {
+        return past::users(view, record);
+    }
+    let endpoints = view.gaining().into_iter().filter_map(|member| endpoint(view, member));
+    let primaries = view.check().and_then(|check| past::primaries(view, check));
+    let parts: Vec<String> = endpoints.chain(primaries).collect();
+    let seen = if parts.is_empty() { "nothing is measured yet".to_owned() } else { parts.join("; ") };
+    if view.hub().is_silent() { format!("NOT KNOWN while no hub looks; last seen: {seen}") } else { seen }
 }
 
 /// Nothing in service mode, unless it is down: no object tells of the canary's endpoint.
@@ -54,21 +90,6 @@ fn endpoint(view: &View, member: &str) -> Option<String> {
     })
 }
 
-/// The worst of each metric over the primary members.
-fn primaries(check: &Check) -> String {
-    let mut worst: Vec<(&str, f64)> = Vec::new();
-    for metric in &check.metrics {
-        for value in metric.members.iter().filter(|member| !member.canary).filter_map(|member| member.value) {
-            match worst.iter_mut().find(|(name, _)| *name == metric.metric) {
-                Some((_, known)) => *known = known.max(value),
-                None => worst.push((&metric.metric, value)),
-            }
-        }
-    }
-    let parts: Vec<String> = worst.iter().map(|(name, value)| format!("{name} {}", number(*value))).collect();
-    if parts.is_empty() { String::new() } else { format!("primary members at most: {}", parts.join(", ")) }
-}
-
 /// The progress of the run, and the share of each canary.
 pub(super) fn progress(view: &View) -> Option<String> {
     let run = view.live()?;
@@ -83,7 +104,7 @@ pub(super) fn progress(view: &View) -> Option<String> {
         Some(PlannedStep { split: Split { steering: None, .. }, .. }) => "no weight moves".to_owned(),
         None => "no weight has moved yet".to_owned(),
     };
-    let desired = view.desired();
+    let desired = view.applied().or_else(|| view.desired());
     let total = view.total();
     let canary = |member: &str| {
         let now = desired.map_or(0, |desired| desired.weight(member));
@@ -99,6 +120,9 @@ pub(super) fn next(view: &View) -> String {
     let spec = &view.rollout.spec;
     if spec.suspend {
         return "nothing: spec.suspend is true".to_owned();
+    }
+    if view.hub().is_silent() {
+        return "nothing until a hub runs".to_owned();
     }
     let Some(run) = view.live() else { return at_rest(view) };
     if run.is_rolling_back() {
@@ -139,6 +163,9 @@ fn schedule(view: &View) -> Option<String> {
 fn at_rest(view: &View) -> String {
     if let Some(schedule) = schedule(view) {
         return format!("{schedule}, then a run begins");
+    }
+    if !view.drifts().is_empty() || view.status.reason == Reason::RouteDrifted {
+        return "a person: cutover adopt takes what the routes show, cutover retry puts it back".to_owned();
     }
     match view.status.phase {
         Phase::Failed | Phase::RolledBack => "nothing until a new target is declared, or cutover retry".to_owned(),
@@ -198,61 +225,53 @@ pub(super) fn rollback(view: &View) -> String {
     if view.rollout.spec.suspend {
         return "OFF: spec.suspend is true, the hub writes nothing".to_owned();
     }
+    let silent = view.hub().is_silent();
     let gives = format!("back to {}", shares(&run.rollback_to, view.total()));
+    if silent && view.applied().is_some_and(|applied| applied.same_as(&run.rollback_to)) {
+        return format!("DONE BY HAND: every route shows {}", shares(&run.rollback_to, view.total()));
+    }
     let needed = run.rollback_to.carrying().map(|(name, _)| name);
     let lost: Vec<&str> = needed.filter(|member| view.cannot_serve(member)).collect();
-    match (lost.is_empty(), view.hub.is_silent()) {
+    match (lost.is_empty(), silent) {
         (false, _) => format!("AT RISK: {} is unavailable; {gives}", lost.join(", ")),
-        (true, true) => format!("BY HAND: cutover abort {} --direct; {gives}", view.name()),
+        (true, true) => format!("BY HAND: {}; {gives}", direct(view)),
         (true, false) => format!("READY: {gives}"),
     }
+}
+
+/// The command that sends traffic back without a hub.
+pub(super) fn direct(view: &View) -> String {
+    format!("cutover abort {} -n {} --direct", view.name(), view.namespace())
 }
 
 /// The live run and its clocks, or how the last one ended.
 pub(super) fn run(view: &View) -> Option<String> {
     let parts = match (view.live(), view.ended()) {
         (Some(run), _) => live_run(view, run),
-        (None, Some(record)) => ended_run(view, record),
+        (None, Some(record)) => [past::run(record, view.now)].into_iter().chain(past::decided(record)).collect(),
         (None, None) => return None,
     };
     Some(parts.join("; "))
 }
 
 fn live_run(view: &View, run: &Run) -> Vec<String> {
-    let began = began(run.number, &run.revision, "", run.started_at, run.started_by.as_deref());
-    let deadline = run.pinned.strategy.progress_deadline;
+    let began = past::began(run.number, &run.revision, "", run.started_at, run.started_by.as_deref());
+    let deadline = run.pinned.strategy.progress_deadline.filter(|_| !view.hub().is_silent());
     let clock = deadline.map(|deadline| format!("deadline clock at {} of {deadline}", run.deadline_used_at(view.now)));
     let checked = run.check.as_ref().map(|check| format!("last check {} ago", age(check.at, view.now)));
     [Some(began), clock, checked].into_iter().flatten().collect()
 }
 
-fn ended_run(view: &View, record: &RunRecord) -> Vec<String> {
-    let outcome = match record.outcome {
-        Outcome::Succeeded => ", succeeded",
-        Outcome::Failed => ", failed",
-        Outcome::RolledBack => ", rolled back",
-        Outcome::Superseded => ", superseded",
+/// What people requested and no hub has answered.
+pub(super) fn requests(view: &View) -> Option<String> {
+    let one = |request: &RolloutRequest| {
+        let RolloutRequestSpec { verb, requested_by, reason, .. } = &request.spec;
+        let since = request.metadata.creation_timestamp.as_ref().map(|at| format!(" {} ago", age(at.0, view.now)));
+        let why = reason.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+        format!("{verb} by {requested_by}{}{why}", since.unwrap_or_default())
     };
-    let began = began(record.number, &record.revision, outcome, record.started_at, record.started_by.as_deref());
-    let ended = format!(
-        "ended {} ago at {}/{}{}",
-        age(record.ended_at, view.now),
-        record.step,
-        record.steps,
-        by(record.ended_by.as_deref())
-    );
-    let by_checks = matches!(record.reason, Reason::GuardBreached | Reason::ChecksFailed | Reason::UnknownLimit);
-    let decided = record.decisive().filter(|_| by_checks);
-    let decided = decided.map(|metric| format!("decided by {}", metric.message));
-    [Some(began), Some(ended), decided].into_iter().flatten().collect()
-}
-
-fn began(number: u64, revision: &str, outcome: &str, at: Timestamp, who: Option<&str>) -> String {
-    format!("{number} of rev {revision}{outcome}, began {}{}", day_and_clock(at), by(who))
-}
-
-fn by(who: Option<&str>) -> String {
-    who.map(|who| format!(" by {who}")).unwrap_or_default()
+    let open: Vec<String> = view.open.iter().map(one).collect();
+    (!open.is_empty()).then(|| format!("not answered yet: {}", open.join(", ")))
 }
 
 /// The gates of the present step, with what is open and what is not.
@@ -275,24 +294,4 @@ pub(super) fn gates(view: &View) -> Option<String> {
         }
     }));
     Some(gates.join("   "))
-}
-
-/// The verdict on one canary of one service, or that it is not judged.
-pub(super) fn verdict(view: &View, service: &str, member: &str) -> String {
-    let Some(check) = view.check().filter(|_| view.live().is_some()) else { return "-".to_owned() };
-    match view.part(member) {
-        Some(Part::Canary) => {}
-        Some(Part::Gaining) => return "not judged yet".to_owned(),
-        Some(Part::Leaving | Part::Stays) | None => return "not judged".to_owned(),
-    }
-    let metrics = || check.metrics.iter().filter(|metric| metric.service == service);
-    let missing =
-        metrics().flat_map(|metric| &metric.members).any(|value| value.member == member && value.missing.is_some());
-    let worst = metrics().map(|metric| metric.verdict).max();
-    match (missing, worst) {
-        (_, None) => "-".to_owned(),
-        (true, Some(_)) | (false, Some(Verdict::Unknown)) => format!("UNKNOWN {}", age(check.since, view.now)),
-        (false, Some(Verdict::Fail)) => "FAIL".to_owned(),
-        (false, Some(Verdict::Pass)) => "Pass".to_owned(),
-    }
 }

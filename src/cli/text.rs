@@ -3,10 +3,29 @@
 use jiff::Timestamp;
 
 use crate::api::{Distribution, Duration};
-pub(super) use crate::text::escaped as escape;
+pub(super) use crate::{
+    api::number::{count, number},
+    text::escaped as escape,
+};
 
-/// Maximum width of a line, in columns without colour codes.
+/// Columns of a line where the output is no terminal, which has its own.
 pub(super) const WIDTH: usize = 100;
+
+/// What a text is laid out for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Page {
+    /// Columns of a line.
+    pub(super) width: usize,
+    /// Tables may be wider, so that nothing of them is left out.
+    pub(super) wide: bool,
+}
+
+impl Page {
+    /// Columns that a table may take.
+    pub(super) const fn table(self) -> usize {
+        if self.wide { usize::MAX } else { self.width }
+    }
+}
 
 /// Cuts a text to at most `width` characters, with `…` at the end.
 pub(super) fn cut(text: &str, most: usize) -> String {
@@ -16,11 +35,29 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// The age of an instant in its two largest units; zero for the future.
+/// Cuts a text after a word to at most `most` characters, with ` …` at the end.
+pub(super) fn cut_after_word(text: &str, most: usize) -> String {
+    let mut cut = String::new();
+    for word in text.split(' ') {
+        if cut.chars().count() + word.chars().count() + 3 > most && text.chars().count() > most {
+            return format!("{cut} …");
+        }
+        let space = if cut.is_empty() { "" } else { " " };
+        cut = format!("{cut}{space}{word}");
+    }
+    cut
+}
+
+/// The age of an instant; zero for the future.
 pub(super) fn age(since: Timestamp, now: Timestamp) -> String {
-    let seconds = u64::try_from(now.duration_since(since).as_secs()).unwrap_or(0);
+    span(between(since, now))
+}
+
+/// A time in its two largest units.
+pub(super) fn span(time: Duration) -> String {
+    let seconds = time.as_millis() / 1000;
     match seconds {
-        0..=119 => format!("{seconds}s"),
+        0..=119 => format!("{seconds} s"),
         120..=3599 => format!("{}m", seconds / 60),
         3600..=86_399 => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
         _ => format!("{}d{}h", seconds / 86_400, seconds % 86_400 / 3600),
@@ -63,25 +100,12 @@ pub(super) fn shares(weights: &Distribution, total: u32) -> String {
     if parts.is_empty() { "nobody".to_owned() } else { parts.join(", ") }
 }
 
-/// A measured number with three significant digits, without trailing zeros.
-pub(super) fn number(value: f64) -> String {
-    let magnitude = value.abs();
-    let digits = match magnitude {
-        m if m >= 100.0 => 0,
-        m if m >= 10.0 => 1,
-        m if m >= 0.01 || m == 0.0 => 2,
-        _ => 4,
-    };
-    let text = format!("{value:.digits$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
 /// Breaks a text at spaces into lines of at most `width`; every line but the first is indented. A word that is wider
-/// than a line, such as an address, is not broken.
+/// than a line, such as an address, is not broken, nor is a number parted from its unit.
 pub(super) fn wrap(text: &str, width: usize, indent: usize) -> String {
     let mut lines = String::new();
     let mut used = 0;
-    for (index, word) in text.split(' ').enumerate() {
+    for (index, word) in with_units(text).into_iter().enumerate() {
         let length = word.chars().count();
         if used > indent && used + 1 + length > width {
             lines.push('\n');
@@ -91,24 +115,23 @@ pub(super) fn wrap(text: &str, width: usize, indent: usize) -> String {
             lines.push(' ');
             used += 1;
         }
-        lines.push_str(word);
+        lines.push_str(&word);
         used += length;
     }
     lines
 }
 
-/// Rows in columns, each as wide as its widest cell; lines end without spaces.
-pub(super) fn columns(rows: &[Vec<String>]) -> String {
-    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |index: usize| rows.iter().filter_map(|row| row.get(index)).map(|cell| cell.chars().count()).max();
-    let widths: Vec<usize> = (0..count).map(|index| width(index).unwrap_or(0)).collect();
-    let mut text = String::new();
-    for row in rows {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        text.push_str(cells.join("   ").trim_end());
-        text.push('\n');
+/// The words of a text; a unit belongs to the word before it.
+fn with_units(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let is_unit = matches!(word.trim_end_matches([',', ';', ':', ')', '.']), "%" | "s");
+        match words.last_mut().filter(|_| is_unit) {
+            Some(last) => *last = format!("{last} {word}"),
+            None => words.push(word.to_owned()),
+        }
     }
-    text
+    words
 }
 
 #[cfg(test)]
@@ -125,7 +148,7 @@ mod tests {
         let now: Timestamp = "2026-01-03T00:00:00Z".parse().unwrap();
         let ago = |seconds: i64| now - jiff::SignedDuration::from_secs(seconds);
         let shown: Vec<String> = [-5, 4, 150, 8040, 90_000].map(|seconds| age(ago(seconds), now)).into();
-        assert_eq!(shown, ["0s", "4s", "2m", "2h14m", "1d1h"]);
+        assert_eq!(shown, ["0 s", "4 s", "2m", "2h14m", "1d1h"]);
     }
 
     #[test]
@@ -136,18 +159,8 @@ mod tests {
     }
 
     #[test]
-    fn numbers_keep_the_digits_that_matter() {
-        assert_eq!([91204.0, 12.34, 0.07, 0.0004, 0.0, 5.0].map(number), ["91204", "12.3", "0.07", "0.0004", "0", "5"]);
-    }
-
-    #[test]
     fn long_texts_break_at_spaces() {
         assert_eq!(wrap("  one two three four", 9, 4), "  one two\n    three\n    four");
-    }
-
-    #[test]
-    fn columns_are_as_wide_as_their_widest_cell() {
-        let rows = [vec!["a".to_owned(), "b".to_owned()], vec!["long".to_owned(), String::new()]];
-        assert_eq!(columns(&rows), "a      b\nlong\n");
+        assert_eq!(wrap("eu-1 37.5 %, eu-2", 9, 0), "eu-1\n37.5 %,\neu-2");
     }
 }

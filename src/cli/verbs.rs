@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use jiff::Timestamp;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use kube::{Api, ResourceExt, api::PostParams, core::ObjectMeta, runtime::watcher};
 
@@ -9,6 +10,7 @@ use super::{
     CliError, Exit, Output, access, adoption,
     cluster::{Cluster, Connection},
     direct,
+    hub_liveness::HubLiveness,
     text::escape,
 };
 use crate::api::{
@@ -166,8 +168,8 @@ async fn answer(
     let begin = Instant::now();
     let name = request.name_any();
     let Ok(answered) = tokio::time::timeout(timeout.to_std(), answered(cluster, &name)).await else {
-        let hub = cluster.hub_liveness().await;
-        out.line(format!("no answer within {timeout} ({hub}); rolloutrequest {name} stays open"))?;
+        let hub = cluster.lease().await.at(Timestamp::now());
+        out.line(unanswered(request, timeout, &hub))?;
         return Ok(Exit::Progressing);
     };
     let status = answered?.status.unwrap_or_default();
@@ -178,6 +180,19 @@ async fn answer(
         Some(RequestState::Applied) => Exit::Done,
         Some(RequestState::Refused | RequestState::Expired) | None => Exit::Error,
     })
+}
+
+/// What to know of a request that no hub answers, and what helps without one.
+fn unanswered(request: &RolloutRequest, timeout: Duration, hub: &HubLiveness) -> String {
+    let (name, rollout) = (request.name_any(), &request.spec.rollout.name);
+    let namespace = request.namespace().unwrap_or_default();
+    let stays = format!("no answer within {timeout}; rolloutrequest {name} stays open, for the hub when it runs");
+    let goes_back = matches!(request.spec.verb, Verb::Abort | Verb::Rollback);
+    match hub.alarm() {
+        Some(alarm) if goes_back => format!("{alarm}\n{stays}\nnow: cutover abort {rollout} -n {namespace} --direct"),
+        Some(alarm) => format!("{alarm}\n{stays}"),
+        None => format!("no answer within {timeout} ({hub}); rolloutrequest {name} stays open"),
+    }
 }
 
 async fn answered(cluster: &Cluster, name: &str) -> Result<RolloutRequest, CliError> {

@@ -5,20 +5,30 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use kube::ResourceExt;
 
-use super::{Exit, hub_liveness::HubLiveness};
+use super::{
+    Exit,
+    hub_liveness::{HubLiveness, LeaseSeen},
+    past,
+    routes::RouteShown,
+};
 use crate::api::{
-    Distribution, Duration, FleetRollout, FleetRolloutStatus, MemberCluster, Reason,
-    status::{Check, Condition, ConditionStatus, Desired, Phase, Run, RunRecord, Verdict},
+    Distribution, Duration, FleetRollout, FleetRolloutStatus, MemberCluster, Reason, RolloutRequest,
+    status::{Check, Condition, ConditionStatus, Desired, Outcome, Phase, Run, RunRecord, Verdict},
 };
 
-/// A rollout, its members and its hub, as read at one time.
+/// All that was read for a screen about one rollout, and the time at which it is shown.
 #[derive(Clone, Debug)]
 pub(super) struct View {
     pub(super) rollout: FleetRollout,
     pub(super) status: FleetRolloutStatus,
-    pub(super) hub: HubLiveness,
+    pub(super) members: Vec<MemberCluster>,
+    /// What the hub's Lease says; ages run with `now`.
+    pub(super) lease: LeaseSeen,
+    /// Every route, as it is now.
+    pub(super) routes: Vec<RouteShown>,
+    /// What people requested and no hub has answered yet.
+    pub(super) open: Vec<RolloutRequest>,
     pub(super) now: Timestamp,
-    members: Vec<MemberCluster>,
 }
 
 /// The role of a member in a run.
@@ -57,14 +67,20 @@ impl Part {
 }
 
 impl View {
-    pub(super) fn new(rollout: FleetRollout, members: Vec<MemberCluster>, hub: HubLiveness, now: Timestamp) -> Self {
+    /// Without members, routes and requests, for what depends on none of them.
+    pub(super) fn new(rollout: FleetRollout, lease: LeaseSeen, now: Timestamp) -> Self {
         let status = rollout.status.clone().unwrap_or_default();
-        Self { rollout, status, hub, now, members }
+        Self { rollout, status, members: Vec::new(), lease, routes: Vec::new(), open: Vec::new(), now }
     }
 
-    /// Without members and hub, for what depends on neither.
-    pub(super) fn alone(rollout: FleetRollout) -> Self {
-        Self::new(rollout, Vec::new(), HubLiveness::Absent, Timestamp::now())
+    /// The same, shown at another time.
+    pub(super) fn at(&self, now: Timestamp) -> Self {
+        Self { now, ..self.clone() }
+    }
+
+    /// Whether the hub runs.
+    pub(super) fn hub(&self) -> HubLiveness {
+        self.lease.at(self.now)
     }
 
     pub(super) fn name(&self) -> String {
@@ -90,22 +106,20 @@ impl View {
         self.live().map_or(self.rollout.spec.weight_total, |run| run.pinned.weight_total)
     }
 
-    /// The last check of the live run, else of the run that ended last.
+    /// The run that ended last without success, while none is live.
+    pub(super) fn lost(&self) -> Option<&RunRecord> {
+        self.ended().filter(|record| matches!(record.outcome, Outcome::Failed | Outcome::RolledBack))
+    }
+
+    /// The last check of the live run, if it judged the weights that are desired now.
     pub(super) fn check(&self) -> Option<&Check> {
-        self.live().map_or_else(|| self.ended()?.check.as_ref(), |run| run.check.as_ref())
+        let check = self.live()?.check.as_ref()?;
+        self.status.desired.as_ref().filter(|desired| desired.sequence == check.sequence).map(|_| check)
     }
 
-    /// The last check, if it judged the weights that are desired now.
-    pub(super) fn check_of_desired(&self) -> Option<&Check> {
-        self.check().filter(|check| self.status.desired.as_ref().is_some_and(|now| now.sequence == check.sequence))
-    }
-
-    /// The last check of the live run, if it was Unknown for another reason than `Settling`.
+    /// The same, if it was Unknown for another reason than `Settling`.
     pub(super) fn unknown(&self) -> Option<&Check> {
-        self.live()?
-            .check
-            .as_ref()
-            .filter(|check| check.verdict == Verdict::Unknown && check.reason != Reason::Settling)
+        self.check().filter(|check| check.verdict == Verdict::Unknown && check.reason != Reason::Settling)
     }
 
     /// The desired weights; before the first write, the primary.
@@ -123,14 +137,17 @@ impl View {
         self.status.observed_generation < self.rollout.metadata.generation
     }
 
-    /// Members with weight now, before or at the end, by name.
+    /// Members with weight now, before or at the end, and those that the lost run was about, by name.
     pub(super) fn shown_members(&self) -> Vec<&str> {
         let run = self.live();
         let of_run = run.into_iter().flat_map(|run| [&run.rollback_to, &run.start, &run.target]);
         let of_routes = self.status.routes.iter().map(|route| &route.applied);
-        let carrying = self.desired().into_iter().chain(of_run).chain(of_routes).flat_map(Distribution::carrying);
+        let live = self.routes.iter().filter_map(RouteShown::weights);
+        let known = self.desired().into_iter().chain(of_run).chain(of_routes).chain(live);
+        let carrying = known.flat_map(Distribution::carrying).map(|(name, _)| name);
         let steered = self.status.desired.iter().flat_map(|desired| desired.split.steered());
-        carrying.map(|(name, _)| name).chain(steered).collect::<BTreeSet<_>>().into_iter().collect()
+        let lost = self.lost().map(past::canaries).unwrap_or_default();
+        carrying.chain(steered).chain(lost).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// The role of a member in the live run.
@@ -171,8 +188,15 @@ impl View {
         unavailable || silent
     }
 
-    /// The exit status of `get` and `why`.
+    /// The exit status of `get` and `why`: nothing is in progress while the hub is silent.
     pub(super) fn exit(&self) -> Exit {
+        match self.exit_by_status() {
+            Exit::Progressing if matches!(self.hub(), HubLiveness::Silent(_)) => Exit::Held,
+            exit => exit,
+        }
+    }
+
+    fn exit_by_status(&self) -> Exit {
         if self.is_behind() {
             return Exit::Progressing;
         }

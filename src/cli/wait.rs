@@ -2,7 +2,9 @@
 
 use std::str::FromStr;
 
+use jiff::Timestamp;
 use kube::runtime::watcher;
+use tokio::time::interval;
 
 use super::{
     CliError, Exit, Output, access,
@@ -22,8 +24,8 @@ use crate::api::{
   cutover wait shop --for=condition=Ready
   cutover wait shop --for=step=2
 
-Exit status: 0 reached, 1 error, 2 failed or rolled back, 3 still held or waiting for a person,
-4 still in progress.")]
+Exit status: 0 reached, 1 error, or done without having reached it, 2 failed or rolled back, 3 still held or
+waiting for a person, or unfinished while the hub is silent, 4 still in progress.")]
 pub(super) struct Wait {
     /// The rollout.
     name: String,
@@ -36,6 +38,9 @@ pub(super) struct Wait {
     #[command(flatten)]
     connection: Connection,
 }
+
+/// How often the hub's Lease is read.
+const LOOK_EVERY: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// The goal of the wait.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,28 +63,57 @@ impl Wait {
     pub(super) fn run(self, out: &mut Output) -> Result<Exit, CliError> {
         let Self { name, goal, timeout, connection } = self;
         connection.run(async |cluster| {
-            let mut last = View::alone(cluster.rollout(&name).await?);
-            let reached = tokio::time::timeout(timeout.to_std(), follow(&cluster, &name, &goal, &mut last)).await;
-            match reached {
+            let mut last = seen(&cluster, cluster.rollout(&name).await?).await;
+            let following = follow(&cluster, &name, &goal, &mut last, out);
+            match tokio::time::timeout(timeout.to_std(), following).await {
                 Ok(result) => result?,
                 Err(_) => out.line(format!("not reached within {timeout}"))?,
             }
-            let status = &last.status;
-            out.line(escape(&format!("{:?} {}: {}", status.phase, status.reason, status.message)))?;
+            let last = seen(&cluster, last.rollout).await;
+            out.line(ending(&last))?;
             Ok(exit(&last, &goal))
         })
     }
 }
 
-async fn follow(cluster: &Cluster, name: &str, goal: &Goal, last: &mut View) -> Result<(), CliError> {
+/// A rollout, and whether a hub runs.
+async fn seen(cluster: &Cluster, rollout: FleetRollout) -> View {
+    View::new(rollout, cluster.lease().await, Timestamp::now())
+}
+
+/// Follows the rollout until the goal is reached or lost; a hub that falls silent is said at once.
+async fn follow(cluster: &Cluster, name: &str, goal: &Goal, last: &mut View, out: &mut Output) -> Result<(), CliError> {
     let mut changes = Box::pin(watcher::watch_object(cluster.api::<FleetRollout>(), name));
+    let mut looks = interval(LOOK_EVERY);
+    let mut silent = false;
     while goal.standing(last) == Standing::NotYet {
-        let Some(rollout) = cluster.next(access::READ, &mut changes).await? else {
-            return Err(CliError::Said(format!("fleetrollout {name} was deleted while it was waited for")));
-        };
-        *last = View::alone(rollout);
+        tokio::select! {
+            next = cluster.next(access::READ, &mut changes) => {
+                let Some(rollout) = next? else {
+                    return Err(CliError::Said(format!("fleetrollout {name} was deleted while it was waited for")));
+                };
+                *last = View::new(rollout, last.lease.clone(), Timestamp::now());
+            }
+            _ = looks.tick() => {
+                *last = seen(cluster, last.rollout.clone()).await;
+                let alarm = last.hub().alarm();
+                if let Some(alarm) = alarm.as_ref().filter(|_| !silent) {
+                    out.line(alarm)?;
+                    out.flush()?;
+                }
+                silent = alarm.is_some();
+            }
+        }
     }
     Ok(())
+}
+
+/// The state at the end of the wait; a silent hub first.
+fn ending(view: &View) -> String {
+    let status = &view.status;
+    let state = format!("{:?} {}: {}", status.phase, status.reason, status.message);
+    let alarm = view.hub().alarm();
+    escape(&alarm.map_or_else(|| state.clone(), |alarm| format!("{alarm}; last known: {state}")))
 }
 
 fn exit(view: &View, goal: &Goal) -> Exit {

@@ -21,5 +21,7 @@ mod references;
 mod routes_page;
 mod rules;
 mod scenarios_page;
+#[cfg(feature = "demo")]
+mod screens;
 mod tidy;
 mod words;

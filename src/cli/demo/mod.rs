@@ -15,15 +15,12 @@ mod teller;
 mod world;
 mod wrong;
 
-use std::{io, pin::pin, time::Instant};
+use std::{pin::pin, time::Instant};
 
-use tokio::{
-    signal::unix::{SignalKind, signal},
-    sync::mpsc,
-};
+use tokio::sync::mpsc;
 
 use self::{breakage::Break, declared::Plan, event::Event, pace::Pace, story::Story, teller::Teller, world::World};
-use super::{CliError, Exit, Format, Output};
+use super::{CliError, Exit, Format, Output, signals};
 use crate::http;
 
 /// Show on this machine how traffic moves to a new cluster, and back when it fails.
@@ -71,7 +68,7 @@ impl Demo {
     /// Plays the story, unless it is interrupted. Whatever was started ends with this.
     async fn play(&self, out: &mut Output) -> Result<Exit, CliError> {
         let (plan, began) = (self.plan(), Instant::now());
-        let mut interrupted = pin!(interrupted()?);
+        let mut interrupted = pin!(signals::interrupted()?);
         let stopped = || CliError::Said("interrupted; everything it started has ended".to_owned());
         let world = tokio::select! {
             world = World::start(&plan) => world.map_err(CliError::said)?,
@@ -98,13 +95,4 @@ impl Demo {
         let services = names.iter().take(self.services.into()).map(|name| (*name).to_owned()).collect();
         Plan { members, services, pace: self.speed, elects: self.breaks != Break::Hub }
     }
-}
-
-/// Ends when this process gets a signal to end, or its terminal is closed. From this call on no signal is missed.
-fn interrupted() -> io::Result<impl Future<Output = ()>> {
-    let ending = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-    let mut signals = ending.into_iter().map(signal).collect::<io::Result<Vec<_>>>()?;
-    Ok(async move {
-        futures::future::select_all(signals.iter_mut().map(|signal| Box::pin(signal.recv()))).await;
-    })
 }

@@ -2,42 +2,35 @@
 
 use crate::cli::{
     sentences,
-    text::{WIDTH, age, day_and_clock, escape, wrap},
+    text::{Page, day_and_clock, escape, wrap},
     view::View,
 };
 
 /// Width of the labels.
 const INDENT: usize = 12;
 
-pub(super) fn render(view: &View) -> String {
-    let mut text = format!("{}, {}\n", day_and_clock(view.now), view.hub);
-    text.push_str(&line(&title(view), 4));
+pub(super) fn render(view: &View, page: Page) -> String {
+    let at = day_and_clock(view.now);
+    let hub = view.hub().alarm().map_or_else(|| format!("{at}, {}", view.hub()), |alarm| format!("{alarm}   {at}"));
+    let title = format!("{}/{}   {}", view.namespace(), view.name(), sentences::standing(view));
+    let mut text = line(&hub, 4, page) + &line(&title, 4, page);
+    let has_run = view.live().is_some() || view.lost().is_some();
     let labelled = [
-        ("users", view.live().map(|_| sentences::users(view))),
+        ("users", has_run.then(|| sentences::users(view))),
         ("step", sentences::progress(view)),
         ("next", Some(sentences::next(view))),
         ("rollback", view.live().map(|_| sentences::rollback(view))),
         ("run", sentences::run(view)),
+        ("requests", sentences::requests(view)),
     ];
     for (label, sentence) in labelled {
         if let Some(sentence) = sentence {
-            text.push_str(&line(&format!("  {label:<10}{}", escape(&sentence)), INDENT));
+            text += &line(&format!("  {label:<10}{sentence}"), INDENT, page);
         }
     }
     text
 }
 
-/// `shop/shop   HELD 2h14m at step 2/4   MetricsUnknown: eu-3: no series`.
-fn title(view: &View) -> String {
-    let status = &view.status;
-    let since = status.since.map(|since| format!(" {}", age(since, view.now))).unwrap_or_default();
-    let step = view.live().map(|_| format!(" at step {}", status.summary.step)).unwrap_or_default();
-    let state = format!("{}/{}   {}{since}{step}", view.namespace(), view.name(), sentences::state(status.phase));
-    let behind = view.is_behind().then(|| "the hub has not seen the newest declaration yet".to_owned());
-    let why = status.since.map(|_| format!("{}: {}", status.reason, status.message));
-    escape(&[Some(state), behind, why].into_iter().flatten().collect::<Vec<_>>().join("   "))
-}
-
-fn line(text: &str, indent: usize) -> String {
-    format!("{}\n", wrap(text, WIDTH, indent))
+fn line(text: &str, indent: usize, page: Page) -> String {
+    format!("{}\n", wrap(&escape(text), page.width, indent))
 }

@@ -1,4 +1,4 @@
-//! All rollouts as a table. Pure.
+//! All rollouts as a table, those that need a person first. Pure.
 
 use std::error::Error;
 
@@ -7,65 +7,117 @@ use kube::{ResourceExt, core::DynamicObject};
 
 use crate::{
     api::FleetRollout,
-    cli::text::{age, columns, cut, escape},
+    cli::{
+        Exit,
+        hub_liveness::LeaseSeen,
+        table::{Align, Column, Line, Table},
+        text::{Page, age, cut, cut_after_word, day_and_clock, escape, wrap},
+        view::View,
+    },
 };
 
-/// A row for each rollout, then a line for each that cannot be read: it hides no other.
-pub(super) fn render(objects: &[DynamicObject], with_namespace: bool, wide: bool, now: Timestamp) -> String {
-    if objects.is_empty() {
-        return "no rollouts\n".to_owned();
-    }
+/// All that was read for the list, and the time at which it is shown.
+#[derive(Clone)]
+pub(in crate::cli) struct Rollouts {
+    pub(in crate::cli) objects: Vec<DynamicObject>,
+    pub(in crate::cli) lease: LeaseSeen,
+    /// Of all namespaces.
+    pub(in crate::cli) everywhere: bool,
+    pub(in crate::cli) now: Timestamp,
+}
+
+/// How many there are and whether the hub runs; a row for each rollout; a line for each that cannot be read: it hides no
+/// other.
+pub(in crate::cli) fn render(rollouts: &Rollouts, page: Page) -> String {
     let (mut readable, mut unreadable) = (Vec::new(), String::new());
-    for object in objects {
+    for object in &rollouts.objects {
         match object.clone().try_parse::<FleetRollout>() {
-            Ok(rollout) => readable.push(rollout),
-            Err(error) => unreadable += &cannot_be_read(object, error.source().unwrap_or(&error)),
+            Ok(rollout) => readable.push(View::new(rollout, rollouts.lease.clone(), rollouts.now)),
+            Err(error) => unreadable += &cannot_be_read(object, error.source().unwrap_or(&error), page),
         }
     }
-    let table = if readable.is_empty() { String::new() } else { table(&readable, with_namespace, wide, now) };
-    table + &unreadable
+    // The sort is stable, so the API server's order stays within each group.
+    readable.sort_by_key(|view| urgency(view.exit()));
+    let head = wrap(&headline(rollouts, &readable), page.width, 4);
+    let table = if readable.is_empty() { String::new() } else { table(&readable, rollouts.everywhere, page) };
+    format!("{head}\n{table}{unreadable}")
+}
+
+/// The time, whether the hub runs, and `40 rollouts: 2 failed or rolled back, 38 done`.
+fn headline(rollouts: &Rollouts, views: &[View]) -> String {
+    let hub = rollouts.lease.at(rollouts.now);
+    let at = day_and_clock(rollouts.now);
+    let number = match rollouts.objects.len() {
+        0 => "no rollouts".to_owned(),
+        1 => "1 rollout".to_owned(),
+        more => format!("{more} rollouts"),
+    };
+    let groups = [
+        (Exit::Failed, "failed or rolled back"),
+        (Exit::Held, "held or waiting for a person"),
+        (Exit::Progressing, "in progress"),
+        (Exit::Done, "done"),
+    ];
+    let count = |exit| views.iter().filter(|view| view.exit() == exit).count();
+    let counted = groups.iter().map(|(exit, words)| (count(*exit), words)).filter(|(number, _)| *number > 0);
+    let counted: Vec<String> = counted.map(|(number, words)| format!("{number} {words}")).collect();
+    let number = if counted.is_empty() { number } else { format!("{number}: {}", counted.join(", ")) };
+    match hub.alarm() {
+        Some(alarm) => format!("{alarm}   {at}   {number}; last known:"),
+        None => format!("{at}, {hub}   {number}"),
+    }
+}
+
+/// Who needs a person comes first.
+const fn urgency(exit: Exit) -> u8 {
+    match exit {
+        Exit::Failed | Exit::Error => 0,
+        Exit::Held => 1,
+        Exit::Progressing => 2,
+        Exit::Done => 3,
+    }
 }
 
 /// Characters of why an object cannot be read.
 const WHY: usize = 200;
 
-fn cannot_be_read(object: &DynamicObject, why: &dyn Error) -> String {
+fn cannot_be_read(object: &DynamicObject, why: &dyn Error, page: Page) -> String {
     let namespace = escape(&object.namespace().unwrap_or_default());
     let name = cut(&escape(&object.name_any()), 30);
-    format!("{namespace}/{name} cannot be read by this version of cutover: {}\n", cut(&escape(&why.to_string()), WHY))
+    let why = cut(&escape(&why.to_string()), WHY);
+    let said = format!("{namespace}/{name} cannot be read by this version of cutover: {why}");
+    format!("{}\n", wrap(&said, page.width, 4))
 }
 
-fn table(rollouts: &[FleetRollout], with_namespace: bool, wide: bool, now: Timestamp) -> String {
-    let row = |namespace: String, cells: [String; 7], message: String| -> Vec<String> {
-        with_namespace.then_some(namespace).into_iter().chain(cells).chain(wide.then_some(message)).collect()
-    };
-    let mut rows = vec![row("NAMESPACE".to_owned(), HEADER.map(str::to_owned), "MESSAGE".to_owned())];
-    rows.extend(
-        rollouts.iter().map(|rollout| {
-            row(escape(&rollout.namespace().unwrap_or_default()), cells(rollout, now), message(rollout))
-        }),
-    );
-    columns(&rows)
+fn table(views: &[View], with_namespace: bool, page: Page) -> String {
+    let left = |title: &str, rank| Column::new(title, "", Align::Left, rank);
+    let namespace = with_namespace.then(|| left("NAMESPACE", 0));
+    let known = [left("NAME", 0), left("PHASE", 0), left("STEP", 2), left("WEIGHTS", 4), left("VERDICT", 5)];
+    let why = [left("REASON", 3), left("SINCE", 1)];
+    let message = page.wide.then(|| left("MESSAGE", 6));
+    let columns = namespace.into_iter().chain(known).chain(why).chain(message).collect();
+    let lines = views.iter().map(|view| Line::Cells(cells(view, with_namespace, page.wide))).collect();
+    Table { columns, lines }.fit(page.table()).text
 }
 
-const HEADER: [&str; 7] = ["NAME", "PHASE", "STEP", "WEIGHTS", "VERDICT", "REASON", "SINCE"];
-
-fn cells(rollout: &FleetRollout, now: Timestamp) -> [String; 7] {
-    let status = rollout.status.clone().unwrap_or_default();
+fn cells(view: &View, with_namespace: bool, wide: bool) -> Vec<String> {
+    let status = &view.status;
     let seen = status.since.is_some();
-    let since = status.since.map(|since| age(since, now)).unwrap_or_default();
-    let reason = if seen { status.reason.to_string() } else { String::new() };
-    [
-        cut(&escape(&rollout.name_any()), 30),
+    let known = [
+        cut(&escape(&view.name()), 30),
         format!("{:?}", status.phase),
         escape(&status.summary.step),
-        cut(&escape(&status.summary.weights), 40),
-        escape(&status.summary.verdict),
-        reason,
-        since,
-    ]
+        cut_after_word(&escape(&status.summary.weights), 40),
+        verdict(view),
+        if seen { status.reason.to_string() } else { String::new() },
+        status.since.map(|since| age(since, view.now)).unwrap_or_default(),
+    ];
+    let namespace = with_namespace.then(|| escape(&view.namespace()));
+    namespace.into_iter().chain(known).chain(wide.then(|| escape(&status.message))).collect()
 }
 
-fn message(rollout: &FleetRollout) -> String {
-    escape(&rollout.status.as_ref().map(|status| status.message.clone()).unwrap_or_default())
+/// The last verdict, unless it was about other weights than the desired ones.
+fn verdict(view: &View) -> String {
+    let stale = view.live().is_some_and(|run| run.check.is_some()) && view.check().is_none();
+    if stale { String::new() } else { escape(&view.status.summary.verdict) }
 }

@@ -7,17 +7,25 @@ use crate::{
         status::{Phase, Run, RunState},
         strategy::Wait,
     },
-    cli::{Exit, text::shares, view::View},
+    cli::{Exit, sentences, text::shares, view::View},
 };
 
 pub(super) fn all(view: &View) -> Vec<Choice> {
-    let mut choices = vec![Choice { command: "nothing".to_owned(), effect: nothing(view) }];
-    if let Some(run) = view.live().filter(|run| !run.is_rolling_back()) {
-        choices.extend(forward(view, run));
-        choices.extend(back(view, run));
+    let moving = view.live().filter(|run| !run.is_rolling_back());
+    let nothing = Choice { command: "nothing".to_owned(), effect: nothing(view) };
+    let forward = moving.map(|run| forward(view, run)).unwrap_or_default();
+    let hub = forward.into_iter().chain(moving.and_then(|run| abort(view, run))).chain(at_rest(view));
+    let direct = view.live().map(|run| direct(view, run));
+    if !view.hub().is_silent() {
+        let direct = direct.filter(|_| moving.is_some());
+        return [nothing].into_iter().chain(hub).chain(direct).collect();
     }
-    choices.extend(at_rest(view));
-    choices
+    // What helps without a hub comes first, and what needs one says so.
+    let later = hub.map(|Choice { command, effect }| {
+        let effect = effect.strip_prefix("at once: ").unwrap_or(&effect);
+        Choice { command, effect: format!("when a hub runs: {effect}") }
+    });
+    direct.into_iter().chain([nothing]).chain(later).collect()
 }
 
 fn choice(view: &View, verb: &str, effect: impl Into<String>) -> Choice {
@@ -25,7 +33,11 @@ fn choice(view: &View, verb: &str, effect: impl Into<String>) -> Choice {
 }
 
 fn nothing(view: &View) -> String {
-    let stays = view.desired().map(|desired| shares(desired, view.total()));
+    let stays = view.applied().or_else(|| view.desired()).map(|weights| shares(weights, view.total()));
+    if view.hub().is_silent() && view.live().is_some() {
+        let stays = stays.unwrap_or_else(|| "as it is".to_owned());
+        return format!("stays {stays}, whatever fails, until a hub runs");
+    }
     match (view.exit(), stays) {
         (Exit::Progressing, _) => "continues as above".to_owned(),
         (Exit::Done | Exit::Error | Exit::Failed | Exit::Held, Some(stays)) => format!("stays {stays}"),
@@ -58,25 +70,46 @@ fn forward(view: &View, run: &Run) -> Vec<Choice> {
     choices
 }
 
-fn back(view: &View, run: &Run) -> Vec<Choice> {
-    if view.rollout.spec.suspend {
-        return vec![choice(view, "abort --direct", "spec.suspend is true: only your own credentials can write")];
-    }
+fn abort(view: &View, run: &Run) -> Option<Choice> {
     let goal = shares(&run.rollback_to, view.total());
-    vec![
-        choice(view, "abort", format!("at once: {goal}")),
-        choice(view, "abort --direct", "the same with your own credentials, if the hub is down"),
-    ]
+    (!view.rollout.spec.suspend).then(|| choice(view, "abort", format!("at once: {goal}")))
+}
+
+fn direct(view: &View, run: &Run) -> Choice {
+    let goal = shares(&run.rollback_to, view.total());
+    let effect = if view.rollout.spec.suspend {
+        "spec.suspend is true: only your own credentials can write".to_owned()
+    } else if view.hub().is_silent() {
+        format!("at once, with your own credentials: {goal}")
+    } else {
+        "the same with your own credentials, if the hub is down".to_owned()
+    };
+    Choice { command: sentences::direct(view), effect }
 }
 
 fn at_rest(view: &View) -> Vec<Choice> {
-    match (view.status.phase, view.status.reason) {
-        (_, Reason::StatusBehindRoute | Reason::OwnedByOtherHub) => {
+    if view.live().is_some() {
+        return Vec::new();
+    }
+    let lost = matches!(view.status.phase, Phase::Failed | Phase::RolledBack);
+    match view.status.reason {
+        Reason::StatusBehindRoute | Reason::OwnedByOtherHub => {
             vec![choice(view, "adopt", "takes the live weights as the primary")]
         }
-        (Phase::Failed | Phase::RolledBack, _) => {
-            vec![choice(view, "retry", "tries the same revision again, from the first step")]
-        }
+        _ if !view.drifts().is_empty() || view.status.reason == Reason::RouteDrifted => drifted(view),
+        _ if lost => vec![choice(view, "retry", "tries the same revision again, from the first step")],
         _ => Vec::new(),
     }
+}
+
+/// A route shows something else than was written last: one of the two must become true.
+fn drifted(view: &View) -> Vec<Choice> {
+    let total = view.total();
+    let drift = view.drifts().into_iter().next();
+    let shown = drift.map_or_else(|| "what the routes show".to_owned(), |drift| shares(drift.shows, total));
+    let written = view.desired().map_or_else(|| "the last weights".to_owned(), |desired| shares(desired, total));
+    vec![
+        choice(view, "retry", format!("puts it back at once: {written}")),
+        choice(view, "adopt", format!("keeps it: {shown} becomes the primary")),
+    ]
 }

@@ -6,28 +6,52 @@ use super::Section;
 use crate::{
     api::{
         Reason,
-        status::{Check, ConditionStatus, Verdict},
+        status::{Check, ConditionStatus, Phase, Verdict},
     },
     cli::{
-        sentences,
-        text::{age, clock, number},
+        hub_liveness::HubLiveness,
+        metrics, sentences,
+        text::{age, clock},
         view::View,
     },
 };
 
 pub(super) fn all(view: &View) -> Vec<Section> {
     let in_run = view.live().is_some();
+    let impact = in_run || view.lost().is_some();
     let sections = [
-        Section { title: "Waits for", lines: vec![view.status.message.clone()] },
+        Section { title: "Hub", lines: view.hub().alarm().into_iter().collect() },
+        Section { title: because(view), lines: vec![view.status.message.clone()] },
+        Section { title: "Drift", lines: sentences::unsaid_drift(view).into_iter().collect() },
         Section { title: "Missing", lines: missing(view) },
         Section { title: "Cause", lines: cause(view) },
-        Section { title: "User impact", lines: if in_run { users(view) } else { Vec::new() } },
+        Section { title: "User impact", lines: if impact { users(view) } else { Vec::new() } },
         Section { title: "Last pass", lines: last_pass(view).into_iter().collect() },
         Section { title: "Ends when", lines: ends_by(view) },
         Section { title: "Rollback", lines: if in_run { vec![sentences::rollback(view)] } else { Vec::new() } },
+        Section { title: "Run", lines: sentences::run(view).into_iter().collect() },
+        Section { title: "Requests", lines: sentences::requests(view).into_iter().collect() },
         Section { title: "Ruled out", lines: ruled_out(view).into_iter().collect() },
     ];
     sections.into_iter().filter(|section| section.lines.iter().any(|line| !line.is_empty())).collect()
+}
+
+/// What the status says: why it ended, or what it waits for.
+fn because(view: &View) -> &'static str {
+    match view.status.phase {
+        _ if view.hub().is_silent() => "Last known",
+        Phase::Failed => "Failed because",
+        Phase::RolledBack => "Rolled back because",
+        Phase::Initialized | Phase::Succeeded => "State",
+        Phase::Initializing
+        | Phase::Progressing
+        | Phase::WaitingPromotion
+        | Phase::Held
+        | Phase::Paused
+        | Phase::Soaking
+        | Phase::Promoting
+        | Phase::Terminating => "Waits for",
+    }
 }
 
 /// Which members' metrics are missing, and since when.
@@ -55,7 +79,7 @@ fn gaps(check: &Check) -> BTreeSet<(&str, &str)> {
 
 /// Known problems: why values are missing, and the members' false conditions.
 fn cause(view: &View) -> Vec<String> {
-    let check = view.check().filter(|_| view.live().is_some());
+    let check = view.check();
     let values = check.iter().flat_map(|check| &check.metrics).flat_map(|metric| &metric.members);
     let words = values.filter_map(|value| Some(format!("{}: {}", value.member, value.missing.as_ref()?)));
     let mut lines: Vec<String> = words.collect::<BTreeSet<_>>().into_iter().collect();
@@ -82,19 +106,26 @@ fn users(view: &View) -> Vec<String> {
 }
 
 fn last_pass(view: &View) -> Option<String> {
-    let check = view.check()?;
+    let check = view.live()?.check.as_ref()?;
     let at = check.passed_at?;
     let when = format!("{} ({} ago)", clock(at), age(at, view.now));
     if check.verdict != Verdict::Pass {
         return Some(when);
     }
     let values = check.metrics.iter().filter_map(|metric| Some((metric, metric.value?)));
-    let words = values.map(|(metric, value)| format!("{} {} {}", metric.service, metric.metric, number(value)));
+    let words = values.map(|(metric, value)| {
+        let value = metrics::value(view.metric(&metric.metric), value);
+        format!("{} {} {value}", metric.service, metric.metric)
+    });
     Some(format!("{when}: {}", words.collect::<Vec<_>>().join(", ")))
 }
 
 /// How the present state ends: by an advance, or by an automatic rollback.
 fn ends_by(view: &View) -> Vec<String> {
+    if view.hub().is_silent() {
+        let by_hand = view.live().map(|_| format!("b) {}", sentences::direct(view)));
+        return ["a) a hub runs again".to_owned()].into_iter().chain(by_hand).collect();
+    }
     let forward = format!("a) {}", sentences::next(view));
     let judged = view.live().is_some_and(|run| !run.is_rolling_back()) && !view.rollout.spec.suspend;
     if !judged {
@@ -122,14 +153,15 @@ fn ruled_out(view: &View) -> Option<String> {
         status.reason,
         Reason::PausedByForeignEdit | Reason::ForeignEditsRepeat | Reason::ForeignEditPutBack | Reason::RouteDrifted
     );
+    let drifted = !view.drifts().is_empty();
     let endpoints = view.shown_members().into_iter().all(|member| {
         view.condition(member, "EndpointsReady").is_some_and(|known| known.status == ConditionStatus::True)
     });
     let claims = [
-        (view.unconfirmed().is_none() && status.desired.is_some(), "routes (all confirmed)"),
-        (!foreign && run.put_back.is_empty(), "foreign edits"),
-        (endpoints && run.unavailable.is_empty(), "endpoints of the members"),
-        (matches!(view.hub, crate::cli::hub_liveness::HubLiveness::Alive(_)), "hub"),
+        (view.unconfirmed().is_none() && status.desired.is_some() && !drifted, "routes (all confirmed)"),
+        (!foreign && !drifted && run.put_back.is_empty(), "foreign edits"),
+        (endpoints && run.unavailable.is_empty() && !view.hub().is_silent(), "endpoints of the members"),
+        (matches!(view.hub(), HubLiveness::Alive(_)), "hub"),
     ];
     let held: Vec<&str> = claims.iter().filter(|(holds, _)| *holds).map(|(_, words)| *words).collect();
     (!held.is_empty()).then(|| held.join(", "))

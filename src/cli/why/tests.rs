@@ -1,8 +1,12 @@
-use super::Answer;
-use crate::cli::{fixtures, text::WIDTH, view::View};
+use super::render;
+use crate::cli::{
+    fixtures,
+    text::{Page, WIDTH},
+    view::View,
+};
 
 fn shown(view: &View) -> String {
-    let shown = Answer::of(view).render(view);
+    let shown = render(view, Page { width: WIDTH, wide: false });
     assert!(shown.lines().all(|line| line.chars().count() <= WIDTH), "{shown}");
     shown
 }
@@ -17,7 +21,7 @@ stale or unusable.
 2 Missing     metrics of eu-3 (storefront)
               134 checks in a row Unknown, since 00:47:00 (2h14m)
 3 Cause       eu-3: 503 from the service proxy
-4 User impact endpoint of eu-3 answers; primary members at most: errors 0.07, p99 0.21
+4 User impact endpoint of eu-3 answers; primary members at worst: errors 0.07 %, p99 0.21 s
               UNKNOWN: whatever only the metrics of eu-3 show
 5 Last pass   00:46:40 (2h14m ago)
 6 Ends when   a) no more MetricsUnknown, then 6m of bake left, then promotion of step 2, then step
@@ -25,7 +29,9 @@ stale or unusable.
               b) automatic rollback: 3 failed checks of the last 10, or one beyond the guard of
               errors, or 3 failed endpoint probes of eu-3
 7 Rollback    READY: back to eu-1 50.0 %, eu-2 50.0 %
-8 Ruled out   routes (all confirmed), foreign edits, endpoints of the members, hub
+8 Run         7 of rev 3f9c, began Fri 2026-01-02 23:40:00 UTC; deadline clock at 1h7m of 4h; last
+              check 21 s ago
+9 Ruled out   routes (all confirmed), foreign edits, endpoints of the members, hub
 
 You can                                 Effect now
   nothing                               stays eu-1 37.5 %, eu-2 50.0 %, eu-3 12.5 %
@@ -33,7 +39,7 @@ You can                                 Effect now
                                         eu-3 25.0 %
   cutover pause shop -n shop            stops advancing; checks and rollback stay active
   cutover abort shop -n shop            at once: eu-1 50.0 %, eu-2 50.0 %
-  cutover abort --direct shop -n shop   the same with your own credentials, if the hub is down
+  cutover abort shop -n shop --direct   the same with your own credentials, if the hub is down
 exit status 3 = held or waiting for a person
 ";
     assert_eq!(shown(&fixtures::held()), expected);
@@ -46,7 +52,10 @@ fn waiting_for_a_person_says_what_promotion_does_at_once() {
         shown.contains("cutover promote shop -n shop          at once: eu-1 25.0 %, eu-2 50.0 %, eu-3 25.0 %"),
         "{shown}"
     );
-    assert!(shown.contains("Last pass   03:00:39 (21s ago): storefront errors 0.06, storefront p99 0.2"), "{shown}");
+    assert!(
+        shown.contains("Last pass   03:00:39 (21 s ago): storefront errors 0.06 %, storefront p99 0.2 s"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -70,7 +79,7 @@ fn initialization_that_needs_a_mapping_says_what_is_missing() {
         "{shown}"
     );
     assert!(
-        shown.contains("1 Waits for   HTTPRoute public: backend legacy-shop carries traffic but belongs to no member")
+        shown.contains("1 Waits for HTTPRoute public: backend legacy-shop carries traffic but belongs to no member")
     );
 }
 
@@ -78,4 +87,44 @@ fn initialization_that_needs_a_mapping_says_what_is_missing() {
 fn nothing_is_missing_once_the_run_is_over() {
     let shown = shown(&fixtures::aborted_while_unknown());
     assert!(!shown.contains("Missing") && !shown.contains("in a row"), "{shown}");
+}
+
+#[test]
+fn a_silent_hub_promises_nothing_and_the_way_without_it_comes_first() {
+    let shown = shown(&fixtures::silent_hub());
+    assert!(
+        shown.starts_with("HUB SILENT for 12m: nothing moves, nothing rolls back. Last known: PROGRESSING"),
+        "{shown}"
+    );
+    let choices: Vec<&str> = shown.lines().skip_while(|line| !line.starts_with("You can")).skip(1).collect();
+    assert!(
+        choices[0].starts_with("  cutover abort shop -n shop --direct   at once, with your own credentials"),
+        "{shown}"
+    );
+    let others = choices.iter().filter(|line| line.starts_with("  cutover")).skip(1);
+    assert!(others.clone().count() > 0 && others.clone().all(|line| line.contains("   when a hub runs: ")), "{shown}");
+    assert!(!shown.contains("automatic rollback") && !shown.contains("READY"), "{shown}");
+}
+
+#[test]
+fn a_failure_is_said_with_its_cause_its_users_and_its_people() {
+    let shown = shown(&fixtures::failed());
+    for words in
+        ["1 Failed because errors 31 %", "User impact    HURT until 00:47:00: errors 31 %", "by argocd-controller"]
+    {
+        assert!(shown.contains(words), "{words}\n{shown}");
+    }
+    assert!(!shown.contains("Waits for"), "{shown}");
+}
+
+#[test]
+fn drift_after_a_failure_can_be_kept_or_put_back_and_each_says_what_it_does() {
+    let shown = shown(&fixtures::drift_after_failure());
+    for words in [
+        "cutover retry shop -n shop   puts it back at once: eu-1 50.0 %, eu-2 50.0 %\n",
+        "cutover adopt shop -n shop   keeps it: eu-1 30.0 %, eu-3 70.0 % becomes the primary\n",
+    ] {
+        assert!(shown.contains(words), "{words}\n{shown}");
+    }
+    assert!(shown.starts_with("HELD, not failing, DRIFTED. "), "{shown}");
 }

@@ -1,0 +1,73 @@
+//! `get --watch` on a terminal.
+
+use jiff::SignedDuration;
+
+use super::{
+    World, eventually,
+    terminal::{ENTER, LEAVE, Terminal},
+};
+
+/// Waits for a picture that begins so.
+async fn begins(terminal: &mut Terminal, start: &str) -> Vec<String> {
+    eventually(async || {
+        let picture = terminal.picture();
+        let found = picture.first().is_some_and(|line| line.contains(start));
+        if found { Ok(picture) } else { Err(format!("no {start:?} in\n{}", terminal.all())) }
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ages_run_without_a_change_until_the_hub_is_silent_and_the_terminal_comes_back_as_it_was() {
+    let world = World::start().await;
+    world.renew(SignedDuration::from_secs(2)).await;
+    let mut terminal = Terminal::start(world.command(&["get", "shop", "--watch"]), 80, 40);
+    begins(&mut terminal, "hub active 0 s ago").await;
+    begins(&mut terminal, "hub active 1 s ago").await;
+    let picture = begins(&mut terminal, "HUB SILENT for ").await;
+    assert!(picture.iter().any(|line| line.contains("last known PROGRESSING")), "{picture:#?}");
+    let (status, same) = terminal.interrupt().await;
+    assert_eq!((status, same), (Some(3), true));
+    let all = eventually(async || {
+        let all = terminal.all().to_owned();
+        if all.ends_with(LEAVE) { Ok(all) } else { Err(all) }
+    })
+    .await;
+    assert!(all.starts_with(ENTER) && all.matches(ENTER).count() == 1, "{all:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_terminal_that_becomes_small_keeps_the_headline_and_breaks_no_word() {
+    let world = World::start().await;
+    let mut terminal = Terminal::start(world.command(&["get", "shop", "--watch"]), 120, 40);
+    let large = begins(&mut terminal, "UTC").await;
+    assert!(large.iter().any(|line| line.starts_with("more: cutover why shop")), "{large:#?}");
+    terminal.resize(60, 8);
+    let small = eventually(async || {
+        let picture = terminal.picture();
+        if picture.len() == 8 { Ok(picture) } else { Err(format!("{picture:#?}")) }
+    })
+    .await;
+    assert!(small.iter().all(|line| line.chars().count() <= 60), "{small:#?}");
+    assert!(small.iter().any(|line| line.starts_with("shop/shop   ")), "{small:#?}");
+    assert!(small[7].ends_with(" more lines"), "{small:#?}");
+    terminal.interrupt().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_list_is_watched_as_well() {
+    let world = World::start().await;
+    world.renew(SignedDuration::from_secs(1)).await;
+    let mut terminal = Terminal::start(world.command(&["get", "--watch"]), 80, 24);
+    let picture = begins(&mut terminal, "hub active").await;
+    assert!(picture.iter().any(|line| line.starts_with("shop  Progressing")), "{picture:#?}");
+    begins(&mut terminal, "HUB SILENT for ").await;
+    assert_eq!(terminal.interrupt().await.0, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rollout_that_is_not_there_is_an_error_and_the_terminal_comes_back() {
+    let world = World::start().await;
+    let (status, said) = world.cutover(&["get", "none", "--watch"]).await;
+    assert_eq!((status, said.as_str()), (1, "cutover: fleetrollout none does not exist (any more)\n"));
+}
