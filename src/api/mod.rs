@@ -13,6 +13,7 @@ pub mod matches;
 pub mod member;
 pub mod metric_template;
 pub mod name;
+pub mod number;
 pub mod progress;
 pub mod reason;
 pub mod request;

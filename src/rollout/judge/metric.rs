@@ -1,12 +1,13 @@
 //! One metric of one service: guard, then Fail, then Unknown, then Pass.
 
 use super::reading::{
-    Against, Reading, Value, against, as_count, limits, number, read_histogram, read_ratio, rounded, value_of,
+    Against, Reading, Value, against, as_count, limits, number, read_histogram, read_ratio, value_of,
 };
 use crate::{
     api::{
         Analysis, Metric, Reason,
         analysis::MetricKind,
+        number::{count, number as in_digits},
         status::{MemberValue, MetricCheck, Verdict},
     },
     rollout::input::{Sample, Sampled},
@@ -130,7 +131,8 @@ impl Round<'_> {
         if !self.enough(reading) || reading.value == Value::Nothing {
             let counted = reading.samples.unwrap_or(0.0);
             let needed = self.metric.min_samples;
-            let message = format!("{counted:.0} samples, minSamples is {needed}; wait for more, or lower it");
+            let counted = count(counted);
+            let message = format!("{counted} samples, minSamples is {needed}; wait for more, or lower it");
             return Some(Verdicts::unknown(too_few, message));
         }
         if let Some(name) = self.uncounted() {
@@ -232,11 +234,11 @@ impl Round<'_> {
     fn in_words(&self, reading: &Reading) -> String {
         let unit = if self.metric.ratio.is_some() { " %" } else { "" };
         let value = match reading.value {
-            Value::Exactly(value) => format!("{}{unit}", rounded(value)),
-            Value::AtLeast(value) => format!("at least {}{unit}", rounded(value)),
+            Value::Exactly(value) => format!("{}{unit}", in_digits(value)),
+            Value::AtLeast(value) => format!("at least {}{unit}", in_digits(value)),
             Value::Nothing => "nothing".to_owned(),
         };
-        reading.samples.map_or(value.clone(), |samples| format!("{value} of {samples:.0} requests"))
+        reading.samples.map_or(value.clone(), |samples| format!("{value} of {} requests", count(samples)))
     }
 }
 

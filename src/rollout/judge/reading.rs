@@ -102,10 +102,6 @@ pub(super) fn limits(min: Option<f64>, max: Option<f64>) -> String {
     }
 }
 
-pub(super) fn rounded(value: f64) -> f64 {
-    (value * 1000.0).round() / 1000.0
-}
-
 #[allow(clippy::cast_precision_loss)] // bounded by the CRD far below 2^53
 pub(super) fn as_count(count: u64) -> f64 {
     count as f64
