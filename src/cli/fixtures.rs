@@ -280,7 +280,16 @@ pub(super) fn failed() -> View {
     status["history"] = json!([{
         "number": 7, "revision": "3f9c", "outcome": "Failed", "reason": "GuardBreached",
         "message": "errors 31 % (guard 20)", "startedAt": "2026-01-02T23:40:00Z", "startedBy": "argocd-controller",
-        "endedAt": "2026-01-03T00:47:00Z", "step": 2, "steps": 4, "weights": weights, "check": check_failed()
+        "endedAt": "2026-01-03T00:47:00Z", "step": 2, "steps": 4, "weights": weights, "check": check_failed(),
+        "moves": [
+            {"at": "2026-01-02T23:41:00Z", "step": 1, "weights": {"eu-1": 475, "eu-2": 500, "eu-3": 25}, "verdict": "Pass"},
+            {"at": "2026-01-03T00:41:06Z", "step": 2, "weights": {"eu-1": 375, "eu-2": 500, "eu-3": 125}, "verdict": "Fail"},
+            {"at": "2026-01-03T00:46:59Z", "step": 2, "weights": weights}
+        ],
+        "requests": [
+            {"at": "2026-01-02T23:50:00Z", "verb": "Pause", "by": "ada", "reason": "traffic peak"},
+            {"at": "2026-01-03T00:10:00Z", "verb": "Resume", "by": "ada"}
+        ]
     }]);
     view(&status)
 }

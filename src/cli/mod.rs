@@ -16,6 +16,7 @@ mod demo;
 mod direct;
 mod files;
 mod get;
+mod history;
 mod hub;
 mod hub_liveness;
 mod judged;
@@ -82,6 +83,7 @@ enum Command {
     Crd(crd::Crd),
     Get(get::Get),
     Why(why::Why),
+    History(history::History),
     Wait(wait::Wait),
     /// Approve this step; it goes on once bake and checks are done.
     #[command(after_help = "Example:\n  cutover promote shop -n shop --reason 'dashboards look good'")]
@@ -120,6 +122,7 @@ impl Command {
             Self::Crd(crd) => crd.run(out),
             Self::Get(get) => get.run(out),
             Self::Why(why) => why.run(out),
+            Self::History(history) => history.run(out),
             Self::Wait(wait) => wait.run(out),
             Self::Promote(request) => request.run(Verb::Promote, out),
             Self::Pause(request) => request.run(Verb::Pause, out),

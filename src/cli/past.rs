@@ -35,12 +35,12 @@ pub(super) fn run(record: &RunRecord, now: Timestamp) -> String {
     let how = format!(", {}", outcome(record.outcome));
     let began = began(record.number, &record.revision, &how, record.started_at, record.started_by.as_deref());
     let (ago, step, steps) = (age(record.ended_at, now), record.step, record.steps);
-    format!("{began}; ended {ago} ago at {step}/{steps}{}", ended_by(record))
+    format!("{began}; ended {ago} ago at {step}/{steps}{}", ended_by(record.ended_by.as_deref(), record.outcome))
 }
 
 /// A person, or what the hub judged.
-fn ended_by(record: &RunRecord) -> String {
-    match (&record.ended_by, record.outcome) {
+pub(super) fn ended_by(who: Option<&str>, outcome: Outcome) -> String {
+    match (who, outcome) {
         (Some(who), _) => format!(" by {who}"),
         (None, Outcome::Failed) => " by the hub".to_owned(),
         (None, Outcome::Succeeded | Outcome::RolledBack | Outcome::Superseded) => String::new(),
@@ -48,10 +48,9 @@ fn ended_by(record: &RunRecord) -> String {
 }
 
 /// The metric that ended a run, where one did.
-pub(super) fn decided(record: &RunRecord) -> Option<String> {
+pub(super) fn decisive(record: &RunRecord) -> Option<&MetricCheck> {
     let by_checks = matches!(record.reason, Reason::GuardBreached | Reason::ChecksFailed | Reason::UnknownLimit);
-    let decisive = record.decisive().filter(|_| by_checks);
-    decisive.map(|metric| format!("decided by {}", metric.message))
+    record.decisive().filter(|_| by_checks)
 }
 
 /// The members that were being proven by the last check of a run.

@@ -7,10 +7,11 @@ use super::{
     view::{View, bake_left},
 };
 use crate::api::{
-    Duration, Mode, Reason, RolloutRequest, RolloutRequestSpec, Split, Steering,
-    status::{ConditionStatus, Phase, PlannedStep, Run, RunState, Soaking},
+    Duration, Mode, Reason, RolloutRequestSpec, Split, Steering, Verb,
+    status::{ConditionStatus, Phase, PlannedStep, Run, RunRecord, RunState, Soaking},
     strategy::Wait,
 };
+use jiff::Timestamp;
 
 /// The state as one word.
 pub(super) const fn state(phase: Phase) -> &'static str {
@@ -248,7 +249,7 @@ pub(super) fn direct(view: &View) -> String {
 pub(super) fn run(view: &View) -> Option<String> {
     let parts = match (view.live(), view.ended()) {
         (Some(run), _) => live_run(view, run),
-        (None, Some(record)) => [past::run(record, view.now)].into_iter().chain(past::decided(record)).collect(),
+        (None, Some(record)) => [past::run(record, view.now)].into_iter().chain(decided(record)).collect(),
         (None, None) => return None,
     };
     Some(parts.join("; "))
@@ -262,16 +263,30 @@ fn live_run(view: &View, run: &Run) -> Vec<String> {
     [Some(began), clock, checked].into_iter().flatten().collect()
 }
 
-/// What people requested and no hub has answered.
+fn decided(record: &RunRecord) -> Option<String> {
+    past::decisive(record).map(|metric| format!("decided by {}", metric.message))
+}
+
+/// Requests of a run that are shown; `cutover history` has all that are kept.
+const SHOWN: usize = 3;
+
+/// What people requested: what no hub has answered, then the last that took effect on the run.
 pub(super) fn requests(view: &View) -> Option<String> {
-    let one = |request: &RolloutRequest| {
-        let RolloutRequestSpec { verb, requested_by, reason, .. } = &request.spec;
-        let since = request.metadata.creation_timestamp.as_ref().map(|at| format!(" {} ago", age(at.0, view.now)));
-        let why = reason.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
-        format!("{verb} by {requested_by}{}{why}", since.unwrap_or_default())
+    let words = |verb: Verb, by: &str, at: Option<Timestamp>, why: Option<&String>| {
+        let ago = at.map(|at| format!(" {} ago", age(at, view.now))).unwrap_or_default();
+        let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+        format!("{verb} by {by}{ago}{why}")
     };
-    let open: Vec<String> = view.open.iter().map(one).collect();
-    (!open.is_empty()).then(|| format!("not answered yet: {}", open.join(", ")))
+    let open = view.open.iter().map(|request| {
+        let RolloutRequestSpec { verb, requested_by, reason, .. } = &request.spec;
+        let at = request.metadata.creation_timestamp.as_ref().map(|at| at.0);
+        format!("not answered yet: {}", words(*verb, requested_by, at, reason.as_ref()))
+    });
+    let of_run = view.live().map(|run| &run.requests).or_else(|| Some(&view.ended()?.requests));
+    let done = of_run.into_iter().flatten().rev().take(SHOWN);
+    let done = done.map(|request| words(request.verb, &request.by, Some(request.at), request.reason.as_ref()));
+    let all: Vec<String> = open.chain(done).collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 /// The gates of the present step, with what is open and what is not.

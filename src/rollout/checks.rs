@@ -168,6 +168,9 @@ fn record(draft: &mut Draft<'_>, judged: &Check) {
     }
     account(draft, judged);
     if let Some(run) = draft.run_mut() {
+        if let Some(last) = run.moves.last_mut().filter(|_| judged.reason != Reason::Settling) {
+            last.verdict = Some(judged.verdict);
+        }
         run.check = Some(judged.clone());
     }
 }

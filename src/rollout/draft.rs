@@ -13,7 +13,7 @@ use super::{
 };
 use crate::api::{
     Distribution, Duration, FleetRolloutStatus, Reason, Split, Steering,
-    status::{Desired, RollingBack, Run, RunState, Stop, Transition, Verdict},
+    status::{Desired, MOVES, Move, REQUESTS, Requested, RollingBack, Run, RunState, Stop, Transition, Verdict},
 };
 
 /// Transitions and answers that a status keeps.
@@ -30,8 +30,8 @@ pub(super) struct Draft<'a> {
     pub(super) actions: Vec<Action>,
     /// A check of this very pass passed, be it recorded or not.
     pub(super) passes_now: bool,
-    /// Who requested a retry in this pass.
-    pub(super) retried_by: Option<String>,
+    /// The retry of this pass that begins a run.
+    pub(super) retried: Option<Requested>,
     /// Instants at which something will be different.
     wakes: Vec<Timestamp>,
 }
@@ -43,7 +43,7 @@ impl<'a> Draft<'a> {
             status: input.status.clone(),
             actions: Vec::new(),
             passes_now: false,
-            retried_by: None,
+            retried: None,
             wakes: Vec::new(),
         }
     }
@@ -149,6 +149,7 @@ impl<'a> Draft<'a> {
     fn set_desired(&mut self, split: Split) {
         self.status.sequence += 1;
         let (sequence, at) = (self.status.sequence, self.input.now);
+        self.note_move(&split.weights);
         self.status.desired = Some(Desired { split, sequence, at, confirmed_at: None });
         self.forget_evidence();
         match self.run_mut().map(|run| &mut run.state) {
@@ -158,6 +159,25 @@ impl<'a> Draft<'a> {
             }
             Some(RunState::Soaking(soaking)) => soaking.bake.until = None,
             Some(RunState::Preparing(_) | RunState::Promoting(_) | RunState::RollingBack(_)) | None => {}
+        }
+    }
+
+    /// Keeps how the weights of the live run move; the same weights again are no move.
+    fn note_move(&mut self, weights: &Distribution) {
+        let at = self.input.now;
+        let Some(run) = self.run_mut() else { return };
+        let step = run.step();
+        if run.moves.last().is_none_or(|last| last.step != step || !last.weights.same_as(weights)) {
+            run.moves.push(Move { at, step, weights: weights.nonzero(), verdict: None });
+            keep_newest(&mut run.moves, MOVES);
+        }
+    }
+
+    /// Keeps a request that took effect on the live run.
+    pub(super) fn note_request(&mut self, requested: Requested) {
+        if let Some(run) = self.run_mut() {
+            run.requests.push(requested);
+            keep_newest(&mut run.requests, REQUESTS);
         }
     }
 

@@ -12,9 +12,9 @@ use super::{
     time::between,
 };
 use crate::api::{
-    Duration, Mode, Reason, Verb,
+    Duration, Mode, Reason, RolloutRequestSpec, Verb,
     request::RequestState,
-    status::{self, Answer, Stop},
+    status::{self, Answer, Requested, Stop},
 };
 
 /// Promote, Resume, Retry and Adopt that are older than this come too late.
@@ -42,6 +42,7 @@ fn adopt_live(draft: &mut Draft<'_>, request: &Request) -> Outcome {
     let found: Vec<&Mark> = draft.live_routes().filter_map(|(key, route)| draft.mark(key, route)).collect();
     marks::adopt(&mut draft.status, draft.input.hub, draft.input.uid, &found);
     let by = Some(request.spec.requested_by.clone());
+    draft.note_request(requested(draft, request));
     states::end(draft, status::Outcome::Superseded, Reason::Adopted, "the live distribution was adopted", by);
     draft.status.routes.clear();
     // In service mode the first write leads the routes to Services that initialization makes.
@@ -49,7 +50,8 @@ fn adopt_live(draft: &mut Draft<'_>, request: &Request) -> Outcome {
         draft.status.primary = Some(live);
         draft.renew_desired();
     }
-    let message = format!("the live distribution is the primary, as {} requested", request.spec.requested_by);
+    let (who, why) = (&request.spec.requested_by, why(request));
+    let message = format!("the live distribution is the primary, as {who} requested{why}");
     draft.announce(false, Reason::Adopted, message.clone());
     Ok(message)
 }
@@ -70,8 +72,22 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
     requests.sort_by_key(|request| request.spec.verb != Verb::Abort);
     for request in requests {
         let outcome = meant(draft, &request).and_then(|()| apply_one(draft, &request));
+        if outcome.is_ok() {
+            draft.note_request(requested(draft, &request));
+        }
         settle(draft, &request, outcome);
     }
+}
+
+/// What the run keeps of a request.
+fn requested(draft: &Draft<'_>, request: &Request) -> Requested {
+    let RolloutRequestSpec { verb, requested_by, reason, .. } = &request.spec;
+    Requested { at: draft.now(), verb: *verb, by: requested_by.clone(), reason: reason.clone() }
+}
+
+/// The reason that was given, as the end of a sentence.
+fn why(request: &Request) -> String {
+    request.spec.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default()
 }
 
 /// The requests that have no answer yet. Those whose answer is recorded but not given are answered again.
@@ -147,16 +163,15 @@ fn go_back(draft: &mut Draft<'_>, request: &Request, reason: Reason) -> Outcome 
         return Err("what passed is being copied to the primary; to go back declare the old Services again, with skipAnalysis: true if it must be now"
             .to_owned());
     }
-    let why = request.spec.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
     let by = request.spec.requested_by.clone();
-    draft.roll_back(reason, format!("{by} requested {}{why}", request.spec.verb), Some(by));
+    draft.roll_back(reason, format!("{by} requested {}{}", request.spec.verb, why(request)), Some(by));
     Ok("going back to the primary".to_owned())
 }
 
 fn pause(draft: &mut Draft<'_>, request: &Request) -> Outcome {
     let at = draft.now();
-    let message =
-        format!("{} requested a pause; checks and rollback go on; cutover resume goes on", request.spec.requested_by);
+    let (who, why) = (&request.spec.requested_by, why(request));
+    let message = format!("{who} requested a pause{why}; checks and rollback go on; cutover resume goes on");
     let Some(run) = draft.run_mut() else { return Err("no run is going on".to_owned()) };
     if run.pause.is_none() {
         run.pause = Some(Stop { reason: Reason::PausedByRequest, message: message.clone(), at });
@@ -222,6 +237,6 @@ fn retry(draft: &mut Draft<'_>, request: &Request) -> Outcome {
         return Err("the declared revision has not failed".to_owned());
     }
     draft.status.failed_revision = None;
-    draft.retried_by = Some(request.spec.requested_by.clone());
+    draft.retried = Some(requested(draft, request));
     Ok("the declared revision is tried again".to_owned())
 }

@@ -31,7 +31,8 @@ const GROWTH: f64 = 0.02;
 /// The same once the history is full.
 const GROWTH_WHEN_FULL: f64 = 0.002;
 const REQUESTS_DIFFER: f64 = 0.05;
-const STATUS: f64 = 16.0 * 1024.0;
+/// Bytes of a status: of each of its ten records also how the weights moved and what people requested, half a KiB.
+const STATUS: f64 = 24.0 * 1024.0;
 const EVENTS: f64 = 12.0;
 /// Pause and Resume of a day, which are kept for a day.
 const KEPT: f64 = 4.0;

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Check, MetricCheck};
+use super::{Check, MetricCheck, Move, Requested};
 use crate::api::{Distribution, Reason};
 
 /// Runs of which a status keeps the record.
@@ -60,6 +60,12 @@ pub struct RunRecord {
     /// Its last check: whole in the newest record, with the metric that decided alone in older ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
+    /// How its weights moved, newest last; at most sixteen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moves: Vec<Move>,
+    /// What people requested of it, newest last; at most eight.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<Requested>,
 }
 
 impl RunRecord {

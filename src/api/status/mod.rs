@@ -4,6 +4,7 @@ mod check;
 mod history;
 mod run;
 mod state;
+mod trail;
 
 use jiff::Timestamp;
 use kube::KubeSchema;
@@ -14,6 +15,7 @@ pub use check::{Check, MemberValue, MetricCheck, Verdict};
 pub use history::{HISTORY, Outcome, RunRecord};
 pub use run::{Pinned, PlannedStep, Promoted, Run, Stop};
 pub use state::{Bake, Preparing, Promoting, RollingBack, RunState, Soaking, Stepping};
+pub use trail::{MOVES, Move, REQUESTS, Requested};
 
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Bake, RunState, check::Check};
+use super::{Bake, Move, Requested, RunState, check::Check};
 use crate::api::{Distribution, Duration, Progress, Reason, ServiceCopy, ServiceSpec, Split, Strategy, strategy::Wait};
 
 /// One attempt to reach a distribution, while it lasts; a run that ended is a [`super::RunRecord`].
@@ -72,6 +72,12 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<String>")]
     pub put_back: Vec<Timestamp>,
+    /// How its weights moved, newest last; at most sixteen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moves: Vec<Move>,
+    /// What people requested of it, newest last; at most eight.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<Requested>,
 }
 
 impl Run {

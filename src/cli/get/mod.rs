@@ -70,7 +70,7 @@ impl Get {
             None if watch => Box::pin(watch_all(&cluster, all_namespaces, out)).await,
             None => list(&cluster, all_namespaces, output, out).await,
             Some(name) if watch => Box::pin(watch_one(&cluster, &name, out)).await,
-            Some(name) => one(&cluster, &name, output, out).await,
+            Some(name) => Box::pin(one(&cluster, &name, output, out)).await,
         })
     }
 }

@@ -4,7 +4,11 @@
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
-use super::{fixtures, get, text::Page, view::View, why};
+use super::{fixtures, get, history, text::Page, view::View, why};
+
+fn all_three(view: &View, page: Page) -> Vec<(&'static str, String)> {
+    both(view, page).into_iter().chain([("cutover history shop -n shop", history::render(view, page))]).collect()
+}
 
 /// A name, and what is printed at a width.
 type Scene = (&'static str, fn(Page) -> Vec<(&'static str, String)>);
@@ -15,7 +19,7 @@ const SCENES: [Scene; 7] = [
     ("silent-hub-after-direct", |page| both(&fixtures::silent_hub_after_direct(), page)),
     ("held-by-metrics", |page| both(&fixtures::held(), page)),
     ("drift-after-failure", |page| both(&fixtures::drift_after_failure(), page)),
-    ("rolled-back", |page| both(&fixtures::failed(), page)),
+    ("rolled-back", |page| all_three(&fixtures::failed(), page)),
     ("list-of-forty", |page| vec![("cutover get -A", get::list::render(&fixtures::forty(), page))]),
 ];
 

@@ -114,6 +114,8 @@ pub(super) fn begin(
         Mode::Member => format!("{start} -> {target}"),
         Mode::Service => format!("revision {revision} of the Services"),
     };
+    let retried = draft.retried.take();
+    let retried_by = retried.as_ref().map(|retried| retried.by.clone());
     draft.status.leader = Some(draft.input.leader.to_owned());
     draft.status.canary.clear();
     draft.status.run = Some(Run {
@@ -121,7 +123,7 @@ pub(super) fn begin(
         revision,
         generation: draft.input.generation,
         started_at: draft.now(),
-        started_by: draft.retried_by.take().or_else(|| draft.input.declared_by.map(str::to_owned)),
+        started_by: retried_by.or_else(|| draft.input.declared_by.map(str::to_owned)),
         start,
         rollback_to,
         target,
@@ -143,6 +145,8 @@ pub(super) fn begin(
         check: None,
         analysis: None,
         put_back: Vec::new(),
+        moves: Vec::new(),
+        requests: retried.into_iter().collect(),
     });
     draft.announce(false, Reason::Rehearsing, format!("run {number} begins: {way}"));
     Ok(())

@@ -84,6 +84,8 @@ pub(super) fn end(draft: &mut Draft<'_>, outcome: Outcome, reason: Reason, messa
         revision: run.revision,
         started_by: run.started_by,
         check: run.check,
+        moves: run.moves,
+        requests: run.requests,
     });
     keep_newest(&mut draft.status.history, HISTORY);
     draft.announce(outcome == Outcome::Failed, reason, text);

@@ -13,6 +13,9 @@ impl State {
         let mut status = self.world.status.clone();
         (status.transitions, status.answers, status.history, status.conditions) = Default::default();
         (status.message, status.since, status.observed_generation) = Default::default();
+        if let Some(run) = &mut status.run {
+            (run.moves, run.requests) = Default::default();
+        }
         let base = status.sequence;
         let mut text = serde_json::to_string(&status).unwrap();
         for (index, route) in self.world.routes.values().enumerate() {
