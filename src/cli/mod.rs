@@ -86,20 +86,20 @@ enum Command {
     History(history::History),
     Wait(wait::Wait),
     /// Approve this step; it goes on once bake and checks are done.
-    #[command(after_help = "Example:\n  cutover promote shop -n shop --reason 'dashboards look good'")]
+    #[command(after_help = verbs::help("cutover promote shop -n shop --reason 'dashboards look good'"))]
     Promote(verbs::RequestArgs),
     /// Stop advancing; checks and rollback stay active.
-    #[command(after_help = "Example:\n  cutover pause shop -n shop --reason 'traffic peak'")]
+    #[command(after_help = verbs::help("cutover pause shop -n shop --reason 'traffic peak'"))]
     Pause(verbs::RequestArgs),
     /// End a pause.
-    #[command(after_help = "Example:\n  cutover resume shop -n shop")]
+    #[command(after_help = verbs::help("cutover resume shop -n shop"))]
     Resume(verbs::RequestArgs),
     Abort(verbs::Abort),
     /// Try a failed or held run again; where somebody edited a route outside a run, write that again instead.
-    #[command(after_help = "Example:\n  cutover retry shop -n shop")]
+    #[command(after_help = verbs::help("cutover retry shop -n shop"))]
     Retry(verbs::RequestArgs),
     /// Send traffic back to the last good distribution; also after success, while keepPrevious lasts.
-    #[command(after_help = "Example:\n  cutover rollback shop -n shop --reason 'complaints'")]
+    #[command(after_help = verbs::help("cutover rollback shop -n shop --reason 'complaints'"))]
     Rollback(verbs::RequestArgs),
     Adopt(verbs::Adopt),
     Member(member::Member),

@@ -63,17 +63,28 @@ pub(super) fn canaries(record: &RunRecord) -> Vec<&str> {
     names
 }
 
-/// Whether users were hurt, by the last check of a run that was lost.
-pub(super) fn users(view: &View, record: &RunRecord) -> String {
-    if record.reason == Reason::EndpointDown {
-        return format!("HURT until {}: {}", clock(record.ended_at), record.message);
+/// A run that was lost, or goes back.
+pub(super) struct Loss<'v> {
+    reason: Reason,
+    message: &'v str,
+    /// When every route was back.
+    ended_at: Option<Timestamp>,
+    check: Option<&'v Check>,
+}
+
+/// Whether users were hurt, by the last check before traffic went back.
+pub(super) fn users(view: &View, loss: &Loss<'_>) -> String {
+    let back = loss.ended_at.map(|at| format!("until {} ago", age(at, view.now)));
+    let back = back.unwrap_or_else(|| "until every route is back".to_owned());
+    if loss.reason == Reason::EndpointDown {
+        return format!("HURT {back}: {}", loss.message);
     }
-    let Some(check) = &record.check else { return "no check was made, so nothing is known".to_owned() };
+    let Some(check) = loss.check else { return "no check was made, so nothing is known".to_owned() };
     let failed: Vec<&MetricCheck> = check.metrics.iter().filter(|metric| metric.verdict == Verdict::Fail).collect();
     let seen = match (failed.is_empty(), check.verdict) {
         (false, _) => {
             let values = failed.iter().flat_map(|metric| values(view, metric)).collect::<Vec<_>>();
-            format!("HURT until {}: {}", clock(record.ended_at), values.join(", "))
+            format!("HURT {back}: {}", values.join(", "))
         }
         (true, Verdict::Pass | Verdict::Fail) => format!("no sign: the check at {} passed", clock(check.at)),
         (true, Verdict::Unknown) => {
@@ -134,9 +145,19 @@ impl View {
         self.rollout.spec.analysis.metrics.iter().find(|metric| metric.name == name)
     }
 
+    /// Why the live run goes back, or how the one before it was lost.
+    pub(super) fn loss(&self) -> Option<Loss<'_>> {
+        let Some(run) = self.live() else {
+            let record = self.lost()?;
+            let RunRecord { reason, message, ended_at, check, .. } = record;
+            return Some(Loss { reason: *reason, message, ended_at: Some(*ended_at), check: check.as_ref() });
+        };
+        let back = run.state.rollback()?;
+        Some(Loss { reason: back.reason, message: &back.message, ended_at: None, check: run.check.as_ref() })
+    }
+
     /// The last check of a run that is lost or goes back: it is about weights that are no more.
     pub(super) fn check_of_lost(&self) -> Option<&Check> {
-        let going_back = self.live().filter(|run| run.is_rolling_back()).and_then(|run| run.check.as_ref());
-        going_back.or_else(|| self.lost()?.check.as_ref())
+        self.loss()?.check
     }
 }

@@ -65,8 +65,8 @@ fn drift(view: &View) -> Option<String> {
 /// What users see: whether the canaries' endpoints answer, and the primary members' metrics; after a run that was lost,
 /// what they saw of it.
 pub(super) fn users(view: &View) -> String {
-    if let Some(record) = view.lost() {
-        return past::users(view, record);
+    if let Some(loss) = view.loss() {
+        return past::users(view, &loss);
     }
     let endpoints = view.gaining().into_iter().filter_map(|member| endpoint(view, member));
     let primaries = view.check().and_then(|check| past::primaries(view, check));

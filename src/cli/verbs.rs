@@ -44,7 +44,10 @@ pub(super) struct RequestArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   cutover abort shop -n shop --reason 'checkout fails'
-  cutover abort shop -n shop --direct     also write the routes with your own credentials, if the hub is down")]
+  cutover abort shop -n shop --direct     also write the routes with your own credentials, if the hub is down
+
+Exit status: 0 applied, 1 refused, too late or an error, 4 not answered yet; with --direct: 0 every route is
+written, 1 one is not.")]
 pub(super) struct Abort {
     #[command(flatten)]
     request: RequestArgs,
@@ -57,13 +60,21 @@ pub(super) struct Abort {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   cutover adopt shop -n shop --dry-run     show what would be adopted
-  cutover adopt shop -n shop")]
+  cutover adopt shop -n shop
+
+Exit status: 0 applied, 1 refused, too late or an error, 4 not answered yet; with --dry-run: 0 it can be adopted,
+1 error, 3 it cannot.")]
 pub(super) struct Adopt {
     #[command(flatten)]
     request: RequestArgs,
     /// Request nothing; show what would be adopted, and what the first write would change.
     #[arg(long)]
     dry_run: bool,
+}
+
+/// What stands below the arguments of a verb that only makes a request.
+pub(super) fn help(example: &str) -> String {
+    format!("Example:\n  {example}\n\nExit status: 0 applied, 1 refused, too late or an error, 4 not answered yet.")
 }
 
 fn reason(text: &str) -> Result<String, String> {

@@ -3,7 +3,7 @@
 use super::{draft::Draft, standing::Standing};
 use crate::api::{
     Phase, Reason,
-    status::{Condition, ConditionStatus, Summary},
+    status::{Check, Condition, ConditionStatus, Summary},
 };
 
 /// Writes where the rollout stands into the status; a new hold is announced.
@@ -30,8 +30,12 @@ fn is_announced(draft: &Draft<'_>, standing: &Standing) -> bool {
 fn summary(draft: &Draft<'_>) -> Summary {
     let status = &draft.status;
     let weights = status.desired.as_ref().map(|desired| &desired.split.weights).or(status.primary.as_ref());
+    let is_about_desired = |check: &&Check| {
+        let desired = status.desired.as_ref().map(|desired| desired.sequence);
+        desired.is_none_or(|desired| desired == check.sequence) && check.reason != Reason::Settling
+    };
     let (step, check) = match (&status.run, status.history.last()) {
-        (Some(run), _) => (format!("{}/{}", run.step(), run.plan.len()), run.check.as_ref()),
+        (Some(run), _) => (format!("{}/{}", run.step(), run.plan.len()), run.check.as_ref().filter(is_about_desired)),
         (None, Some(ended)) => (format!("{}/{}", ended.step, ended.steps), ended.check.as_ref()),
         (None, None) => (String::new(), None),
     };

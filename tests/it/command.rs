@@ -45,6 +45,14 @@ fn every_verb_shows_an_example_in_its_help() {
 }
 
 #[test]
+fn every_verb_on_a_rollout_says_its_exit_statuses() {
+    for verb in ["get", "why", "wait", "history", "promote", "pause", "resume", "abort", "retry", "rollback", "adopt"] {
+        let (_, help, _) = printed(&cutover(&[verb, "--help"]));
+        assert!(help.contains("Exit status"), "{verb}\n{help}");
+    }
+}
+
+#[test]
 fn completions_are_for_the_shell_that_is_named() {
     let (status, script, _) = printed(&cutover(&["completions", "bash"]));
     assert_eq!(status, Some(0));

@@ -108,16 +108,10 @@ fn cells(view: &View, with_namespace: bool, wide: bool) -> Vec<String> {
         format!("{:?}", status.phase),
         escape(&status.summary.step),
         cut_after_word(&escape(&status.summary.weights), 40),
-        verdict(view),
+        escape(&status.summary.verdict),
         if seen { status.reason.to_string() } else { String::new() },
         status.since.map(|since| age(since, view.now)).unwrap_or_default(),
     ];
     let namespace = with_namespace.then(|| escape(&view.namespace()));
     namespace.into_iter().chain(known).chain(wide.then(|| escape(&status.message))).collect()
-}
-
-/// The last verdict, unless it was about other weights than the desired ones.
-fn verdict(view: &View) -> String {
-    let stale = view.live().is_some_and(|run| run.check.is_some()) && view.check().is_none();
-    if stale { String::new() } else { escape(&view.status.summary.verdict) }
 }

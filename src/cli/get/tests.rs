@@ -376,7 +376,7 @@ fn a_route_that_cannot_be_read_shows_in_brackets_what_it_was_confirmed_to_show()
 fn after_a_failure_the_failed_member_keeps_its_row_and_its_value() {
     let shown = unwrapped(&fixtures::failed());
     assert_eq!(cells(&fixtures::failed(), "eu-3"), "0.0 0.0 - 31 0.2 29911 FAIL at 03:00:39");
-    let users = "  users     HURT until 00:47:00: errors 31 % of 29911 requests at eu-3 (storefront); primary members at \
+    let users = "  users     HURT until 2h14m ago: errors 31 % of 29911 requests at eu-3 (storefront); primary members at \
                  worst: errors 0.07 %, p99 0.21 s\n";
     assert!(shown.contains(users), "{shown}");
 }
@@ -414,4 +414,22 @@ fn what_people_requested_and_nobody_answered_is_shown() {
     });
     view.open = vec![serde_json::from_value(request).unwrap()];
     lines(&view, &["  requests  not answered yet: Abort by ada 30 s ago (errors)\n"]);
+}
+
+#[test]
+fn while_traffic_goes_back_the_check_that_failed_and_its_users_stay_on_the_screen() {
+    let mut run = fixtures::run();
+    run["state"] = serde_json::json!({"rollingBack": {
+        "step": 2, "reason": "GuardBreached", "message": "errors 31 %", "at": "2026-01-03T03:00:40Z"
+    }});
+    run["check"] = serde_json::to_value(&fixtures::failed().status.history[0].check).unwrap();
+    let mut status = fixtures::status("Progressing", "GuardBreached", "going back", &run);
+    fixtures::set_sequence(&mut status, 10);
+    let view = fixtures::view(&status);
+    assert_eq!(cells(&view, "eu-3"), "canary 12.5 12.5 - 31 0.2 29911 FAIL at 03:00:39");
+    let shown = unwrapped(&view);
+    assert!(
+        shown.contains("  users     HURT until every route is back: errors 31 % of 29911 requests at eu-3"),
+        "{shown}"
+    );
 }

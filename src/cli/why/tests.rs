@@ -110,7 +110,7 @@ fn a_silent_hub_promises_nothing_and_the_way_without_it_comes_first() {
 fn a_failure_is_said_with_its_cause_its_users_and_its_people() {
     let shown = shown(&fixtures::failed());
     for words in
-        ["1 Failed because errors 31 %", "User impact    HURT until 00:47:00: errors 31 %", "by argocd-controller"]
+        ["1 Failed because errors 31 %", "User impact    HURT until 2h14m ago: errors 31 %", "by argocd-controller"]
     {
         assert!(shown.contains(words), "{words}\n{shown}");
     }

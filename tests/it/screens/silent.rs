@@ -14,6 +14,7 @@ async fn every_verb_says_first_that_the_hub_is_silent() {
         (&["why", "shop"], 3),
         (&["get"], 0),
         (&["wait", "shop", "--for=phase=Succeeded", "--timeout", "1s"], 3),
+        (&["history", "shop"], 0),
         (&["abort", "shop", "--timeout", "1s"], 4),
     ] {
         let (ended, shown) = world.cutover(arguments).await;

@@ -55,6 +55,22 @@ async fn a_terminal_that_becomes_small_keeps_the_headline_and_breaks_no_word() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_text_is_as_wide_as_the_terminal() {
+    let world = World::start().await;
+    for columns in [60, 120] {
+        let mut terminal = Terminal::start(world.command(&["why", "shop"]), columns, 24);
+        let text = eventually(async || {
+            let all = terminal.all().replace('\r', "");
+            if all.contains("\nexit status ") { Ok(all) } else { Err(all) }
+        })
+        .await;
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        let columns = usize::from(columns);
+        assert!(widest <= columns && widest > columns - 20, "{widest} of {columns}:\n{text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_list_is_watched_as_well() {
     let world = World::start().await;
     world.renew(SignedDuration::from_secs(1)).await;

@@ -1,6 +1,10 @@
 //! The way forward: steps, waits, dwell and deadline.
 
-use cutover::api::{Phase, Reason, Verb, request::RequestState, status::Outcome};
+use cutover::api::{
+    Phase, Reason, Verb,
+    request::RequestState,
+    status::{Outcome, Verdict},
+};
 
 use super::{
     super::world::{Metrics, World, of, spec},
@@ -17,6 +21,21 @@ fn a_promotion_goes_through_every_step_and_the_target_becomes_the_primary() {
     shows(&world, Phase::Succeeded, Reason::RunSucceeded);
     assert_eq!(world.status.primary, Some(of(&[("eu-1", 0), ("eu-3", 100)])));
     assert_eq!(world.outcome(), Some(Outcome::Succeeded));
+}
+
+#[test]
+fn the_verdict_on_the_step_before_is_not_that_on_the_present_one_nor_is_a_window_that_fills_unknown() {
+    let mut world = plain();
+    while world.written.len() < 2 {
+        world.run_for(1);
+    }
+    assert_eq!(world.run().check.as_ref().unwrap().verdict, Verdict::Pass);
+    while world.status.summary.verdict.is_empty() {
+        world.run_for(1);
+    }
+    assert_eq!(world.status.summary.verdict, "Pass");
+    let judged = world.run().check.as_ref().unwrap().sequence;
+    assert_eq!(world.status.desired.as_ref().unwrap().sequence, judged);
 }
 
 #[test]
