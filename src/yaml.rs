@@ -15,6 +15,9 @@ use serde_yaml::{Error, Options, Spanned};
 /// Maximum size of a text, in bytes: what an API server accepts for one object, and room for comments.
 pub(crate) const LARGEST_TEXT: usize = 2 * 1024 * 1024;
 
+/// The reason why an alias cannot be read.
+pub(crate) const UNKNOWN_ANCHOR: &str = "an alias without its anchor";
+
 /// Why a text is not usable YAML. Holds nothing of the text except a repeated key, which its message leaves out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum YamlError {
@@ -40,6 +43,10 @@ pub enum YamlError {
     Unreadable {
         /// The line at which reading stopped, from 1.
         line: u64,
+        /// The column, from 1.
+        column: u64,
+        /// The parser's reason; not for the errors about a Secret, although it has at most one letter of the text.
+        reason: String,
     },
     /// A value cannot be written as YAML.
     #[error("cannot be written as YAML")]
@@ -74,6 +81,68 @@ impl Document {
             }
         }
     }
+
+    /// What stands at an entry of a list, such as `items[2]`, as a document of its own.
+    #[must_use]
+    fn entry(&self, list: &str, place: usize) -> Self {
+        let above = format!("{list}[{place}]");
+        let inside = |path: &str| path.strip_prefix(&above).map(|rest| rest.trim_start_matches('.').to_owned());
+        let lines = self.lines.range(above.clone()..).map_while(|(path, line)| Some((inside(path)?, *line)));
+        Self {
+            value: self.value[list][place].clone(),
+            lines: lines.collect(),
+            nulls: self.nulls.iter().filter_map(|path| inside(path)).collect(),
+            not_finite: self.not_finite.iter().filter_map(|path| inside(path)).collect(),
+        }
+    }
+
+    /// The objects of a Kubernetes list, or else this document.
+    #[must_use]
+    pub(crate) fn objects(self) -> Vec<Self> {
+        let is_list = self.value["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
+        match self.value["items"].as_array() {
+            Some(items) if is_list => (0..items.len()).map(|place| self.entry("items", place)).collect(),
+            _ => vec![self],
+        }
+    }
+}
+
+/// Parts of a text that are read by themselves after the whole could not be.
+const MOST_PARTS: usize = 64;
+
+/// Reads as many documents of a text as can be read, and says why others cannot.
+pub(crate) fn readable(text: &str) -> (Vec<Document>, Vec<YamlError>) {
+    let whole = match documents(text) {
+        Ok(documents) => return (documents, Vec::new()),
+        Err(error) => error,
+    };
+    let parts = parts(text);
+    if matches!(whole, YamlError::TooLarge(_)) || parts.len() > MOST_PARTS {
+        return (Vec::new(), vec![whole]);
+    }
+    let (mut read, mut errors) = (Vec::new(), Vec::new());
+    for (line, part) in parts {
+        // The lines before it, empty, so that every line keeps its number.
+        match documents(&format!("{}{part}", "\n".repeat(line))) {
+            Ok(documents) => read.extend(documents),
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() { (Vec::new(), vec![whole]) } else { (read, errors) }
+}
+
+/// The parts of a text that `---` divides, each with the number of lines before it.
+fn parts(text: &str) -> Vec<(usize, String)> {
+    let mut parts = vec![(0, String::new())];
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        if line.trim_end() == "---" || line.starts_with("--- ") {
+            parts.push((number, String::new()));
+        }
+        if let Some((_, part)) = parts.last_mut() {
+            part.push_str(line);
+        }
+    }
+    parts
 }
 
 /// Reads all documents of a text; empty ones are left out.
@@ -126,7 +195,7 @@ fn limits() -> Options {
 }
 
 fn refusal(error: &Error) -> YamlError {
-    let line = error.location().map_or(1, |location| location.line());
+    let (line, column) = error.location().map_or((1, 1), |location| (location.line(), location.column()));
     match error.without_snippet() {
         Error::AliasError { error, .. } => refusal(error),
         Error::DuplicateMappingKey { key, .. } => YamlError::Duplicate { line, key: key.clone().unwrap_or_default() },
@@ -135,7 +204,18 @@ fn refusal(error: &Error) -> YamlError {
         | Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
         | Error::AliasReplayStackDepthExceeded { .. } => YamlError::TooComplex { line },
-        _ => YamlError::Unreadable { line },
+        other => YamlError::Unreadable { line, column, reason: reason(other) },
+    }
+}
+
+/// What the parser says, where its words are its own.
+fn reason(error: &Error) -> String {
+    match error {
+        Error::ExternalMessage { msg, .. } => msg.clone(),
+        Error::UnknownAnchor { .. } => UNKNOWN_ANCHOR.to_owned(),
+        Error::UnsupportedTag { .. } => "a tag that is not known".to_owned(),
+        Error::Eof { .. } => "the text ends too early".to_owned(),
+        _ => "the structure is wrong".to_owned(),
     }
 }
 
@@ -266,7 +346,7 @@ impl<'de> Visitor<'de> for KindVisitor {
 mod tests {
     use serde_json::json;
 
-    use super::{YamlError, documents};
+    use super::{YamlError, documents, readable};
 
     #[test]
     fn every_value_has_its_line_and_a_mapping_that_of_its_key() {
@@ -292,6 +372,27 @@ mod tests {
         assert_eq!(read[0].nulls, ["a", "b", "c[0]"]);
         assert_eq!(read[0].not_finite, ["d", "e", "f"]);
         assert_eq!((read[0].value["g"].clone(), read[0].value["h"].clone()), (json!(50), json!(1.5)));
+    }
+
+    #[test]
+    fn the_objects_of_a_list_keep_their_lines_and_lose_its_path() {
+        let text = "kind: List\nitems:\n- kind: A\n  spec: {a: }\n- kind: B\n  n: .nan\n";
+        let objects = documents(text).unwrap().remove(0).objects();
+        assert_eq!(objects.iter().map(|one| one.line("")).collect::<Vec<_>>(), [3, 5]);
+        assert_eq!((objects[0].line("spec.a"), objects[0].nulls.clone()), (4, vec!["spec.a".to_owned()]));
+        assert_eq!(
+            (objects[1].value["kind"].clone(), objects[1].not_finite.clone()),
+            (json!("B"), vec!["n".to_owned()])
+        );
+    }
+
+    #[test]
+    fn one_document_that_cannot_be_read_hides_no_other() {
+        let (read, errors) = readable("a: 1\n---\nb: [\n---\nc: 1\n--- # more\nd: '\n");
+        assert_eq!(read.iter().map(|one| one.line("")).collect::<Vec<_>>(), [1, 5]);
+        let lines: Vec<u64> =
+            errors.iter().map(|error| if let YamlError::Unreadable { line, .. } = error { *line } else { 0 }).collect();
+        assert!(lines[0] >= 3 && lines[0] < 5 && lines[1] >= 7, "{errors:?}");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Files named on the command line; `-` is the standard input.
 
 use std::{
-    fs::File,
-    io::{self, Read},
+    fs::{DirEntry, File},
+    io::{self, ErrorKind, Read},
     path::{Path, PathBuf},
 };
 
@@ -12,37 +12,63 @@ use crate::yaml::LARGEST_TEXT;
 /// The displayed name of a file, and its text.
 pub(super) struct Source {
     pub(super) name: String,
-    pub(super) text: String,
+    pub(super) text: io::Result<String>,
 }
 
-/// Reads every file; of a folder, its `.yaml`, `.yml` and `.json` files by name.
-pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Source>, CliError> {
-    let mut sources = Vec::new();
-    for path in paths {
-        for path in within(path).map_err(|source| unreadable(path, source))? {
-            let text = text(&path).map_err(|source| unreadable(&path, source))?;
-            sources.push(Source { name: path.display().to_string(), text });
+impl Source {
+    /// The text; a file that cannot be read ends the verb.
+    pub(super) fn required(self) -> Result<(String, String), CliError> {
+        let Self { name, text } = self;
+        match text {
+            Ok(text) => Ok((name, text)),
+            Err(source) => Err(CliError::File { file: name, source }),
         }
     }
-    Ok(sources)
 }
 
-fn unreadable(path: &Path, source: io::Error) -> CliError {
-    CliError::File { file: path.display().to_string(), source }
+/// Reads every file; of a folder, its `.yaml`, `.yml` and `.json` files and those of the folders in it, by name.
+pub(super) fn read(paths: &[PathBuf]) -> Vec<Source> {
+    let found = paths.iter().flat_map(|path| if path.is_dir() { within(path) } else { vec![Ok(path.clone())] });
+    let sources = found.map(|path| match path {
+        Ok(path) => Source { name: path.display().to_string(), text: text(&path) },
+        Err((folder, error)) => Source { name: folder.display().to_string(), text: Err(error) },
+    });
+    sources.collect()
 }
 
-fn within(path: &Path) -> io::Result<Vec<PathBuf>> {
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
+type Walked = Result<PathBuf, (PathBuf, io::Error)>;
+
+/// The files of a folder and of all below it. Links to folders are not followed, so it ends; hidden ones are left out.
+fn within(folder: &Path) -> Vec<Walked> {
+    let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        match folder.read_dir().and_then(Iterator::collect::<io::Result<Vec<DirEntry>>>) {
+            Err(error) => files.push(Err((folder, error))),
+            Ok(entries) => {
+                let shown = entries.into_iter().filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
+                for entry in shown {
+                    match entry.file_type() {
+                        Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                        _ if is_manifest(&entry.path()) => files.push(Ok(entry.path())),
+                        _ => {}
+                    }
+                }
+            }
+        }
     }
-    let mut files: Vec<PathBuf> =
-        path.read_dir()?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
-    files.retain(|file| file.extension().is_some_and(|end| ["yaml", "yml", "json"].iter().any(|known| end == *known)));
-    files.sort();
+    files.sort_by_key(|found| match found {
+        Ok(path) | Err((path, _)) => path.clone(),
+    });
     if files.is_empty() {
-        return Err(io::Error::new(io::ErrorKind::NotFound, "no .yaml, .yml or .json file in this folder"));
+        let error = io::Error::new(ErrorKind::NotFound, "no .yaml, .yml or .json file is in this folder or below it");
+        files.push(Err((folder.to_owned(), error)));
     }
-    Ok(files)
+    files
+}
+
+fn is_manifest(path: &Path) -> bool {
+    let known = path.extension().is_some_and(|end| ["yaml", "yml", "json"].iter().any(|known| end == *known));
+    known && !path.is_dir()
 }
 
 /// The text, cut just above [`LARGEST_TEXT`], so that a larger file is noticed.

@@ -8,7 +8,7 @@ use std::{
 use serde::Serialize;
 use terminal_size::terminal_size;
 
-use super::text::{Page, WIDTH};
+use super::text::{self, Page, WIDTH};
 use crate::yaml;
 
 /// Columns of the narrowest terminal for which a text is laid out.
@@ -97,6 +97,12 @@ impl Output {
     /// Whether the output is a terminal, which can be redrawn.
     pub const fn terminal(&self) -> bool {
         self.terminal
+    }
+
+    /// The columns of the terminal; elsewhere those of a usual page.
+    pub fn width(&self) -> usize {
+        let size = terminal_size::terminal_size().filter(|_| self.terminal);
+        size.map_or(text::WIDTH, |(width, _)| usize::from(width.0).max(40))
     }
 
     /// Prints a text as it is.

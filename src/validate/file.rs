@@ -5,16 +5,17 @@ use serde_json::Value;
 
 use super::{
     document::{declared, namespace, spec},
-    member,
-    problem::{Problem, quoted},
-    references::Known,
-    request, schema, section,
-    suggestion::did_you_mean,
-    template,
+    hints::hints,
+    member, object,
+    object::Identity,
+    problem::{Problem, Severity},
+    references::{Known, Place},
+    request, section, template,
+    unreadable::unreadable,
 };
 use crate::{
-    api::{FleetRolloutSpec, GROUP, MemberClusterSpec, MetricTemplateSpec, RolloutRequestSpec, crd},
-    yaml::{self, Document, YamlError},
+    api::{FleetRolloutSpec, MemberClusterSpec, MetricTemplateSpec, RolloutRequestSpec, crd},
+    yaml::{self, Document},
 };
 
 /// A problem and the line on which it stands.
@@ -22,9 +23,22 @@ use crate::{
 pub struct Found {
     /// From 1.
     pub line: u64,
+    /// From 1; of what cannot be read as YAML.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<u64>,
+    /// The line itself, where it cannot be read as YAML.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// What is wrong.
     #[serde(flatten)]
     pub problem: Problem,
+}
+
+impl Found {
+    /// A problem of a line that can be read.
+    pub fn new(line: u64, problem: Problem) -> Self {
+        Self { line, column: None, source: None, problem }
+    }
 }
 
 /// What was read of a file and what is wrong with it.
@@ -32,88 +46,122 @@ pub struct Found {
 pub struct Report {
     /// By document, and in it by line.
     pub problems: Vec<Found>,
+    /// What is legal and seldom wise.
+    pub hints: Vec<Found>,
     /// Specs of the rollouts, with their names, as far as they can be read.
     pub rollouts: Vec<(String, FleetRolloutSpec)>,
     /// How many objects were of a kind that is known here.
     pub checked: usize,
     /// Other objects, which are passed over: `Secret/eu-1`.
     pub passed_over: Vec<String>,
+    /// Members that could not be looked up, because no `MemberCluster` is declared at all.
+    pub members: Vec<String>,
 }
 
 /// Validates every document of a YAML text by itself.
 pub fn file(text: &str) -> Report {
-    file_among(text, &Known::of([text]))
+    files([("this file", text)]).pop().unwrap_or_default()
 }
 
-/// Validates every document of a YAML text, and what it refers to as far as that is `known`.
-pub fn file_among(text: &str, known: &Known) -> Report {
-    let mut report = Report::default();
-    match yaml::documents(text) {
-        Ok(documents) if documents.is_empty() => {
-            let problem = Problem::error("file", "is empty", "write at least one object");
-            report.problems.push(Found { line: 1, problem });
+/// Validates the documents of some texts, each with its name: what one declares, another may refer to.
+pub fn files<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Vec<Report> {
+    let definitions = match crd::definitions() {
+        Ok(definitions) => definitions,
+        Err(error) => {
+            let problem = Problem::error("file", error.to_string(), "report this as a bug");
+            return vec![Report { problems: vec![Found::new(1, problem)], ..Report::default() }];
         }
-        Ok(documents) => documents.iter().for_each(|document| report.add(document, known)),
-        Err(error) => report.problems.push(unreadable(&error)),
-    }
-    report
-}
-
-fn unreadable(error: &YamlError) -> Found {
-    let (line, remedy) = match error {
-        YamlError::Duplicate { line, key } => (*line, format!("{} may occur once", quoted(key))),
-        YamlError::TooComplex { line } => (*line, "write it out, or split it into several files".to_owned()),
-        YamlError::Unreadable { line } => (*line, "correct it at or just before this line".to_owned()),
-        YamlError::TooLarge(_) | YamlError::Unwritable => (1, "split it into several files".to_owned()),
     };
-    Found { line, problem: Problem::error("file", error.to_string(), remedy) }
+    let read: Vec<(&str, Vec<Document>, Vec<Found>)> = texts
+        .into_iter()
+        .map(|(name, text)| {
+            let (documents, errors) = yaml::readable(text);
+            let mut problems: Vec<Found> = errors.iter().map(|error| unreadable(error, text)).collect();
+            if documents.is_empty() && problems.is_empty() {
+                problems.push(Found::new(1, Problem::error("file", "is empty", "write at least one object")));
+            }
+            (name, documents.into_iter().flat_map(Document::objects).collect(), problems)
+        })
+        .collect();
+    let known = Known::of(read.iter().flat_map(|(name, documents, _)| documents.iter().map(move |one| (*name, one))));
+    let reports = read.iter().map(|(name, documents, problems)| {
+        let mut report = Report { problems: problems.clone(), ..Report::default() };
+        for document in documents {
+            report.add(name, document, &definitions, &known);
+        }
+        report
+    });
+    reports.collect()
 }
 
 impl Report {
-    fn add(&mut self, document: &Document, known: &Known) {
-        let text = |path: &str| document.value.pointer(path).and_then(Value::as_str).unwrap_or_default();
-        let (version, kind, name) = (text("/apiVersion"), text("/kind"), text("/metadata/name"));
-        if !version.is_empty() && version.split('/').next() != Some(GROUP) && !kind.is_empty() {
-            self.passed_over.push(format!("{kind}/{name}"));
+    fn add(&mut self, file: &str, document: &Document, definitions: &[Value], known: &Known) {
+        let identity = Identity::of(document);
+        if identity.is_foreign(&object::kinds(definitions)) {
+            self.passed_over.push(format!("{}/{}", identity.kind, identity.name));
             return;
         }
         self.checked += 1;
-        let mut problems = match definition(version, kind) {
+        let (mut problems, rules) = match identity.definition(definitions) {
             Ok(definition) => {
-                let mut problems = shape(document, &definition);
-                problems.extend(super::metadata::metadata(kind, &document.value["metadata"]));
-                problems
+                let problems = object::shape(document, identity.kind, definition);
+                let spec = &crd::schema(definition)["properties"]["spec"];
+                (problems, self.rules(&identity, document, known, spec))
             }
-            Err(problem) => vec![problem],
+            Err(problem) => (vec![problem], Vec::new()),
         };
-        let rules = self.rules(kind, name, document, known);
-        let known: Vec<String> = problems.iter().map(|problem| problem.path.clone()).collect();
-        let said = |rule: &Problem| known.iter().any(|path| within(&rule.path, path));
-        problems.extend(rules.into_iter().filter(|rule| !said(rule) && !lacks(document, &rule.path)));
-        let mut found: Vec<Found> =
-            problems.into_iter().map(|problem| Found { line: document.line(&problem.path), problem }).collect();
-        found.sort_by_key(|found| found.line);
-        self.problems.extend(found);
+        let is_said = |rule: &Problem| problems.iter().any(|problem| explains(problem, rule));
+        let rules: Vec<Problem> =
+            rules.into_iter().filter(|rule| !is_said(rule) && !lacks(document, &rule.path)).collect();
+        problems.extend(rules);
+        problems.extend(known.declared_twice(&Place::of(document), file, document.line("")));
+        // What is wrong is corrected first, and may be what a hint is about.
+        let is_right = problems.iter().all(|problem| problem.severity != Severity::Error);
+        if let Some((_, spec)) = self.rollouts.last().filter(|_| is_right && identity.kind == "FleetRollout") {
+            self.hints.extend(by_line(document, hints(spec)));
+        }
+        self.problems.extend(by_line(document, problems));
     }
 
-    /// The rules about a spec, if its shape lets it be read at all.
-    fn rules(&mut self, kind: &str, name: &str, document: &Document, known: &Known) -> Vec<Problem> {
-        match kind {
-            "FleetRollout" => {
-                let Some((spec, unread)) = section::readable(&declared(document)) else { return Vec::new() };
-                let mut problems = section::rules(&spec, &unread);
-                problems.extend(known.problems(&namespace(document), name, &spec));
-                if unread.is_empty() {
-                    self.rollouts.push((name.to_owned(), spec));
-                }
-                problems
-            }
+    /// The rules about a spec, as far as its shape lets it be read.
+    fn rules(&mut self, identity: &Identity<'_>, document: &Document, known: &Known, shape: &Value) -> Vec<Problem> {
+        match identity.kind {
+            "FleetRollout" => self.rollout(identity.name, document, known, shape),
             "MemberCluster" => spec::<MemberClusterSpec>(document).map(|spec| member(&spec)).unwrap_or_default(),
             "MetricTemplate" => spec::<MetricTemplateSpec>(document).map(|spec| template(&spec)).unwrap_or_default(),
             "RolloutRequest" => spec::<RolloutRequestSpec>(document).map(|spec| request(&spec)).unwrap_or_default(),
             _ => Vec::new(),
         }
     }
+
+    fn rollout(&mut self, name: &str, document: &Document, known: &Known, shape: &Value) -> Vec<Problem> {
+        let Some(readable) = section::readable(&declared(document), shape) else { return Vec::new() };
+        let mut problems = readable.problems();
+        problems.extend(known.problems(&namespace(document), name, &readable.spec));
+        if known.has_members() {
+            problems.extend(known.members(&namespace(document), &readable.spec));
+        } else {
+            self.members.extend(readable.spec.members.iter().map(|member| member.name.clone()));
+        }
+        if readable.is_whole() {
+            self.rollouts.push((name.to_owned(), readable.spec));
+        }
+        problems
+    }
+}
+
+fn by_line(document: &Document, problems: Vec<Problem>) -> Vec<Found> {
+    let mut found: Vec<Found> =
+        problems.into_iter().map(|problem| Found::new(document.line(&problem.path), problem)).collect();
+    found.sort_by_key(|found| found.line);
+    found
+}
+
+/// Whether a problem of the shape is the cause of what a rule says: at or above it, or of a part that the rule then misses.
+fn explains(shape: &Problem, rule: &Problem) -> bool {
+    let is_parent = || shape.path.rsplit_once('.').is_some_and(|(parent, _)| parent == rule.path);
+    let is_dropped = || shape.found.ends_with("is not allowed") && within(&shape.path, &rule.path);
+    within(&rule.path, &shape.path) || is_parent() || is_dropped()
 }
 
 /// Whether something at or below a path could not be read, so that a rule about it may only miss that.
@@ -124,57 +172,4 @@ fn lacks(document: &Document, path: &str) -> bool {
 /// Whether a path is another one or lies below it.
 fn within(path: &str, above: &str) -> bool {
     path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-}
-
-/// The definition of a kind and version.
-fn definition(version: &str, kind: &str) -> Result<Value, Problem> {
-    let definitions =
-        crd::definitions().map_err(|error| Problem::error("file", error.to_string(), "report this as a bug"))?;
-    let kinds: Vec<&str> = definitions.iter().filter_map(|known| known["spec"]["names"]["kind"].as_str()).collect();
-    if kind.is_empty() {
-        return Err(Problem::error("kind", "missing", format!("give one of {}", kinds.join(", "))));
-    }
-    let Some(found) = definitions.iter().find(|known| known["spec"]["names"]["kind"] == kind) else {
-        return Err(Problem::error("kind", format!("{} is not known", quoted(kind)), did_you_mean(kind, kinds)));
-    };
-    let known = format!("{GROUP}/v1alpha1");
-    if version == known {
-        Ok(found.clone())
-    } else {
-        Err(Problem::error("apiVersion", format!("{} is not known", quoted(version)), format!("write {known}")))
-    }
-}
-
-fn shape(document: &Document, definition: &Value) -> Vec<Problem> {
-    let declared = |path: &&String| !path.starts_with("status");
-    let nulls = document.nulls.iter().filter(declared);
-    let mut problems: Vec<Problem> = nulls
-        .map(|path| {
-            Problem::error(
-                path,
-                "is null, which an API server drops silently",
-                "give it a value, or leave it out if it is optional",
-            )
-        })
-        .collect();
-    problems.extend(
-        document
-            .not_finite
-            .iter()
-            .filter(declared)
-            .map(|path| Problem::error(path, "is not a finite number", "write a plain number")),
-    );
-    let root = crd::schema(definition);
-    let known = ["apiVersion", "kind", "metadata", "spec", "status"];
-    for key in document.value.as_object().into_iter().flat_map(|fields| fields.keys()) {
-        if !known.contains(&key.as_str()) {
-            problems.push(Problem::error(yaml::below("", key), "unknown field", did_you_mean(key, known)));
-        }
-    }
-    match &document.value["spec"] {
-        Value::Null if document.nulls.iter().any(|path| path == "spec") => {}
-        Value::Null => problems.push(Problem::error("spec", "missing", "declare the spec")),
-        spec => problems.extend(schema::shape(&root["properties"]["spec"], spec, "spec")),
-    }
-    problems
 }

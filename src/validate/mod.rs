@@ -5,11 +5,15 @@
 
 mod analysis;
 mod document;
+mod example;
 mod file;
+mod foreign;
+mod hints;
 mod members;
 mod metadata;
 mod mode;
 mod names;
+mod object;
 mod problem;
 mod promql;
 mod references;
@@ -20,12 +24,14 @@ mod section;
 mod strategy;
 mod suggestion;
 mod template;
+mod unknown;
+mod unreadable;
 mod windows;
 
-pub use file::{Found, Report, file, file_among};
+pub use file::{Found, Report, file, files};
 pub use problem::{Problem, Severity};
-pub use references::Known;
 pub use request::request;
+pub use suggestion::nearest;
 pub use template::template;
 
 use crate::api::FleetRolloutSpec;
@@ -34,5 +40,5 @@ pub use members::member;
 
 /// Everything that is wrong or doubtful about a rollout's spec; paths begin with `spec`.
 pub fn rollout(spec: &FleetRolloutSpec) -> Vec<Problem> {
-    section::rules(spec, &[])
+    section::Readable::whole(spec.clone()).problems()
 }

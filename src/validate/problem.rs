@@ -14,6 +14,8 @@ pub enum Severity {
     Error,
     /// It works, but probably not as meant.
     Warning,
+    /// It works as meant, and something else is usually wiser.
+    Hint,
 }
 
 /// One thing that is wrong or doubtful.
@@ -27,25 +29,36 @@ pub struct Problem {
     pub found: String,
     /// What would be right.
     pub allowed: String,
+    /// YAML that could stand there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub example: Option<&'static str>,
 }
 
 impl Problem {
     /// Something that cannot work.
     pub fn error(path: impl Into<String>, found: impl Into<String>, allowed: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, path: path.into(), found: found.into(), allowed: allowed.into() }
+        let (path, found, allowed) = (path.into(), found.into(), allowed.into());
+        Self { severity: Severity::Error, path, found, allowed, example: None }
     }
 
     /// Something doubtful.
     pub fn warning(path: impl Into<String>, found: impl Into<String>, allowed: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(path, found, allowed) }
     }
+
+    /// Something legal that is seldom wise.
+    pub(super) fn hint(path: impl Into<String>, found: impl Into<String>, allowed: impl Into<String>) -> Self {
+        Self { severity: Severity::Hint, ..Self::error(path, found, allowed) }
+    }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.severity == Severity::Warning {
-            f.write_str("warning: ")?;
-        }
+        f.write_str(match self.severity {
+            Severity::Error => "",
+            Severity::Warning => "warning: ",
+            Severity::Hint => "hint: ",
+        })?;
         write!(f, "{}: {}; {}", self.path, self.found, self.allowed)
     }
 }

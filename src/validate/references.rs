@@ -1,48 +1,123 @@
-//! What rollouts refer to, as far as it is in the same files: templates, and other rollouts.
+//! What rollouts refer to, as far as it is in the same files: templates, members and other rollouts.
 
 use std::collections::BTreeMap;
 
 use super::{
     analysis::{limits, queries},
-    document::{namespace, spec},
+    document::spec,
     problem::{Problem, quoted},
     promql,
+    suggestion::nearest,
     template::{kind, misfits},
 };
 use crate::{
-    api::{FleetRolloutSpec, Metric, MetricTemplateSpec},
+    api::{
+        FleetRolloutSpec, GROUP, MemberClusterSpec, Metric, MetricTemplateSpec,
+        member::{AllowedNamespaces, NamespacesFrom},
+    },
     metric::variables::filled,
     rollout::dependencies::cycle,
-    yaml,
+    yaml::Document,
 };
 
-/// Namespace and name; the namespace is empty where a document names none.
-type Place = (String, String);
+/// Where an object is: its kind, its namespace (empty where none is named) and its name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    kind: String,
+    namespace: String,
+    name: String,
+}
+
+impl Place {
+    pub(super) fn of(document: &Document) -> Self {
+        let text =
+            |path: &str| document.value.pointer(path).and_then(|text| text.as_str()).unwrap_or_default().to_owned();
+        Self { kind: text("/kind"), namespace: text("/metadata/namespace"), name: text("/metadata/name") }
+    }
+}
 
 /// The objects of some files that others refer to.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
-    templates: BTreeMap<Place, MetricTemplateSpec>,
-    depends_on: BTreeMap<Place, Vec<String>>,
+pub(super) struct Known {
+    first: BTreeMap<Place, (String, u64)>,
+    templates: BTreeMap<(String, String), MetricTemplateSpec>,
+    depends_on: BTreeMap<(String, String), Vec<String>>,
+    /// `None` of a member whose declaration cannot be read.
+    members: BTreeMap<String, Option<AllowedNamespaces>>,
 }
 
 impl Known {
-    /// What these YAML texts hold. What cannot be read is not known; it is a problem of its own file.
-    pub fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+    /// What these documents hold, each with the name of its file. What cannot be read is a problem of its own file.
+    pub(super) fn of<'d>(documents: impl IntoIterator<Item = (&'d str, &'d Document)>) -> Self {
         let mut known = Self::default();
-        for document in texts.into_iter().filter_map(|text| yaml::documents(text).ok()).flatten() {
-            let name = document.value["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-            let place = (namespace(&document), name);
-            match document.value["kind"].as_str() {
-                Some("MetricTemplate") => known.templates.extend(spec(&document).map(|spec| (place, spec))),
-                Some("FleetRollout") => {
-                    let names = |spec: FleetRolloutSpec| spec.depends_on.into_iter().map(|one| one.name).collect();
-                    known.depends_on.extend(spec(&document).map(|spec| (place, names(spec))));
-                }
-                _ => {}
-            }
+        let is_ours = |document: &Document| {
+            document.value["apiVersion"].as_str().is_some_and(|version| version.starts_with(GROUP))
+        };
+        for (file, document) in documents.into_iter().filter(|(_, document)| is_ours(document)) {
+            let place = Place::of(document);
+            known.add(document, (place.namespace.clone(), place.name.clone()));
+            known.first.entry(place).or_insert_with(|| (file.to_owned(), document.line("")));
         }
         known
+    }
+
+    fn add(&mut self, document: &Document, place: (String, String)) {
+        match document.value["kind"].as_str() {
+            Some("MetricTemplate") => self.templates.extend(spec(document).map(|spec| (place, spec))),
+            Some("MemberCluster") => {
+                let allowed = spec(document).map(|spec: MemberClusterSpec| spec.allowed_namespaces);
+                self.members.insert(place.1, allowed);
+            }
+            Some("FleetRollout") => {
+                let names = |spec: FleetRolloutSpec| spec.depends_on.into_iter().map(|one| one.name).collect();
+                self.depends_on.extend(spec(document).map(|spec| (place, names(spec))));
+            }
+            _ => {}
+        }
+    }
+
+    /// An object that is declared before, in this file or another one: of two, only the one that is applied last holds.
+    pub(super) fn declared_twice(&self, place: &Place, file: &str, line: u64) -> Option<Problem> {
+        let (first, at) = self.first.get(place).filter(|_| !place.name.is_empty())?;
+        let is_second = (first.as_str(), *at) != (file, line);
+        is_second.then(|| {
+            let found = format!("{} {} is declared twice", place.kind, quoted(&place.name));
+            Problem::error("metadata.name", found, format!("{first}:{at} is the first one; keep one of them"))
+        })
+    }
+
+    /// Whether any member is declared, so that others are missed.
+    pub(super) fn has_members(&self) -> bool {
+        !self.members.is_empty()
+    }
+
+    /// Members that no file declares, or that do not allow the rollout's namespace.
+    pub(super) fn members(&self, namespace: &str, spec: &FleetRolloutSpec) -> Vec<Problem> {
+        let members = spec.members.iter().enumerate();
+        members
+            .filter_map(|(i, member)| {
+                let path = format!("spec.members[{i}].name");
+                match self.members.get(&member.name) {
+                    None => {
+                        let found = format!("no MemberCluster {} is declared in these files", quoted(&member.name));
+                        let near = nearest(&member.name, self.members.keys().map(String::as_str));
+                        let remedy = near.map_or("add it, if the cluster does not have it".to_owned(), |near| {
+                            format!("did you mean {near}?")
+                        });
+                        Some(Problem::warning(path, found, remedy))
+                    }
+                    Some(Some(allowed)) if refuses(allowed, namespace) => {
+                        let found = format!(
+                            "MemberCluster {} does not allow namespace {}",
+                            quoted(&member.name),
+                            quoted(namespace)
+                        );
+                        Some(Problem::error(path, found, "add it to spec.allowedNamespaces.names of the MemberCluster"))
+                    }
+                    Some(_) => None,
+                }
+            })
+            .collect()
     }
 
     /// What is wrong between a rollout and what it refers to.
@@ -89,6 +164,12 @@ impl Known {
             Some(Problem::error(format!("spec.dependsOn[{i}].name"), found, "remove one of them"))
         })
     }
+}
+
+fn refuses(allowed: &AllowedNamespaces, namespace: &str) -> bool {
+    allowed.from == NamespacesFrom::Names
+        && !namespace.is_empty()
+        && !allowed.names.iter().any(|name| name == namespace)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{
     problem::{Problem, not_one, quoted},
-    suggestion::did_you_mean,
+    unknown,
 };
 use crate::{
     api::{duration, name, progress, window},
@@ -19,7 +19,34 @@ use crate::{
 pub(super) fn shape(schema: &Value, value: &Value, path: &str) -> Vec<Problem> {
     let mut problems = Vec::new();
     walk(schema, value, path, &mut problems);
+    for problem in &mut problems {
+        unknown::elsewhere(schema, path, problem);
+    }
     problems
+}
+
+/// The value without what does not fit; `None` if nothing of it is left.
+///
+/// A required number that does not fit gets the least that is allowed, so that the rest can be read.
+pub(super) fn mended(schema: &Value, value: &Value) -> Option<Value> {
+    match (schema["type"].as_str(), value) {
+        (Some("object"), Value::Object(fields)) => {
+            let stand_in = |schema: &Value, key: &str| {
+                let is_required = schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == key));
+                Some(schema["properties"][key]["minimum"].clone()).filter(|least| is_required && !least.is_null())
+            };
+            let mend = |(key, field): (&String, &Value)| match field_schema(schema, key) {
+                Some(known) => Some((key.clone(), mended(known, field).or_else(|| stand_in(schema, key))?)),
+                None => None,
+            };
+            Some(Value::Object(fields.iter().filter_map(mend).collect()))
+        }
+        (Some("array"), Value::Array(items)) => {
+            Some(items.iter().map(|item| mended(&schema["items"], item).unwrap_or(Value::Null)).collect())
+        }
+        (Some("boolean"), Value::Bool(_)) => Some(value.clone()),
+        _ => fits(schema, value).then(|| value.clone()),
+    }
 }
 
 fn walk(schema: &Value, value: &Value, path: &str, problems: &mut Vec<Problem>) {
@@ -29,7 +56,7 @@ fn walk(schema: &Value, value: &Value, path: &str, problems: &mut Vec<Problem>) 
             for (key, field) in fields {
                 match field_schema(schema, key) {
                     Some(schema) => walk(schema, field, &below(path, key), problems),
-                    None => problems.push(unknown(schema, key, path)),
+                    None => problems.push(unknown::field(names(schema), key, path)),
                 }
             }
             problems.extend(missing(schema, fields, path));
@@ -64,14 +91,6 @@ fn field_schema<'a>(schema: &'a Value, key: &str) -> Option<&'a Value> {
 
 fn names(schema: &Value) -> impl Iterator<Item = &str> + Clone {
     schema["properties"].as_object().into_iter().flat_map(|known| known.keys().map(String::as_str))
-}
-
-fn unknown(schema: &Value, key: &str, path: &str) -> Problem {
-    Problem::error(
-        below(path, &key.chars().take(64).collect::<String>()),
-        "unknown field",
-        did_you_mean(key, names(schema)),
-    )
 }
 
 fn missing(schema: &Value, fields: &serde_json::Map<String, Value>, path: &str) -> Vec<Problem> {

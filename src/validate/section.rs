@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Problem, analysis, members, mode, names, routes, strategy, windows};
+use super::{Problem, analysis, members, mode, names, routes, schema, strategy, windows};
 use crate::api::FleetRolloutSpec;
 
 /// A part of a rollout's spec that is read by itself.
@@ -34,19 +34,44 @@ const RULES: &[(&[Section], Rule)] = &[
     (&[Section::Services, Section::Analysis], analysis::same_for_all_services),
 ];
 
-/// What the rules say that need none of the `unread` sections.
-pub(super) fn rules(spec: &FleetRolloutSpec, unread: &[Section]) -> Vec<Problem> {
-    let applies = |sections: &[Section]| !sections.iter().any(|section| unread.contains(section));
-    RULES.iter().filter(|(sections, _)| applies(sections)).flat_map(|(_, rule)| rule(spec)).collect()
+/// A spec as far as it can be read.
+pub(super) struct Readable {
+    /// With stand-ins for what cannot be read.
+    pub(super) spec: FleetRolloutSpec,
+    /// Sections of which nothing could be read.
+    unread: Vec<Section>,
+    /// Sections that lack what does not fit.
+    mended: Vec<Section>,
 }
 
-/// A spec with stand-ins for the sections that cannot be read, and which those are.
-pub(super) fn readable(spec: &Value) -> Option<(FleetRolloutSpec, Vec<Section>)> {
+impl Readable {
+    /// The whole spec, of which everything can be read.
+    pub(super) fn whole(spec: FleetRolloutSpec) -> Self {
+        Self { spec, unread: Vec::new(), mended: Vec::new() }
+    }
+
+    pub(super) fn is_whole(&self) -> bool {
+        self.unread.is_empty() && self.mended.is_empty()
+    }
+
+    /// What the rules say of the sections that could be read. A rule about several sections could be wrong about one that
+    /// was mended.
+    pub(super) fn problems(&self) -> Vec<Problem> {
+        let applies = |sections: &[Section]| {
+            !sections.iter().any(|section| self.unread.contains(section))
+                && (sections.len() == 1 || !sections.iter().any(|section| self.mended.contains(section)))
+        };
+        RULES.iter().filter(|(sections, _)| applies(sections)).flat_map(|(_, rule)| rule(&self.spec)).collect()
+    }
+}
+
+/// Reads a spec section by section; one that does not fit its schema is read without what does not fit.
+pub(super) fn readable(spec: &Value, shape: &Value) -> Option<Readable> {
     if let Ok(spec) = serde_json::from_value(spec.clone()) {
-        return Some((spec, Vec::new()));
+        return Some(Readable::whole(spec));
     }
     let mut whole = json!({"services": [], "members": [], "analysis": {"metrics": []}});
-    let mut unread = Vec::new();
+    let (mut unread, mut mended) = (Vec::new(), Vec::new());
     for (field, section) in [
         ("services", Section::Services),
         ("members", Section::Members),
@@ -54,13 +79,20 @@ pub(super) fn readable(spec: &Value) -> Option<(FleetRolloutSpec, Vec<Section>)>
         ("strategy", Section::Strategy),
         ("analysis", Section::Analysis),
     ] {
-        let mut candidate = whole.clone();
-        candidate[field] = spec[field].clone();
-        match serde_json::from_value::<FleetRolloutSpec>(candidate.clone()) {
-            Ok(_) => whole = candidate,
-            Err(_) if spec[field].is_null() && whole[field].is_null() => {}
-            Err(_) => unread.push(section),
+        let with = |value: Option<Value>| {
+            let mut candidate = whole.clone();
+            candidate[field] = value?;
+            serde_json::from_value::<FleetRolloutSpec>(candidate.clone()).ok().map(|_| candidate)
+        };
+        if let Some(candidate) = with(Some(spec[field].clone())) {
+            whole = candidate;
+        } else if spec[field].is_null() && whole[field].is_null() {
+        } else if let Some(candidate) = with(schema::mended(&shape["properties"][field], &spec[field])) {
+            whole = candidate;
+            mended.push(section);
+        } else {
+            unread.push(section);
         }
     }
-    Some((serde_json::from_value(whole).ok()?, unread))
+    Some(Readable { spec: serde_json::from_value(whole).ok()?, unread, mended })
 }

@@ -1,7 +1,7 @@
 //! What somebody may have meant.
 
 /// The known word that is nearest to what was written, if any is near.
-pub(super) fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A longer text is no misspelling, and comparing it with every word would cost.
     if written.len() > 64 {
         return None;

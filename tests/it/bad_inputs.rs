@@ -194,7 +194,7 @@ fn what_is_not_yaml_is_said_with_its_line() {
     assert_eq!(
         problems("a: 1\nb: [\n"),
         [
-            "2: file: not readable as YAML (indentation, quotes, brackets, or a tag); correct it at or just before this line"
+            "2: file: not readable as YAML: unclosed bracket '['; close every [ and { that is opened, and put a comma between two entries"
         ]
     );
     assert_eq!(

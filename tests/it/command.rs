@@ -61,7 +61,9 @@ fn completions_are_for_the_shell_that_is_named() {
 
 #[test]
 fn a_file_that_is_not_there_is_named() {
-    let (status, _, said) = printed(&cutover(&["validate", "no-such-file.yaml"]));
+    let (status, said, _) = printed(&cutover(&["validate", "no-such-file.yaml"]));
+    assert_eq!((status, said.as_str()), (Some(1), "no-such-file.yaml:1: file: does not exist; correct the name\n"));
+    let (status, _, said) = printed(&cutover(&["plan", "no-such-file.yaml"]));
     assert_eq!(
         (status, said.as_str()),
         (Some(1), "cutover: no-such-file.yaml: No such file or directory (os error 2)\n")
@@ -117,12 +119,20 @@ fn validate_prints_every_mistake_with_file_and_line_and_breaks_long_lines() {
         "\
 shop.yaml:4: spec.analysis: missing; give a mapping with failures, interval, lag, metrics, settle,
     share, unknown
+    such as:
+      analysis:
+        metrics:
+          - name: success
+            builtin: {type: RequestSuccessRate, ingress: Contour}
+            min: 99                          # percent
+            guard: {min: 80}                 # one check below it rolls back
 shop.yaml:9: spec.services[0].routes[0]: skipper Ingress weights are ignored for ExternalName
     members (all traffic would go to one of them); use the RouteGroup form or backend kind
     EndpointSlice
 shop.yaml:12: spec.strategy.steps[1].progress: 5 is not more than the step before it (10); steps
     must rise
 shop.yaml:13: spec.anlysis: unknown field; did you mean analysis?
+not checked: whether members eu-1 exist: no MemberCluster is in these files
 "
     );
 }
@@ -156,6 +166,7 @@ fn warnings_alone_are_no_error_and_secrets_are_passed_over() {
 ./shop.yaml:25: warning: spec.analysis.interval: 5s is shorter than most scrape intervals; a check
     may see the same samples again; 10s or more is usual
 not checked: Secret/token
+not checked: whether members eu-1, eu-3 exist: no MemberCluster is in these files
 "
     );
 }

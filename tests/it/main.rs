@@ -5,9 +5,11 @@
 #[cfg(feature = "demo")]
 mod api_server;
 mod bad_environments;
+mod bad_files;
 mod bad_inputs;
 mod bad_members;
 mod bad_rollouts;
+mod bad_yaml;
 mod command;
 mod core;
 mod crds;

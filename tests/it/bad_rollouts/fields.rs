@@ -15,7 +15,7 @@ pub const CASES: &[Case] = &[
         "progress: 10%",
         "stepWeight: 5, progress: 10%",
         &[
-            "16: spec.strategy.steps[0].stepWeight: unknown field; known are: bake, iterations, matches, mirror, progress, wait",
+            "16: spec.strategy.steps[0].stepWeight: is a field of Flagger; write strategy.steps, such as [{progress: 10%}, {progress: 100%}], or without members strategy.ramp",
         ],
     ),
     ("kind: FleetRollout", "kind: FleetRolout", &["2: kind: \"FleetRolout\" is not known; did you mean FleetRollout?"]),

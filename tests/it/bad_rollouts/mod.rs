@@ -2,6 +2,7 @@
 
 mod analysis;
 mod fields;
+mod foreign;
 mod members;
 mod service_mode;
 mod services;
@@ -41,7 +42,16 @@ spec:
 pub(crate) type Case = (&'static str, &'static str, &'static [&'static str]);
 
 pub(crate) fn cases() -> impl Iterator<Item = &'static Case> {
-    [windows::CASES, service_mode::CASES, steps::CASES, members::CASES, fields::CASES, services::CASES, analysis::CASES]
-        .into_iter()
-        .flatten()
+    [
+        windows::CASES,
+        service_mode::CASES,
+        steps::CASES,
+        members::CASES,
+        fields::CASES,
+        foreign::CASES,
+        services::CASES,
+        analysis::CASES,
+    ]
+    .into_iter()
+    .flatten()
 }
