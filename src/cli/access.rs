@@ -32,22 +32,23 @@ pub(super) const REQUEST: &[Need] = &[
     need("watch", "rolloutrequests"),
 ];
 
-/// A message that names all missing rights at once; empty if none is known to be missing.
-pub(super) async fn missing(client: &Client, namespace: &str, needs: &[Need]) -> String {
+/// A message that names all missing rights at once; `None` if none is known to be missing.
+pub(super) async fn missing(client: &Client, namespace: &str, needs: &[Need]) -> Option<String> {
     let answers = futures::future::join_all(needs.iter().map(|need| is_allowed(client, namespace, *need))).await;
     let denied = needs.iter().zip(answers).filter(|(_, allowed)| !allowed).map(|(need, _)| *need);
     describe(&denied.collect::<Vec<_>>(), namespace)
 }
 
-fn describe(denied: &[Need], namespace: &str) -> String {
-    if denied.is_empty() {
-        return String::new();
-    }
+fn describe(denied: &[Need], namespace: &str) -> Option<String> {
     let verbs: Vec<String> = denied.iter().map(|need| format!("{} {}", need.verb, need.resource)).collect();
-    format!(
-        "\nmissing rights in namespace {namespace}: {} (group {GROUP})\nask for the ClusterRole cutover-viewer or cutover-operator",
-        verbs.join(", ")
-    )
+    let is_request = denied.iter().any(|need| need.resource == "rolloutrequests");
+    let role = if is_request { "cutover-operator" } else { "cutover-viewer" };
+    (!denied.is_empty()).then(|| {
+        format!(
+            "you may not: {} (namespace {namespace}, group {GROUP})\nask for the ClusterRole {role}",
+            verbs.join(", ")
+        )
+    })
 }
 
 /// Unknown counts as allowed: only what the server denies is called missing.
@@ -71,12 +72,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_missing_rights_are_named_at_once() {
+    fn all_missing_rights_are_named_at_once_with_the_role_that_has_them() {
         assert_eq!(
-            describe(REQUEST, "shop"),
-            "\nmissing rights in namespace shop: get fleetrollouts, create rolloutrequests, list rolloutrequests, watch \
-             rolloutrequests (group cutover.dev)\nask for the ClusterRole cutover-viewer or cutover-operator"
+            describe(REQUEST, "shop").as_deref(),
+            Some(
+                "you may not: get fleetrollouts, create rolloutrequests, list rolloutrequests, watch rolloutrequests \
+                 (namespace shop, group cutover.dev)\nask for the ClusterRole cutover-operator"
+            )
         );
-        assert_eq!(describe(&[], "shop"), "");
+        let list = describe(&READ[1..2], "shop").unwrap();
+        assert!(list.ends_with("\nask for the ClusterRole cutover-viewer"), "{list}");
+        assert_eq!(describe(&[], "shop"), None);
     }
 }

@@ -6,9 +6,13 @@ use futures::{Stream, TryStreamExt};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{
-    Api, Client, Config, Error, api::ListParams, config::KubeConfigOptions, core::DeserializeGuard, runtime::watcher,
+    Api, Client, Error, ResourceExt,
+    api::ListParams,
+    core::{DeserializeGuard, PartialObjectMeta},
+    runtime::watcher,
 };
 
+pub(super) use super::connection::{Connection, block_on, config};
 use super::{
     CliError,
     access::{self, Need},
@@ -16,71 +20,23 @@ use super::{
     live, text,
     view::View,
 };
-use crate::api::{FleetRollout, HUB_LEASE, HUB_LEASE_NAMESPACE, MemberCluster, RolloutRequest};
+use crate::{
+    api::{FleetRollout, HUB_LEASE, HUB_LEASE_NAMESPACE, MemberCluster, RolloutRequest},
+    text::sanitise_to,
+    validate::nearest,
+};
 
-/// A person waits: each call to the API server ends within this time.
+/// A person waits: unless said otherwise each call to the API server ends within this time.
 pub(super) const DEADLINE: Duration = Duration::from_secs(5);
-
-/// Which cluster is the hub, and which namespace of it.
-#[derive(Debug, clap::Args)]
-pub(super) struct Connection {
-    /// Context of the hub cluster in your kubeconfig; default: the current one.
-    #[arg(long)]
-    context: Option<String>,
-    /// Namespace of the rollout; default: that of the context.
-    #[arg(long, short)]
-    namespace: Option<String>,
-}
 
 /// A connection to the hub cluster.
 #[derive(Clone)]
 pub(super) struct Cluster {
     pub(super) client: Client,
     pub(super) namespace: String,
-    server: String,
-}
-
-impl Connection {
-    /// Runs a verb's work against the cluster.
-    pub(super) fn run<T, W>(self, work: impl FnOnce(Cluster) -> W) -> Result<T, CliError>
-    where
-        W: Future<Output = Result<T, CliError>>,
-    {
-        block_on(async { work(self.connect().await?).await })
-    }
-
-    async fn connect(self) -> Result<Cluster, CliError> {
-        let config = config(self.context).await?;
-        let server = config.cluster_url.to_string();
-        let namespace = self.namespace.unwrap_or_else(|| config.default_namespace.clone());
-        let client = Client::try_from(config).map_err(|error| unusable(&error))?;
-        Ok(Cluster { client, namespace, server })
-    }
-}
-
-/// Runs asynchronous work to its end.
-pub(super) fn block_on<T>(work: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(work)
-}
-
-/// The kubeconfig of the user, or the Pod's service account. It may use `exec` and files, unlike a member's.
-pub(super) async fn config(context: Option<String>) -> Result<Config, CliError> {
-    let found = match context {
-        None => Config::infer().await.map_err(|error| unusable(&error)),
-        Some(context) => {
-            let options = KubeConfigOptions { context: Some(context), ..KubeConfigOptions::default() };
-            Config::from_kubeconfig(&options).await.map_err(|error| unusable(&error))
-        }
-    };
-    let mut config = found?;
-    config.connect_timeout = Some(DEADLINE);
-    config.default_retry = false;
-    Ok(config)
-}
-
-fn unusable(error: &dyn std::error::Error) -> CliError {
-    CliError::Said(format!("no hub cluster: {}\nset KUBECONFIG, or name a context with --context", chain(error)))
+    pub(super) server: String,
+    /// Each call to the API server ends within this time.
+    pub(super) deadline: Duration,
 }
 
 impl Cluster {
@@ -98,13 +54,13 @@ impl Cluster {
         needs: &[Need],
         call: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, CliError> {
-        match tokio::time::timeout(DEADLINE, call).await {
+        match tokio::time::timeout(self.deadline, call).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(self.explain(needs, &error).await),
             Err(_) => Err(CliError::Said(format!(
-                "the API server {} did not answer within {} s\nis it the right cluster? see --context and KUBECONFIG",
+                "the API server {} did not answer within {} s\nis it the right cluster? see --context, --kubeconfig and --request-timeout",
                 self.server,
-                DEADLINE.as_secs()
+                self.deadline.as_secs_f32()
             ))),
         }
     }
@@ -113,26 +69,44 @@ impl Cluster {
     pub(super) async fn explain(&self, needs: &[Need], error: &Error) -> CliError {
         let server = &self.server;
         let said = match error {
-            Error::Api(status) if status.code == 404 => {
-                let name = status.details.as_ref().map(|details| details.name.as_str()).unwrap_or_default();
-                if name.is_empty() { KINDS_MISSING.to_owned() } else { text::escape(&status.message) }
-            }
+            Error::Api(status) if status.code == 404 => match &status.details {
+                Some(details) if details.kind == "fleetrollouts" && !details.name.is_empty() => {
+                    self.no_rollout(&details.name).await
+                }
+                Some(details) if !details.name.is_empty() => sanitise_to(&status.message, LONGEST),
+                Some(_) | None => KINDS_MISSING.to_owned(),
+            },
             Error::Api(status) if status.code == 401 => {
-                format!("{server} rejected these credentials; log in again")
+                format!("{server} rejected these credentials\nlog in again")
             }
             Error::Api(status) if status.code == 403 => {
-                let missing = tokio::time::timeout(DEADLINE, access::missing(&self.client, &self.namespace, needs))
-                    .await
-                    .unwrap_or_default();
-                format!("{}{missing}", text::escape(&status.message))
+                let missing = access::missing(&self.client, &self.namespace, needs);
+                let missing = tokio::time::timeout(self.deadline, missing).await.ok().flatten();
+                missing.unwrap_or_else(|| sanitise_to(&words(error), LONGEST))
             }
-            Error::Api(status) => text::escape(&status.message),
+            Error::Api(status) if status.reason == NO_STATUS => not_an_answer(server, &format!("{} and", status.code)),
+            Error::Api(status) if status.code >= 500 || status.code == 429 => {
+                format!("the API server {server} is not able to answer now ({})\ntry again in a minute", status.code)
+            }
+            Error::Api(status) => sanitise_to(&status.message, LONGEST),
+            Error::SerdeError(_) | Error::FromUtf8(_) | Error::LinesCodecMaxLineLengthExceeded => {
+                not_an_answer(server, "with")
+            }
             other => format!(
-                "cannot talk to the API server {server}: {}\nis it the right cluster? see --context and KUBECONFIG",
+                "cannot talk to the API server {server}: {}\nis it the right cluster? see --context and --kubeconfig",
                 innermost(other)
             ),
         };
         CliError::Said(said)
+    }
+
+    /// That a rollout does not exist, and which do.
+    async fn no_rollout(&self, name: &str) -> String {
+        let api: Api<PartialObjectMeta<FleetRollout>> = Api::namespaced(self.client.clone(), &self.namespace);
+        let listed = tokio::time::timeout(self.deadline, api.list_metadata(&ListParams::default())).await;
+        let known: Option<Vec<String>> =
+            listed.ok().and_then(Result::ok).map(|list| list.items.iter().map(ResourceExt::name_any).collect());
+        text::escape_lines(&no_rollout(name, &self.namespace, known.as_deref()))
     }
 
     /// The next state of a watched object; `None` when it is deleted.
@@ -194,12 +168,47 @@ impl Cluster {
     }
 }
 
+/// Characters that are shown of what an API server or a webhook says.
+const LONGEST: usize = 300;
+
+/// kube's reason where the body of an error is no `Status`; its message is then that body.
+const NO_STATUS: &str = "Failed to parse error data";
+
+fn not_an_answer(server: &str, with: &str) -> String {
+    format!(
+        "{server} answered {with} not as an API server does\nis it the right cluster, or a proxy or login page? see --context and --kubeconfig"
+    )
+}
+
+/// Names that are listed at most.
+const LISTED: usize = 10;
+
+/// That a rollout does not exist; `known` are those of its namespace, if they could be listed.
+fn no_rollout(name: &str, namespace: &str, known: Option<&[String]>) -> String {
+    let remedy = match known {
+        None => "list all: cutover get -A".to_owned(),
+        Some([]) => "the namespace has no rollouts; choose another with -n, or list all: cutover get -A".to_owned(),
+        Some(known) => nearest(name, known.iter().map(String::as_str)).map_or_else(
+            || {
+                let more = if known.len() > LISTED { ", …" } else { "" };
+                format!("there are: {}{more}", known[..known.len().min(LISTED)].join(", "))
+            },
+            |near| format!("did you mean {near}?"),
+        ),
+    };
+    format!("no rollout {name:?} in namespace {namespace}\n{remedy}")
+}
+
 const KINDS_MISSING: &str = "the CRDs of cutover are not installed in this cluster\ninstall them: cutover crd | kubectl apply --server-side -f -";
 
 /// The message of the API server, or the cause of a connection error.
 pub(super) fn words(error: &Error) -> String {
     match error {
+        Error::Api(status) if status.reason == NO_STATUS => {
+            format!("an answer {} that no API server gives", status.code)
+        }
         Error::Api(status) => text::escape(&status.message),
+        Error::SerdeError(_) | Error::FromUtf8(_) => "an answer that no API server gives".to_owned(),
         other => innermost(other),
     }
 }
@@ -210,18 +219,4 @@ fn innermost(error: &dyn std::error::Error) -> String {
         Some(cause) => innermost(cause),
         None => text::escape(&error.to_string()),
     }
-}
-
-/// An error with its causes, each once.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut words = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let cause_words = cause.to_string();
-        if !words.contains(&cause_words) {
-            words = format!("{words}: {cause_words}");
-        }
-        next = cause.source();
-    }
-    text::escape(&words)
 }

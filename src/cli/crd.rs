@@ -7,7 +7,9 @@ use crate::api::crd::definitions;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   cutover crd | kubectl apply --server-side -f -
-  cutover crd fleetrollouts > config/crd/fleetrollouts.yaml")]
+  cutover crd fleetrollouts > config/crd/fleetrollouts.yaml
+
+Exit status: 0 done, 1 an error.")]
 pub(super) struct Crd {
     /// Only the one with this plural name; default: all.
     #[arg(value_parser = ["fleetrollouts", "memberclusters", "metrictemplates", "rolloutrequests"])]

@@ -22,7 +22,9 @@ use crate::{
   cutover hub --allow-addresses 127.0.0.0/8             members on this machine, to try things out
   cutover hub --allow-external-names '*.partner.net'    Services of users may lead there
 
-RUST_LOG=cutover=debug logs more.")]
+RUST_LOG=cutover=debug logs more.
+
+Exit status: 0 after SIGTERM or SIGINT, 1 an error.")]
 pub(super) struct Hub {
     /// The kubeconfig of the hub cluster; default: KUBECONFIG, else the pod's service account.
     #[arg(long, value_name = "FILE")]

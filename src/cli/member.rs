@@ -1,5 +1,6 @@
 //! `cutover member kubeconfig`: the Secret with which the hub reaches a member, from a service account of that member.
 
+use clap_complete::ArgValueCompleter;
 use k8s_openapi::{
     ByteString,
     api::{
@@ -10,12 +11,12 @@ use k8s_openapi::{
 use kube::{
     Api, Client,
     api::{Patch, PatchParams, PostParams},
-    config::{Cluster as KubeCluster, Kubeconfig},
+    config::Cluster as KubeCluster,
     core::ObjectMeta,
 };
 use serde_json::{Value, json};
 
-use super::{CliError, Exit, Output, cluster, hub_liveness, text};
+use super::{CliError, Exit, Output, cluster, complete, connection, hub_liveness, text};
 use crate::{
     api::{Duration, FIELD_MANAGER, PURPOSE_LABEL, Purpose},
     yaml,
@@ -24,7 +25,7 @@ use crate::{
 /// Prepare a member cluster for the hub.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  cutover member kubeconfig eu-3 --context eu-3 --service-account cutover/cutover-member --apply"
+    after_help = "Example:\n  cutover member kubeconfig eu-3 --context eu-3 --service-account cutover/cutover-member --apply\n\nExit status: 0 done, 1 an error."
 )]
 pub(super) struct Member {
     #[command(subcommand)]
@@ -49,12 +50,15 @@ enum Command {
   cutover member kubeconfig eu-3 --context eu-3 --service-account cutover/cutover-member --apply
   cutover member kubeconfig eu-3 --context eu-3 --service-account cutover/cutover-member -o yaml | kubeseal
 
-Then set kubeconfigSecretRef: {name: eu-3, key: kubeconfig} in MemberCluster eu-3.")]
+Then set kubeconfigSecretRef: {name: eu-3, key: kubeconfig} in MemberCluster eu-3.
+
+Exit status: 0 done, 1 an error.")]
 struct Kube {
     /// Name of the MemberCluster, and of the Secret.
+    #[arg(add = ArgValueCompleter::new(complete::members))]
     name: String,
     /// Context of the member in your kubeconfig.
-    #[arg(long)]
+    #[arg(long, add = ArgValueCompleter::new(complete::contexts))]
     context: String,
     /// The service account of the member, as NAMESPACE/NAME.
     #[arg(long, value_parser = account)]
@@ -69,7 +73,7 @@ struct Kube {
     #[arg(long)]
     apply: bool,
     /// Context of the hub cluster in your kubeconfig; default: the current one.
-    #[arg(long, requires = "apply")]
+    #[arg(long, requires = "apply", add = ArgValueCompleter::new(complete::contexts))]
     hub_context: Option<String>,
     /// Namespace of the hub, for the Secret.
     #[arg(long, default_value = hub_liveness::NAMESPACE)]
@@ -148,7 +152,7 @@ struct Place {
 }
 
 fn place(context: &str, server: Option<String>) -> Result<Place, CliError> {
-    let config = Kubeconfig::read().map_err(|error| CliError::said(format!("cannot read your kubeconfig: {error}")))?;
+    let config = connection::kubeconfig_with(context)?;
     let found = config.contexts.iter().find(|known| known.name == context).and_then(|known| known.context.as_ref());
     let entry = found.ok_or_else(|| CliError::said(format!("your kubeconfig has no context {context:?}")))?;
     let named = config.clusters.into_iter().find(|known| known.name == entry.cluster).and_then(|known| known.cluster);

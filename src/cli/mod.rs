@@ -6,10 +6,13 @@
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use clap_complete::env::{CompleteEnv, Shells};
 
 mod access;
 mod adoption;
 mod cluster;
+mod complete;
+mod connection;
 mod crd;
 #[cfg(feature = "demo")]
 mod demo;
@@ -34,6 +37,7 @@ mod table;
 mod text;
 mod validate;
 mod verbs;
+mod version;
 mod view;
 mod wait;
 mod watch;
@@ -86,25 +90,30 @@ enum Command {
     History(history::History),
     Wait(wait::Wait),
     /// Approve this step; it goes on once bake and checks are done.
-    #[command(after_help = verbs::help("cutover promote shop -n shop --reason 'dashboards look good'"))]
+    #[command(after_help = verbs::help("  cutover promote shop -n shop --reason 'dashboards look good'"))]
     Promote(verbs::RequestArgs),
     /// Stop advancing; checks and rollback stay active.
-    #[command(after_help = verbs::help("cutover pause shop -n shop --reason 'traffic peak'"))]
+    #[command(after_help = verbs::help("  cutover pause shop -n shop --reason 'traffic peak'"))]
     Pause(verbs::RequestArgs),
     /// End a pause.
-    #[command(after_help = verbs::help("cutover resume shop -n shop"))]
+    #[command(after_help = verbs::help("  cutover resume shop -n shop"))]
     Resume(verbs::RequestArgs),
     Abort(verbs::Abort),
     /// Try a failed or held run again; where somebody edited a route outside a run, write that again instead.
-    #[command(after_help = verbs::help("cutover retry shop -n shop"))]
+    #[command(after_help = verbs::help("  cutover retry shop -n shop"))]
     Retry(verbs::RequestArgs),
-    /// Send traffic back to the last good distribution; also after success, while keepPrevious lasts.
-    #[command(after_help = verbs::help("cutover rollback shop -n shop --reason 'complaints'"))]
+    /// Send traffic back to the last good distribution: a run that works, but is not wanted.
+    ///
+    /// It can be requested in a run, and after its last step while `keepPrevious` lasts. The weights move as with abort; it is
+    /// recorded as `RollbackRequested`. In an emergency use abort: it is applied before every other request, and with --direct it
+    /// works without the hub.
+    #[command(after_help = verbs::help("  cutover rollback shop -n shop --reason 'complaints'"))]
     Rollback(verbs::RequestArgs),
     Adopt(verbs::Adopt),
     Member(member::Member),
-    /// Print shell completions.
-    #[command(after_help = "Example:\n  source <(cutover completions bash)")]
+    Version(version::Version),
+    /// Print shell completions; they know the names of contexts, namespaces, rollouts and members.
+    #[command(after_help = "Example:\n  source <(cutover completions bash)\n\nExit status: 0 done, 1 an error.")]
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
@@ -132,6 +141,7 @@ impl Command {
             Self::Rollback(request) => request.run(Verb::Rollback, out),
             Self::Adopt(adopt) => adopt.run(out),
             Self::Member(member) => member.run(out),
+            Self::Version(version) => version.run(out),
             Self::Completions { shell } => completions(shell, out),
         }
     }
@@ -150,6 +160,11 @@ pub enum Format {
 /// Runs the verb that the arguments name, prints to the standard streams, and tells how it ended.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut out = Output::standard();
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let completed = CompleteEnv::with_factory(Cli::command).var(COMPLETE).try_complete(arguments.clone(), None);
+    if completed.unwrap_or(true) {
+        return out.finish(Ok(Exit::Done));
+    }
     match Cli::try_parse_from(arguments) {
         Ok(cli) => {
             let ended = cli.command.run(&mut out);
@@ -159,9 +174,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
+/// The variable in which a shell's script says that something is to be completed.
+const COMPLETE: &str = "CUTOVER_COMPLETE";
+
 fn completions(shell: clap_complete::Shell, out: &mut Output) -> Result<Exit, CliError> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "cutover", &mut script);
+    let shell = shell.to_string();
+    let found = Shells::builtins();
+    let found = found.completer(&shell).ok_or_else(|| CliError::Said(format!("{shell} is not known")))?;
+    found.write_registration(COMPLETE, "cutover", "cutover", "cutover", &mut script)?;
     out.text(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }

@@ -27,6 +27,11 @@ impl Page {
     }
 }
 
+/// A text of several lines with every line escaped.
+pub(super) fn escape_lines(text: &str) -> String {
+    text.lines().map(escape).collect::<Vec<_>>().join("\n")
+}
+
 /// Cuts a text to at most `width` characters, with `…` at the end.
 pub(super) fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {

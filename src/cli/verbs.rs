@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use kube::{Api, ResourceExt, api::PostParams, core::ObjectMeta, runtime::watcher};
@@ -9,6 +10,8 @@ use kube::{Api, ResourceExt, api::PostParams, core::ObjectMeta, runtime::watcher
 use super::{
     CliError, Exit, Output, access, adoption,
     cluster::{Cluster, Connection},
+    complete,
+    connection::rollout_name,
     direct,
     hub_liveness::HubLiveness,
     text::escape,
@@ -22,10 +25,24 @@ use crate::api::{
 /// Longest reason that a request takes, in characters.
 const LONGEST_REASON: usize = 256;
 
+/// What follows the flags in the help of a verb.
+pub(super) fn help(examples: &str) -> String {
+    format!(
+        "Examples:\n{examples}\n\nExit status: 0 applied, 1 refused, expired or an error, 4 no answer within --timeout, or --no-wait."
+    )
+}
+
+/// The same for a verb with a flag that has exit statuses of its own.
+fn help_with(statuses: &str, examples: &str) -> String {
+    let all = help(examples);
+    format!("{}; {statuses}.", all.trim_end_matches('.'))
+}
+
 /// Arguments of every verb.
 #[derive(Debug, clap::Args)]
 pub(super) struct RequestArgs {
     /// The rollout.
+    #[arg(value_parser = rollout_name, add = ArgValueCompleter::new(complete::rollouts))]
     name: String,
     /// The reason, for the record; at most 256 characters.
     #[arg(long, value_parser = reason)]
@@ -40,14 +57,13 @@ pub(super) struct RequestArgs {
     connection: Connection,
 }
 
-/// End the run and send traffic back now.
+/// Stop the run in an emergency: send traffic back now, before every other request.
+///
+/// With --direct it works without the hub. To go back from a run that works, but is not wanted, use rollback: the weights move in
+/// the same way, and the record says that nothing failed.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  cutover abort shop -n shop --reason 'checkout fails'
-  cutover abort shop -n shop --direct     also write the routes with your own credentials, if the hub is down
-
-Exit status: 0 applied, 1 refused, too late or an error, 4 not answered yet; with --direct: 0 every route is
-written, 1 one is not.")]
+#[command(after_help = help_with("with --direct: 0 every route is written, 1 one is not", "  cutover abort shop -n shop --reason 'checkout fails'
+  cutover abort shop -n shop --direct     also write the routes with your own credentials, if the hub is down"))]
 pub(super) struct Abort {
     #[command(flatten)]
     request: RequestArgs,
@@ -58,12 +74,8 @@ pub(super) struct Abort {
 
 /// Take the live weights as the primary.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  cutover adopt shop -n shop --dry-run     show what would be adopted
-  cutover adopt shop -n shop
-
-Exit status: 0 applied, 1 refused, too late or an error, 4 not answered yet; with --dry-run: 0 it can be adopted,
-1 error, 3 it cannot.")]
+#[command(after_help = help_with("with --dry-run: 0 it can be adopted, 1 error, 3 it cannot", "  cutover adopt shop -n shop --dry-run     show what would be adopted
+  cutover adopt shop -n shop"))]
 pub(super) struct Adopt {
     #[command(flatten)]
     request: RequestArgs,
@@ -73,10 +85,6 @@ pub(super) struct Adopt {
 }
 
 /// What stands below the arguments of a verb that only makes a request.
-pub(super) fn help(example: &str) -> String {
-    format!("Example:\n  {example}\n\nExit status: 0 applied, 1 refused, too late or an error, 4 not answered yet.")
-}
-
 fn reason(text: &str) -> Result<String, String> {
     let length = text.chars().count();
     if length <= LONGEST_REASON {

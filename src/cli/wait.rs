@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
 use kube::runtime::watcher;
 use tokio::time::interval;
@@ -9,6 +10,7 @@ use tokio::time::interval;
 use super::{
     CliError, Exit, Output, access,
     cluster::{Cluster, Connection},
+    complete, connection,
     text::escape,
     view::View,
 };
@@ -28,6 +30,7 @@ Exit status: 0 reached, 1 error, or done without having reached it, 2 failed or 
 waiting for a person, or unfinished while the hub is silent, 4 still in progress.")]
 pub(super) struct Wait {
     /// The rollout.
+    #[arg(value_parser = connection::rollout_name, add = ArgValueCompleter::new(complete::rollouts))]
     name: String,
     /// `phase=NAME`, `condition=TYPE`, `condition=TYPE=False` or `step=NUMBER`.
     #[arg(long = "for", value_name = "WHAT")]
@@ -41,6 +44,8 @@ pub(super) struct Wait {
 
 /// How often the hub's Lease is read.
 const LOOK_EVERY: std::time::Duration = std::time::Duration::from_secs(5);
+/// The conditions that a rollout's status has.
+const CONDITIONS: &[&str] = &["Accepted", "Applied", "Progressing", "Stalled", "Ready"];
 
 /// The goal of the wait.
 #[derive(Clone, Debug, PartialEq)]
@@ -163,6 +168,9 @@ impl FromStr for Goal {
             ["phase", phase] => serde_json::from_value(read(phase)).map(Self::Phase).map_err(|_| {
                 format!("{phase:?} is not a phase; phases are such as Progressing, WaitingPromotion, Soaking, Succeeded, Failed")
             }),
+            ["condition", type_, ..] if !CONDITIONS.contains(type_) => {
+                Err(format!("{type_:?} is not a condition; conditions are {}", CONDITIONS.join(", ")))
+            }
             ["condition", type_] => Ok(Self::Condition((*type_).to_owned(), ConditionStatus::True)),
             ["condition", type_, value] => Ok(Self::Condition((*type_).to_owned(), status(value)?)),
             ["step", number] => match number.parse() {
@@ -190,6 +198,9 @@ mod tests {
         for wrong in ["", "phase", "phase=Done", "phase=Held=True", "step=0", "step=x", "condition=Ready=yes", "x=y"] {
             assert!(wrong.parse::<Goal>().is_err(), "{wrong}");
         }
+        let unknown = "condition=Redy".parse::<Goal>();
+        let expected = "\"Redy\" is not a condition; conditions are Accepted, Applied, Progressing, Stalled, Ready";
+        assert_eq!(unknown, Err(expected.to_owned()));
     }
 
     #[test]

@@ -41,6 +41,7 @@ fn every_verb_shows_an_example_in_its_help() {
     for verb in verbs.into_iter().filter(|verb| *verb != "help") {
         let (_, help, _) = printed(&cutover(&[verb, "--help"]));
         assert!(help.contains("Example"), "{verb}");
+        assert!(help.contains("Exit status"), "{verb} does not say its exit statuses");
     }
 }
 
@@ -56,7 +57,7 @@ fn every_verb_on_a_rollout_says_its_exit_statuses() {
 fn completions_are_for_the_shell_that_is_named() {
     let (status, script, _) = printed(&cutover(&["completions", "bash"]));
     assert_eq!(status, Some(0));
-    assert!(script.contains("_cutover()"));
+    assert!(script.contains("_clap_complete_cutover()") && script.contains("CUTOVER_COMPLETE=\"bash\""), "{script}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 #[cfg(feature = "demo")]
 mod api_server;
+mod bad_clusters;
 mod bad_environments;
 mod bad_files;
 mod bad_inputs;

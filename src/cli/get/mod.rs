@@ -8,6 +8,7 @@ mod tree;
 mod tests;
 
 use clap::ValueEnum;
+use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
 use kube::{
     Api,
@@ -19,6 +20,7 @@ use self::list::Rollouts;
 use super::{
     CliError, Exit, Output, access,
     cluster::{Cluster, Connection},
+    complete, connection,
     text::Page,
     view::View,
     watch::{Picture, watch},
@@ -38,6 +40,7 @@ person, or unfinished while the hub is silent, 4 in progress. With --watch, that
 Without a NAME: 0 listed, 1 error.")]
 pub(super) struct Get {
     /// The rollout; default: all of the namespace.
+    #[arg(value_parser = connection::rollout_name, add = ArgValueCompleter::new(complete::rollouts))]
     name: Option<String>,
     /// All namespaces.
     #[arg(long, short = 'A', conflicts_with = "name")]
@@ -81,6 +84,10 @@ async fn list(cluster: &Cluster, everywhere: bool, shape: Option<Shape>, out: &m
         Some(Shape::Yaml) => out.yaml(&stored(cluster, everywhere).await?)?,
         None | Some(Shape::Wide) => {
             let rollouts = rollouts(cluster, everywhere).await?;
+            if rollouts.objects.is_empty() && !everywhere {
+                out.line(format!("no rollouts in namespace {}; all namespaces: cutover get -A", cluster.namespace))?;
+                return Ok(Exit::Done);
+            }
             out.text(&list::render(&rollouts, Page { wide: shape.is_some(), ..out.page() }))?;
         }
     }

@@ -6,12 +6,13 @@ mod sections;
 #[cfg(test)]
 mod tests;
 
+use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
 use super::{
     CliError, Exit, Format, Output,
     cluster::Connection,
-    sentences,
+    complete, connection, sentences,
     text::{Page, clock, escape, wrap},
     view::View,
 };
@@ -26,6 +27,7 @@ Exit status: 0 succeeded or nothing to do, 1 error, 2 failed or rolled back, 3 h
 or unfinished while the hub is silent, 4 in progress.")]
 pub(super) struct Why {
     /// The rollout.
+    #[arg(value_parser = connection::rollout_name, add = ArgValueCompleter::new(complete::rollouts))]
     name: String,
     /// Output format.
     #[arg(long, short, value_enum, default_value_t)]
