@@ -22,6 +22,7 @@ mod get;
 mod history;
 mod hub;
 mod hub_liveness;
+mod install;
 mod judged;
 mod live;
 mod member;
@@ -71,7 +72,7 @@ fn examples() -> String {
         "Examples:{demo}
   cutover validate rollout.yaml members.yaml   every mistake at once, with its line; needs no cluster
   cutover plan rollout.yaml                    the weights of every member at every step
-  cutover crd | kubectl apply -f -             install the CRDs
+  cutover install --image IMAGE | kubectl apply --server-side -f -
 
 Installed as kubectl-cutover it is also `kubectl cutover`."
     )
@@ -85,6 +86,8 @@ enum Command {
     Demo(demo::Demo),
     Hub(hub::Hub),
     Crd(crd::Crd),
+    Install(install::Install),
+    Uninstall(install::Uninstall),
     Get(get::Get),
     Why(why::Why),
     History(history::History),
@@ -129,6 +132,8 @@ impl Command {
             Self::Demo(demo) => demo.run(out),
             Self::Hub(hub) => hub.run(out),
             Self::Crd(crd) => crd.run(out),
+            Self::Install(install) => install.run(out),
+            Self::Uninstall(uninstall) => uninstall.run(out),
             Self::Get(get) => get.run(out),
             Self::Why(why) => why.run(out),
             Self::History(history) => history.run(out),

@@ -84,7 +84,6 @@ pub(super) struct Adopt {
     dry_run: bool,
 }
 
-/// What stands below the arguments of a verb that only makes a request.
 fn reason(text: &str) -> Result<String, String> {
     let length = text.chars().count();
     if length <= LONGEST_REASON {

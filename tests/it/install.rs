@@ -180,6 +180,70 @@ fn place_of_leases(role: &Value) -> Option<String> {
     Some(role["metadata"]["namespace"].as_str()?.to_owned())
 }
 
+/// Every object that a kustomization lists, and those that it leads to.
+fn listed(folder: &str) -> Vec<Value> {
+    let kustomization = read(&format!("{folder}/kustomization.yaml"));
+    let resources = strings(&kustomization[0]["resources"]).into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let of = |name: &String| {
+        let place = format!("{folder}/{name}").replace("deploy/../", "");
+        if Path::new(name).extension().is_some() { read(&place) } else { listed(&place) }
+    };
+    resources.iter().flat_map(of).collect()
+}
+
+fn sorted(objects: &[Value]) -> Vec<String> {
+    let mut texts: Vec<String> = objects.iter().map(Value::to_string).collect();
+    texts.sort();
+    texts
+}
+
+fn printed_objects(words: &[&str]) -> Vec<Value> {
+    let (status, text, said) = printed(&cutover(words));
+    assert_eq!((status, said.as_str()), (Some(0), ""), "{words:?}");
+    yaml::documents(&text).unwrap().into_iter().map(|document| document.value).collect()
+}
+
+#[test]
+fn install_prints_what_the_kustomization_has_in_an_order_that_can_be_applied() {
+    let objects = printed_objects(&["install", "--image", "cutover"]);
+    assert_eq!(sorted(&objects), sorted(&listed("deploy")));
+    let place = |kind: &str| objects.iter().position(|one| one["kind"] == kind).unwrap();
+    let last = |kind: &str| objects.iter().rposition(|one| one["kind"] == kind).unwrap();
+    assert_eq!(place("Namespace"), 0);
+    assert!(last("CustomResourceDefinition") < place("ServiceAccount"));
+    assert!(last("ClusterRoleBinding") < place("ValidatingAdmissionPolicy"));
+    assert_eq!(place("Deployment"), objects.len() - 1);
+}
+
+#[test]
+fn install_writes_namespace_image_and_kinds_of_routes() {
+    let image = "registry.example.com:5000/team/cutover:0.1.0";
+    let objects = printed_objects(&["install", "--image", image, "--namespace", "traffic", "--routes", "contour"]);
+    let text = objects.iter().map(Value::to_string).collect::<String>();
+    assert!(!text.contains("cutover-system") && text.contains(image));
+    assert_eq!(objects[0]["metadata"]["name"], "traffic");
+    let routes = objects
+        .iter()
+        .filter(|one| one["kind"] == "ClusterRole" && one["metadata"]["name"].to_string().contains("hub"));
+    assert_eq!(routes.count(), 2, "its own rights, and those for one kind of route");
+    for wrong in [["--image", "a b", "--namespace", "a"], ["--image", "a", "--namespace", "A: b"]] {
+        assert_eq!(cutover(&[&["install"][..], &wrong].concat()).status.code(), Some(1), "{wrong:?}");
+    }
+}
+
+#[test]
+fn uninstall_deletes_rollouts_and_members_before_the_hub() {
+    let (status, script, _) = printed(&cutover(&["uninstall"]));
+    assert_eq!(status, Some(0));
+    let place = |text: &str| script.find(text).unwrap_or_else(|| panic!("{text}"));
+    assert!(place("kubectl delete fleetrollouts") < place("kubectl delete memberclusters"));
+    assert!(place("kubectl delete memberclusters") < place("kind: Deployment"));
+    assert!(place("kind: Deployment") < place("kind: CustomResourceDefinition"));
+    let manifests = script.split_once("<<'MANIFESTS'\n").unwrap().1.strip_suffix("MANIFESTS\n").unwrap();
+    let objects: Vec<Value> = yaml::documents(manifests).unwrap().into_iter().map(|one| one.value).collect();
+    assert_eq!(sorted(&objects), sorted(&listed("deploy")));
+}
+
 #[test]
 fn nobody_but_the_hub_may_write_a_status() {
     for rule in rules("config/rbac/people.yaml", "ClusterRole") {
