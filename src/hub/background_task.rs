@@ -32,14 +32,30 @@ impl<T: Send + 'static> BackgroundTask<T> {
         wake: &Arc<Notify>,
         work: impl Future<Output = T> + Send + 'static,
     ) {
+        self.start_and_tell(name, metrics, wake, |_| true, work);
+    }
+
+    /// The same, but `wake` is notified only of a result that is news: others are taken by the next pass that comes.
+    pub(super) fn start_and_tell(
+        &mut self,
+        name: &'static str,
+        metrics: &Metrics,
+        wake: &Arc<Notify>,
+        is_news: impl FnOnce(&T) -> bool + Send + 'static,
+        work: impl Future<Output = T> + Send + 'static,
+    ) {
         let (sender, receiver) = oneshot::channel();
         let (metrics, wake) = (metrics.clone(), wake.clone());
         tokio::spawn(async move {
-            if let Some(result) = supervise::catch_panic(name, &metrics, work).await {
+            let result = supervise::catch_panic(name, &metrics, work).await;
+            let tells = result.as_ref().is_none_or(is_news);
+            if let Some(result) = result {
                 // The rollout may be gone meanwhile; then nobody waits for the result.
                 let _ = sender.send(result);
             }
-            wake.notify_one();
+            if tells {
+                wake.notify_one();
+            }
         });
         self.0 = Some(receiver);
     }
@@ -73,6 +89,15 @@ mod tests {
         wake.notified().await;
         assert_eq!((task.take_result(), task.take_result()), (Some(7), None));
         assert!(!task.is_running());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_no_news_wakes_nobody_and_can_be_taken() {
+        let (wake, metrics) = (Arc::new(Notify::new()), Metrics::default());
+        let mut task = BackgroundTask::default();
+        task.start_and_tell("test", &metrics, &wake, |number| *number > 7, async { 7 });
+        assert!(tokio::time::timeout(std::time::Duration::from_secs(9), wake.notified()).await.is_err());
+        assert_eq!(task.take_result(), Some(7));
     }
 
     #[tokio::test]

@@ -20,7 +20,10 @@ use crate::{
     backend,
     member::probe::{self, Probe},
     object::Reach,
-    rollout::input::{EndpointSeen, EndpointSource},
+    rollout::{
+        PROBES,
+        input::{EndpointSeen, EndpointSource},
+    },
     route,
 };
 
@@ -71,7 +74,8 @@ impl Probes {
         }
     }
 
-    /// Begins the next round if it is time. Says when that is; `None` while no run is live.
+    /// Begins the next round if it is time. Says when the one after it is; `None` while no run is live, or while a round takes
+    /// longer than that. A round in which all is as well as before wakes nobody before the next one.
     pub(super) fn start_if_due(
         &mut self,
         hub: &Hub,
@@ -85,23 +89,30 @@ impl Probes {
             return None;
         }
         let now = Instant::now();
-        if self.task.is_running() {
-            return None;
-        }
-        if let Some(next) = self.next.filter(|next| *next > now) {
-            return Some(next);
+        let next = self.next.filter(|next| *next > now);
+        if next.is_some() || self.task.is_running() {
+            return next;
         }
         let (probes, known) = round(hub, subject, observed);
         let places = places(subject);
         let network = hub.network.clone();
-        self.next = Some(now + AT_LEAST_EVERY.min(Duration::from_millis(analysis.interval.as_millis())));
-        self.task.start("probes", &hub.metrics, wake, async move {
+        let next = now + AT_LEAST_EVERY.min(Duration::from_millis(analysis.interval.as_millis()));
+        self.next = Some(next);
+        let well = self.well();
+        let is_news = move |round: &Round| !round.iter().all(|one| is_as_before(one, &well)) || Instant::now() >= next;
+        self.task.start_and_tell("probes", &hub.metrics, wake, is_news, async move {
             let mut round = probe::round(probes, &network).await;
             round.extend(known);
             let place = |key: &Key| places.get(key).cloned().unwrap_or_default();
             round.into_iter().map(|(key, answer)| (key.clone(), (place(&key), answer))).collect()
         });
-        None
+        Some(next)
+    }
+
+    /// The endpoints of which another good answer says nothing new.
+    fn well(&self) -> BTreeMap<Key, Place> {
+        let well = self.streaks.iter().filter(|(_, (_, seen))| seen.successes >= PROBES);
+        well.map(|(key, (place, _))| (key.clone(), place.clone())).collect()
     }
 
     /// Endpoints that are no longer probed are forgotten.
@@ -122,6 +133,10 @@ impl Probes {
             };
         }
     }
+}
+
+fn is_as_before((key, (place, answer)): (&Key, &(Place, Answer)), well: &BTreeMap<Key, Place>) -> bool {
+    answer.is_ok() && well.get(key) == Some(place)
 }
 
 /// The place of every endpoint.

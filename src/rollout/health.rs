@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Probes in a row that make an endpoint down, or up again.
-const PROBES: u32 = 3;
+pub const PROBES: u32 = 3;
 
 /// Watches the members of a live run: an unavailable canary rolls back, an unavailable primary gives its weight to others
 /// until it is back, and a member that became another cluster voids the evidence.

@@ -32,6 +32,7 @@ pub mod windows;
 
 pub use checks::due;
 pub use decision::{Action, Backends, Decision};
+pub use health::PROBES;
 pub use input::{Input, Observation, RouteKey};
 pub use marks::credible;
 pub use revision::{declared, initial, revision};

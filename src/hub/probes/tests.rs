@@ -53,6 +53,20 @@ fn one_answer_ends_a_row_of_failures() {
 }
 
 #[test]
+fn a_round_is_news_until_every_endpoint_has_answered_three_times_and_when_one_does_not() {
+    let (mut probes, good) = (Probes::default(), round(&[("eu-1", true), ("eu-3", true)]));
+    let news = |probes: &Probes, round: &Round| !round.iter().all(|one| is_as_before(one, &probes.well()));
+    for _ in 0..3 {
+        assert!(news(&probes, &good));
+        probes.count(&good);
+    }
+    assert!(!news(&probes, &good));
+    assert!(news(&probes, &round(&[("eu-1", true), ("eu-3", false)])));
+    assert!(news(&probes, &Round::from([(("shop".to_owned(), "eu-3".to_owned()), (at("eu-4:443"), Ok(())))])));
+    assert!(news(&probes, &round(&[("eu-1", true), ("eu-2", true)])), "one that was not probed before");
+}
+
+#[test]
 fn an_endpoint_that_leads_elsewhere_starts_anew() {
     let mut probes = Probes::default();
     let key = ("shop".to_owned(), "canary".to_owned());
