@@ -8,7 +8,7 @@ use super::{
     CliError, Exit, Format, Output,
     cluster::{Cluster, Connection},
     hub_liveness,
-    text::{columns, escape},
+    text::escape,
 };
 
 /// The labels of the hub's Deployment in deploy/hub.yaml.
@@ -42,9 +42,10 @@ impl Version {
         match self.output {
             Format::Json => out.json(&json!({"client": client, "hub": hub}))?,
             Format::Text => {
-                let rows = [("client", Some(client.to_owned())), ("hub", hub)];
-                let rows = rows.into_iter().filter_map(|(who, what)| Some(vec![who.to_owned(), escape(&what?)]));
-                out.text(&columns(&rows.collect::<Vec<_>>()))?;
+                out.line(format!("client   {client}"))?;
+                if let Some(hub) = hub {
+                    out.line(format!("hub      {}", escape(&hub)))?;
+                }
             }
         }
         Ok(Exit::Done)
