@@ -49,6 +49,14 @@ pub(super) fn larger_is_worse(metric: &Metric) -> bool {
     metric.max.or(each.max).is_some() || metric.min.or(each.min).is_none()
 }
 
+/// Whether a value is beyond the limit over all canaries or the one on each of them.
+pub(super) fn is_beyond(metric: &Metric, value: f64) -> bool {
+    let each = metric.per_member.unwrap_or_default();
+    let mut most = [metric.max, each.max].into_iter().flatten();
+    let mut least = [metric.min, each.min].into_iter().flatten();
+    most.any(|max| value > max) || least.any(|min| value < min)
+}
+
 fn with_unit(text: String, unit: &str) -> String {
     if unit.is_empty() { text } else { format!("{text} {unit}") }
 }

@@ -95,7 +95,7 @@ pub(super) fn users(view: &View, loss: &Loss<'_>) -> String {
     [Some(seen), primaries].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// `errors 31 % of 29911 requests at eu-3 (storefront)` for each canary.
+/// `errors 31 % of 29911 requests at eu-3 (storefront)` for each canary that is beyond its limit.
 fn values(view: &View, metric: &MetricCheck) -> Vec<String> {
     let declared = view.metric(&metric.metric);
     let one = |member: &str, value: f64, samples: Option<f64>| {
@@ -104,7 +104,12 @@ fn values(view: &View, metric: &MetricCheck) -> Vec<String> {
         format!("{} {value}{requests} at {member} ({})", metric.metric, metric.service)
     };
     let canaries = metric.members.iter().filter(|value| value.canary);
-    canaries.filter_map(|found| Some(one(&found.member, found.value?, found.samples))).collect()
+    let known: Vec<_> = canaries.filter_map(|found| Some((found, found.value?))).collect();
+    let beyond = |value| declared.is_none_or(|declared| metrics::is_beyond(declared, value));
+    // Where none alone is beyond its limit, all together are.
+    let all = !known.iter().any(|(_, value)| beyond(*value));
+    let hurt = known.into_iter().filter(|(_, value)| all || beyond(*value));
+    hurt.map(|(found, value)| one(&found.member, value, found.samples)).collect()
 }
 
 /// The worst of each metric over the primary members.

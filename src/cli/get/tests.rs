@@ -433,3 +433,15 @@ fn while_traffic_goes_back_the_check_that_failed_and_its_users_stay_on_the_scree
         "{shown}"
     );
 }
+
+#[test]
+fn of_two_canaries_only_the_one_beyond_the_limit_hurt_its_users() {
+    let mut view = fixtures::failed();
+    let errors = &mut view.status.history[0].check.as_mut().unwrap().metrics[0];
+    let mut healthy = errors.members[1].clone();
+    (healthy.member, healthy.value) = ("eu-4".to_owned(), Some(0.1));
+    errors.members.push(healthy);
+    let shown = unwrapped(&view);
+    let users = shown.lines().find(|line| line.starts_with("  users")).unwrap();
+    assert!(users.contains("at eu-3") && !users.contains("at eu-4"), "{shown}");
+}
