@@ -96,14 +96,11 @@ impl Document {
         }
     }
 
-    /// The objects of a Kubernetes list, or else this document.
+    /// The entries of a list, such as `items`, as documents of their own.
     #[must_use]
-    pub(crate) fn objects(self) -> Vec<Self> {
-        let is_list = self.value["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
-        match self.value["items"].as_array() {
-            Some(items) if is_list => (0..items.len()).map(|place| self.entry("items", place)).collect(),
-            _ => vec![self],
-        }
+    pub(crate) fn entries(&self, list: &str) -> Vec<Self> {
+        let count = self.value[list].as_array().map_or(0, Vec::len);
+        (0..count).map(|place| self.entry(list, place)).collect()
     }
 }
 
@@ -375,9 +372,9 @@ mod tests {
     }
 
     #[test]
-    fn the_objects_of_a_list_keep_their_lines_and_lose_its_path() {
+    fn the_entries_of_a_list_keep_their_lines_and_lose_its_path() {
         let text = "kind: List\nitems:\n- kind: A\n  spec: {a: }\n- kind: B\n  n: .nan\n";
-        let objects = documents(text).unwrap().remove(0).objects();
+        let objects = documents(text).unwrap()[0].entries("items");
         assert_eq!(objects.iter().map(|one| one.line("")).collect::<Vec<_>>(), [3, 5]);
         assert_eq!((objects[0].line("spec.a"), objects[0].nulls.clone()), (4, vec!["spec.a".to_owned()]));
         assert_eq!(

@@ -6,7 +6,10 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::{CliError, Exit, Format, Output, files, text::wrap};
+use super::{
+    CliError, Exit, Format, Output, files,
+    text::{WIDTH, wrap},
+};
 use crate::{
     api::{Distribution, FleetRolloutSpec, Mode, status::PlannedStep},
     rollout::{
@@ -151,7 +154,7 @@ impl Planned<'_> {
 fn doubts(reports: &[(String, Report)], out: &mut Output) -> Result<(), CliError> {
     for (file, report) in reports {
         for found in report.problems.iter().chain(&report.hints) {
-            out.line(wrap(&format!("{file}:{}: {}", found.line, found.problem), out.width(), 4))?;
+            out.line(wrap(&format!("{file}:{}: {}", found.line, found.problem), out.width().min(WIDTH), 4))?;
         }
     }
     Ok(())

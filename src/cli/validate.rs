@@ -60,7 +60,7 @@ impl Validate {
     pub(super) fn run(&self, out: &mut Output) -> Result<Exit, CliError> {
         let reports = reports(files::read(&self.files));
         match self.output {
-            Shape::Text => out.text(&text(&reports))?,
+            Shape::Text => out.text(&text(&reports, out.width().min(WIDTH)))?,
             Shape::Json => out.json(&as_json(&reports))?,
             Shape::Sarif => out.json(&sarif::sarif(&reports))?,
         }
@@ -123,30 +123,31 @@ fn unchecked(reports: &Reports) -> Vec<String> {
     kinds.into_iter().chain(members).collect()
 }
 
-fn text(reports: &Reports) -> String {
-    let mut text: String = all(reports).into_iter().map(|(file, found)| one(file, found)).collect();
+/// In lines of at most `width`, but for what is shown of a file, and for words that are wider.
+fn text(reports: &Reports, width: usize) -> String {
+    let mut text: String = all(reports).into_iter().map(|(file, found)| one(file, found, width)).collect();
     for what in unchecked(reports) {
-        line(&mut text, &format!("not checked: {what}"));
+        line(&mut text, &format!("not checked: {what}"), width);
     }
     let objects = |n: usize| if n == 1 { "1 object".to_owned() } else { format!("{n} objects") };
     match (checked(reports), count(reports, Severity::Error), count(reports, Severity::Warning)) {
-        (0, 0, _) => line(&mut text, "nothing was checked: no object of cutover.dev is in these files"),
-        (checked, 0, 0) => line(&mut text, &format!("{} checked, no mistakes", objects(checked))),
+        (0, 0, _) => line(&mut text, "nothing was checked: no object of cutover.dev is in these files", width),
+        (checked, 0, 0) => line(&mut text, &format!("{} checked, no mistakes", objects(checked)), width),
         _ => {}
     }
     text
 }
 
-fn line(text: &mut String, line: &str) {
-    text.push_str(&wrap(line, WIDTH, INDENT));
+fn line(text: &mut String, line: &str, width: usize) {
+    text.push_str(&wrap(line, width, INDENT));
     text.push('\n');
 }
 
 /// A problem with the line of the file that cannot be read, or an example of what is missing.
-fn one(file: &str, found: &Found) -> String {
+fn one(file: &str, found: &Found, width: usize) -> String {
     let column = found.column.map(|column| format!(":{column}")).unwrap_or_default();
     let mut text = String::new();
-    line(&mut text, &format!("{file}:{}{column}: {}", found.line, found.problem));
+    line(&mut text, &format!("{file}:{}{column}: {}", found.line, found.problem), width);
     if let Some(source) = &found.source {
         let number = found.line.to_string();
         let _ = writeln!(text, "    {number} | {source}");

@@ -9,6 +9,16 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
     ),
     (
         "FleetRollout",
+        "spec.members",
+        "members:\n  - {name: eu-1, weight: 0, initialWeight: 100}     # leaves\n  - {name: eu-3, weight: 100}                       # comes\n",
+    ),
+    (
+        "FleetRollout",
+        "spec.strategy.steps",
+        "steps:\n  - {progress: 10%, wait: Promotion}\n  - {progress: 50%}\n  - {progress: 100%}\n",
+    ),
+    (
+        "FleetRollout",
         "spec.services.routes",
         "routes:\n  - gatewayAPI: {name: public}         # the HTTPRoute that holds the weights\n",
     ),

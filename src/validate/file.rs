@@ -14,7 +14,7 @@ use super::{
     unreadable::unreadable,
 };
 use crate::{
-    api::{FleetRolloutSpec, MemberClusterSpec, MetricTemplateSpec, RolloutRequestSpec, crd},
+    api::{FleetRolloutSpec, GROUP, MemberClusterSpec, MetricTemplateSpec, RolloutRequestSpec, crd},
     yaml::{self, Document},
 };
 
@@ -80,7 +80,7 @@ pub fn files<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Vec<Rep
             if documents.is_empty() && problems.is_empty() {
                 problems.push(Found::new(1, Problem::error("file", "is empty", "write at least one object")));
             }
-            (name, documents.into_iter().flat_map(Document::objects).collect(), problems)
+            (name, documents.into_iter().flat_map(objects).collect(), problems)
         })
         .collect();
     let known = Known::of(read.iter().flat_map(|(name, documents, _)| documents.iter().map(move |one| (*name, one))));
@@ -92,6 +92,16 @@ pub fn files<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Vec<Rep
         report
     });
     reports.collect()
+}
+
+/// The objects of a Kubernetes list, or else this document. The entries of another API's own list name no kinds.
+fn objects(document: Document) -> Vec<Document> {
+    let text = |key: &str| document.value[key].as_str().unwrap_or_default();
+    let is_ours = text("apiVersion").starts_with(GROUP) && text("kind").ends_with("List");
+    if document.value["items"].is_array() && (text("kind") == "List" || is_ours) {
+        return document.entries("items");
+    }
+    vec![document]
 }
 
 impl Report {

@@ -89,7 +89,8 @@ fn no_guard(spec: &FleetRolloutSpec) -> Option<Problem> {
     })
 }
 
-/// Where the hub makes every route, all traffic of the services goes through them.
+/// Where the hub makes every route, all traffic of the services goes through them. Users who are kept on a member send as much as
+/// they like, so then the shares are only roughly those of the weights.
 fn no_share(spec: &FleetRolloutSpec) -> Option<Problem> {
     let creates = |route: &Route| match route {
         Route::GatewayApi(route) => route.create.is_some(),
@@ -103,7 +104,8 @@ fn no_share(spec: &FleetRolloutSpec) -> Option<Problem> {
         && routes.all(creates)
         && spec.mode() == Mode::Member
         && spec.analysis.metrics.iter().any(counts);
-    (could && spec.analysis.share.is_none()).then(|| {
+    let is_kept = spec.strategy.session_affinity.is_some();
+    (could && !is_kept && spec.analysis.share.is_none()).then(|| {
         let found = "share is not given, so the share that members count is not compared with their weights";
         Problem::hint("spec.analysis", found, "where no other route leads to these services, write share: {within: 5}")
     })

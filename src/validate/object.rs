@@ -80,7 +80,8 @@ pub(super) fn shape(document: &Document, kind: &str, definition: &Value) -> Vec<
     let unusable = unusable(document).into_iter().filter(|problem| !is_glued(&problem.path));
     let mut problems: Vec<Problem> = unusable.chain(fields.clone()).collect();
     for problem in &mut problems {
-        if matches!(problem.found.as_str(), "missing" | "0 entries given") {
+        let is_block = ["missing", "0 entries given", "nothing is chosen"].contains(&problem.found.as_str());
+        if is_block || problem.found.ends_with("is not allowed") {
             problem.example = example::of(kind, &problem.path);
         }
     }

@@ -27,17 +27,16 @@ pub(super) fn shape(schema: &Value, value: &Value, path: &str) -> Vec<Problem> {
 
 /// The value without what does not fit; `None` if nothing of it is left.
 ///
-/// A required number that does not fit gets the least that is allowed, so that the rest can be read.
+/// What is required stays as a stand-in, so that the rest can be read: a text as it is, a number as the least that is allowed.
 pub(super) fn mended(schema: &Value, value: &Value) -> Option<Value> {
     match (schema["type"].as_str(), value) {
         (Some("object"), Value::Object(fields)) => {
-            let stand_in = |schema: &Value, key: &str| {
-                let is_required = schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == key));
-                Some(schema["properties"][key]["minimum"].clone()).filter(|least| is_required && !least.is_null())
-            };
-            let mend = |(key, field): (&String, &Value)| match field_schema(schema, key) {
-                Some(known) => Some((key.clone(), mended(known, field).or_else(|| stand_in(schema, key))?)),
-                None => None,
+            let is_required =
+                |key: &str| schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == key));
+            let mend = |(key, field): (&String, &Value)| {
+                let known = field_schema(schema, key)?;
+                let stand_in = || is_required(key).then(|| stand_in(known, field)).flatten();
+                Some((key.clone(), mended(known, field).or_else(stand_in)?))
             };
             Some(Value::Object(fields.iter().filter_map(mend).collect()))
         }
@@ -47,6 +46,13 @@ pub(super) fn mended(schema: &Value, value: &Value) -> Option<Value> {
         (Some("boolean"), Value::Bool(_)) => Some(value.clone()),
         _ => fits(schema, value).then(|| value.clone()),
     }
+}
+
+fn stand_in(schema: &Value, value: &Value) -> Option<Value> {
+    if schema["type"] == "string" && value.is_string() {
+        return Some(value.clone());
+    }
+    Some(schema["minimum"].clone()).filter(|least| !least.is_null())
 }
 
 fn walk(schema: &Value, value: &Value, path: &str, problems: &mut Vec<Problem>) {

@@ -45,30 +45,30 @@ pub(super) struct Readable {
 }
 
 impl Readable {
-    /// The whole spec, of which everything can be read.
-    pub(super) fn whole(spec: FleetRolloutSpec) -> Self {
-        Self { spec, unread: Vec::new(), mended: Vec::new() }
-    }
-
     pub(super) fn is_whole(&self) -> bool {
         self.unread.is_empty() && self.mended.is_empty()
     }
 
-    /// What the rules say of the sections that could be read. A rule about several sections could be wrong about one that
-    /// was mended.
+    /// What the rules say of the sections that could be read.
     pub(super) fn problems(&self) -> Vec<Problem> {
-        let applies = |sections: &[Section]| {
-            !sections.iter().any(|section| self.unread.contains(section))
-                && (sections.len() == 1 || !sections.iter().any(|section| self.mended.contains(section)))
-        };
-        RULES.iter().filter(|(sections, _)| applies(sections)).flat_map(|(_, rule)| rule(&self.spec)).collect()
+        rules(&self.spec, &self.unread, &self.mended)
     }
+}
+
+/// What the rules say. They need none of the `unread` sections; and one about several sections could be wrong about one
+/// that was mended.
+pub(super) fn rules(spec: &FleetRolloutSpec, unread: &[Section], mended: &[Section]) -> Vec<Problem> {
+    let applies = |sections: &[Section]| {
+        let is_whole = || !sections.iter().any(|section| mended.contains(section));
+        !sections.iter().any(|section| unread.contains(section)) && (sections.len() == 1 || is_whole())
+    };
+    RULES.iter().filter(|(sections, _)| applies(sections)).flat_map(|(_, rule)| rule(spec)).collect()
 }
 
 /// Reads a spec section by section; one that does not fit its schema is read without what does not fit.
 pub(super) fn readable(spec: &Value, shape: &Value) -> Option<Readable> {
     if let Ok(spec) = serde_json::from_value(spec.clone()) {
-        return Some(Readable::whole(spec));
+        return Some(Readable { spec, unread: Vec::new(), mended: Vec::new() });
     }
     let mut whole = json!({"services": [], "members": [], "analysis": {"metrics": []}});
     let (mut unread, mut mended) = (Vec::new(), Vec::new());

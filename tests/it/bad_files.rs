@@ -73,6 +73,22 @@ fn the_objects_of_a_list_are_checked_each_with_its_line() {
         ]
     );
     assert_eq!(file(&list).checked, 2);
+    let other = file("apiVersion: v1\nkind: ServiceList\nitems: [{metadata: {name: shop}}]\n");
+    assert_eq!((other.problems.len(), other.passed_over), (0, vec!["ServiceList/".to_owned()]));
+}
+
+#[test]
+fn a_block_that_is_missing_or_no_block_at_all_is_answered_with_lines_that_could_stand_there() {
+    let examples = |from: &str, to: &str| -> Vec<Option<&str>> {
+        assert!(RIGHT.contains(from), "{from}");
+        let problems = file(&RIGHT.replacen(from, to, 1)).problems;
+        problems.iter().map(|found| found.problem.example.and_then(|lines| lines.lines().next())).collect()
+    };
+    let members = "  members:\n    - {name: eu-1, weight: 0, initialWeight: 100}\n    - {name: eu-3, weight: 100}\n";
+    assert_eq!(examples(members, "  members: {eu-1: 0, eu-3: 100}\n"), [Some("members:")]);
+    assert_eq!(examples("        - gatewayAPI: {name: public}\n", "        []\n"), [Some("routes:")]);
+    assert_eq!(examples("  analysis:\n    metrics:\n", "  analysis:\n    metric:\n"), [Some("metrics:"), None]);
+    assert_eq!(examples("weight: 100}", "weight: 99}"), [None]);
 }
 
 #[test]

@@ -54,6 +54,13 @@ fn every_verb_on_a_rollout_says_its_exit_statuses() {
 }
 
 #[test]
+fn abort_and_rollback_each_say_when_the_other_is_meant() {
+    let help = |verb: &str| printed(&cutover(&[verb, "--help"])).1.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help("abort").contains("To go back from a run that works, but is not wanted, use rollback"));
+    assert!(help("rollback").contains("In an emergency use abort"));
+}
+
+#[test]
 fn completions_are_for_the_shell_that_is_named() {
     let (status, script, _) = printed(&cutover(&["completions", "bash"]));
     assert_eq!(status, Some(0));

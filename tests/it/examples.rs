@@ -35,6 +35,7 @@ fn every_example_is_valid_and_has_a_plan_that_ends_at_the_target() {
             rollouts.problems,
             members.problems
         );
+        assert_eq!(rollouts.hints, [], "{folder:?}");
         assert!(!rollouts.rollouts.is_empty());
         for (name, spec) in &rollouts.rollouts {
             let primary = primary_and_canary(0, spec.weight_total);

@@ -3,7 +3,7 @@
 use super::Planned;
 use crate::{
     api::{Analysis, CANARY, Distribution, Duration, Mode, PRIMARY, Steering, status::PlannedStep, strategy::Wait},
-    cli::text::wrap,
+    cli::text::{WIDTH, wrap},
     rollout::plan::{bake, least_time},
 };
 
@@ -34,7 +34,7 @@ impl Planned<'_> {
         }
         let rows = self.rows();
         text.push_str(&table(&rows, width).unwrap_or_else(|| self.list(&rows, width)));
-        self.sentences().iter().for_each(|sentence| text.push_str(&wrapped(sentence, width, INDENT)));
+        self.sentences().iter().for_each(|sentence| text.push_str(&wrapped(sentence, width.min(WIDTH), INDENT)));
         text
     }
 
@@ -104,7 +104,7 @@ impl Planned<'_> {
                 number => format!("step {number}{stage}: {}", row.progress),
             };
             let weights = members.iter().zip(&row.weights).filter(|(_, weight)| *weight != "0");
-            let weights: Vec<String> = weights.map(|(member, weight)| format!("{member} {weight}")).collect();
+            let weights: Vec<String> = weights.map(|(member, weight)| format!("{member}={weight}")).collect();
             [head, format!("    {}", weights.join(", ")), format!("    {}", row.gates)]
                 .iter()
                 .filter(|line| !line.trim().is_empty())
@@ -186,6 +186,8 @@ fn gates(step: &PlannedStep, analysis: &Analysis) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::{
         api::FleetRolloutSpec,
@@ -216,25 +218,30 @@ mod tests {
         report.rollouts.into_iter().next().unwrap().1
     }
 
+    fn planned(spec: &FleetRolloutSpec) -> Planned<'_> {
+        let (start, target) = (initial(spec).unwrap(), declared(spec));
+        let steps = plan_run(spec, Ends { start: &start, rollback_to: &start, target: &target }, "").unwrap();
+        Planned { name: "shop", spec, start, steps }
+    }
+
+    /// The words of a plan, without what joins them in one of its two forms.
+    fn words(text: &str) -> BTreeSet<&str> {
+        let words = text.split([' ', '\n', '=']).map(|word| word.trim_end_matches([',', ':']));
+        words.filter(|word| !["", "step", "of", "stage"].contains(word)).collect()
+    }
+
     #[test]
     fn no_line_is_too_long_and_no_word_is_broken() {
         for members in [2, 5, 12, 40] {
             let spec = spec(members);
-            let (start, target) = (initial(&spec).unwrap(), declared(&spec));
-            let steps = plan_run(&spec, Ends { start: &start, rollback_to: &start, target: &target }, "").unwrap();
-            let planned = Planned { name: "shop", spec: &spec, start, steps };
+            let planned = planned(&spec);
             let whole = planned.render(10_000);
-            let known: Vec<&str> = whole.split_whitespace().map(|word| word.trim_end_matches(',')).collect();
             for width in [60, 80, 100, 200] {
                 let text = planned.render(width);
-                assert!(
-                    text.lines().all(|line| line.chars().count() <= width && line == line.trim_end()),
-                    "{width}\n{text}"
-                );
-                let words = text.split_whitespace().map(|word| word.trim_end_matches([',', ':']));
-                for word in words.filter(|word| !["step", "of", "stage"].contains(word)) {
-                    assert!(known.iter().any(|known| known.trim_end_matches(':') == word), "{width}: {word}\n{text}");
-                }
+                let fits = |line: &str| line.chars().count() <= width && line == line.trim_end();
+                assert!(text.lines().all(fits), "{width}\n{text}");
+                let broken: Vec<&str> = words(&text).difference(&words(&whole)).copied().collect();
+                assert_eq!(broken, [""; 0], "{width}\n{text}");
             }
         }
     }
@@ -242,14 +249,9 @@ mod tests {
     #[test]
     fn a_table_that_has_no_room_is_a_list() {
         let spec = spec(12);
-        let (start, target) = (initial(&spec).unwrap(), declared(&spec));
-        let steps = plan_run(&spec, Ends { start: &start, rollback_to: &start, target: &target }, "").unwrap();
-        let planned = Planned { name: "shop", spec: &spec, start, steps };
+        let planned = planned(&spec);
         assert!(planned.render(200).contains("\nSTEP   PROGRESS  europe-1"));
-        assert!(
-            planned.render(60).contains("\nstep 2: 50%\n    europe-1 550, europe-2 50, europe-3 50,"),
-            "{}",
-            planned.render(60)
-        );
+        let list = planned.render(60);
+        assert!(list.contains("\nstep 2: 50%\n    europe-1=550, europe-2=50, europe-3=50, europe-4=50,\n"), "{list}");
     }
 }

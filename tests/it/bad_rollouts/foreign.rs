@@ -1,4 +1,4 @@
-//! Fields of other tools, and fields that stand in the wrong place.
+//! Fields of other tools, fields in the wrong place, and values of the wrong type, which hide no other mistake.
 
 use super::Case;
 
@@ -128,6 +128,15 @@ pub const CASES: &[Case] = &[
         &[
             "12: spec.members[0].weight: \"none\" is not allowed; write a whole number from 0 to 10000",
             "15: spec.strategy.progressDeadline: 1m is less than 16m30s, the time that settle and bake of all steps take; write more than 16m30s, or leave it out",
+        ],
+    ),
+    (
+        "        max: 1\n",
+        "        max: 1\n      - {name: Late, query: 'up{', perMember: {max: 1}, window: 5}\n",
+        &[
+            "26: spec.analysis.metrics[1].name: \"Late\" is not allowed; write a name of lower-case letters, digits and \"-\" of at most 63 characters",
+            "26: spec.analysis.metrics[1].window: 5 is not allowed; write a time in whole h, m, s or ms, such as 1h30m",
+            "26: spec.analysis.metrics[1].query: is not PromQL: unexpected end of input inside braces; correct the query",
         ],
     ),
 ];
