@@ -20,15 +20,16 @@ const MUCH_TRAFFIC: f64 = 1000.0;
 pub(super) fn hints(spec: &FleetRolloutSpec) -> Vec<Problem> {
     let metrics =
         || spec.analysis.metrics.iter().enumerate().map(|(i, metric)| (format!("spec.analysis.metrics[{i}]"), metric));
-    let windows = metrics().filter_map(|(path, metric)| short_window(spec, &path, metric));
+    let own = metrics().filter_map(|(path, metric)| Some((format!("{path}.window"), metric.window?)));
+    let uses_interval = spec.analysis.metrics.iter().any(|metric| metric.window.is_none());
+    let interval = uses_interval.then(|| ("spec.analysis.interval".to_owned(), spec.analysis.interval));
+    let windows = interval.into_iter().chain(own).filter_map(|(path, window)| short_window(path, window));
     let samples = metrics().filter_map(|(path, metric)| many_samples(spec, &path, metric));
     windows.chain(samples).chain(no_guard(spec)).chain(no_share(spec)).chain(rounded(spec)).collect()
 }
 
-fn short_window(spec: &FleetRolloutSpec, path: &str, metric: &Metric) -> Option<Problem> {
-    let window = metric.window.unwrap_or(spec.analysis.interval);
+fn short_window(path: String, window: Duration) -> Option<Problem> {
     let least = Duration::from_millis(SCRAPE_INTERVAL.as_millis() * u64::from(SCRAPES));
-    let path = if metric.window.is_some() { format!("{path}.window") } else { "spec.analysis.interval".to_owned() };
     (window < least).then(|| {
         let found = format!("a window of {window} is shorter than {SCRAPES} scrapes at a usual interval of {SCRAPE_INTERVAL}");
         let remedy = format!("write {least} or more, {SCRAPES} times the scrape interval of your members, so that one missed scrape does no harm");

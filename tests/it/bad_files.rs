@@ -223,6 +223,16 @@ fn what_is_legal_and_unwise_is_a_hint() {
             "27: hint: spec.analysis.metrics[0].window: a window of 30s is shorter than 4 scrapes at a usual interval of 15s; write 1m or more, 4 times the scrape interval of your members, so that one missed scrape does no harm",
         ),
         (
+            &[
+                ("  analysis:\n", "  analysis:\n    interval: 30s\n"),
+                (
+                    "        max: 1\n",
+                    "        max: 1\n        guard: {max: 20}\n      - {name: b, query: up, perMember: {max: 1}}\n",
+                ),
+            ],
+            "20: hint: spec.analysis.interval: a window of 30s is shorter than 4 scrapes at a usual interval of 15s; write 1m or more, 4 times the scrape interval of your members, so that one missed scrape does no harm",
+        ),
+        (
             &[("        max: 1\n", "        max: 1\n        guard: {max: 20}\n        minSamples: 90000\n")],
             "27: hint: spec.analysis.metrics[0].minSamples: 90000 samples in 1m at the 10.0 % of step 1 need 15000 requests per second in all; with fewer the check is Unknown and the step holds; write less, or a longer window",
         ),
