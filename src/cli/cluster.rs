@@ -56,7 +56,7 @@ impl Cluster {
     ) -> Result<T, CliError> {
         match tokio::time::timeout(self.deadline, call).await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(self.explain(needs, &error).await),
+            Ok(Err(error)) => Err(Box::pin(self.explain(needs, &error)).await),
             Err(_) => Err(CliError::Said(format!(
                 "the API server {} did not answer within {} s\nis it the right cluster? see --context, --kubeconfig and --request-timeout",
                 self.server,

@@ -19,6 +19,7 @@ mod demo;
 mod examples;
 mod features;
 mod install;
+mod reference_page;
 #[cfg(feature = "demo")]
 mod references;
 mod routes_page;
