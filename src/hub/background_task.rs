@@ -6,6 +6,7 @@ use tokio::sync::{
     Notify,
     oneshot::{self, error::TryRecvError},
 };
+use tokio::time::Instant;
 
 use crate::{supervise, web::Metrics};
 
@@ -32,16 +33,16 @@ impl<T: Send + 'static> BackgroundTask<T> {
         wake: &Arc<Notify>,
         work: impl Future<Output = T> + Send + 'static,
     ) {
-        self.start_and_tell(name, metrics, wake, |_| true, work);
+        self.start_and_tell(name, metrics, wake, (|_| true, Instant::now()), work);
     }
 
-    /// The same, but `wake` is notified only of a result that is news: others are taken by the next pass that comes.
+    /// The same, but `wake` is notified only of a result that is news, or comes after the next pass, which takes all others.
     pub(super) fn start_and_tell(
         &mut self,
         name: &'static str,
         metrics: &Metrics,
         wake: &Arc<Notify>,
-        is_news: impl FnOnce(&T) -> bool + Send + 'static,
+        (is_news, next_pass): (impl FnOnce(&T) -> bool + Send + 'static, Instant),
         work: impl Future<Output = T> + Send + 'static,
     ) {
         let (sender, receiver) = oneshot::channel();
@@ -53,7 +54,7 @@ impl<T: Send + 'static> BackgroundTask<T> {
                 // The rollout may be gone meanwhile; then nobody waits for the result.
                 let _ = sender.send(result);
             }
-            if tells {
+            if tells || Instant::now() >= next_pass {
                 wake.notify_one();
             }
         });
@@ -95,9 +96,15 @@ mod tests {
     async fn what_is_no_news_wakes_nobody_and_can_be_taken() {
         let (wake, metrics) = (Arc::new(Notify::new()), Metrics::default());
         let mut task = BackgroundTask::default();
-        task.start_and_tell("test", &metrics, &wake, |number| *number > 7, async { 7 });
-        assert!(tokio::time::timeout(std::time::Duration::from_secs(9), wake.notified()).await.is_err());
+        let (now, second) = (Instant::now(), std::time::Duration::from_secs(1));
+        task.start_and_tell("test", &metrics, &wake, (|number| *number > 7, now + second), async { 7 });
+        assert!(tokio::time::timeout(9 * second, wake.notified()).await.is_err());
         assert_eq!(task.take_result(), Some(7));
+        task.start_and_tell("test", &metrics, &wake, (|_| false, Instant::now() + second), async move {
+            tokio::time::sleep(2 * second).await;
+            7
+        });
+        assert!(tokio::time::timeout(9 * second, wake.notified()).await.is_ok(), "it came too late for that pass");
     }
 
     #[tokio::test]

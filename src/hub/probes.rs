@@ -99,8 +99,8 @@ impl Probes {
         let next = now + AT_LEAST_EVERY.min(Duration::from_millis(analysis.interval.as_millis()));
         self.next = Some(next);
         let well = self.well();
-        let is_news = move |round: &Round| !round.iter().all(|one| is_as_before(one, &well)) || Instant::now() >= next;
-        self.task.start_and_tell("probes", &hub.metrics, wake, is_news, async move {
+        let is_news = move |round: &Round| !round.iter().all(|one| is_as_before(one, &well));
+        self.task.start_and_tell("probes", &hub.metrics, wake, (is_news, next), async move {
             let mut round = probe::round(probes, &network).await;
             round.extend(known);
             let place = |key: &Key| places.get(key).cloned().unwrap_or_default();

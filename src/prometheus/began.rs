@@ -28,6 +28,11 @@ impl Began {
         self.instant + SENT_WITHIN
     }
 
+    /// The time by the hub's clock, as far as nobody sets it.
+    pub(super) fn present(self) -> Timestamp {
+        self.time.saturating_add(self.instant.elapsed()).unwrap_or(self.time)
+    }
+
     /// A query is for a time of the hub's clock. Where the Prometheus that has just answered has another time, the answer
     /// is about another time: one before a weight was applied, perhaps. `date` is when it answered by its own clock.
     ///
@@ -35,8 +40,7 @@ impl Began {
     /// When the clocks differ.
     pub(super) fn check(self, date: Option<Timestamp>) -> Result<(), Missing> {
         let Some(date) = date else { return Ok(()) };
-        let now = self.time.saturating_add(self.instant.elapsed()).unwrap_or(self.time);
-        let behind = date.duration_since(now);
+        let behind = date.duration_since(self.present());
         if behind > TOLERANCE {
             Err(Missing::ClockBehind(behind.as_secs()))
         } else if -behind > OLDEST {

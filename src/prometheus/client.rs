@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
-use jiff::Timestamp;
+use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
 use tokio::time::{Instant, timeout_at};
 
 use super::{
@@ -67,10 +67,11 @@ impl Prometheus {
         let Some(_turn) = turn.ok().filter(|_| Instant::now() < until) else {
             return Err(Missing::NotSent(SENT_WITHIN));
         };
-        match self.shared.refusals.of(&query) {
-            Some(missing) => Err(missing),
-            None => self.shared.recent.answer(&query, whole_second(at), self.query(&query, at, began)).await,
+        if let Some(missing) = self.shared.refusals.of(&query) {
+            return Err(missing);
         }
+        let at = evaluated_at(at, began);
+        self.shared.recent.answer(&query, at, self.query(&query, at, began)).await
     }
 
     /// The answer to a query, evaluated at an instant; it waits for nobody.
@@ -78,7 +79,8 @@ impl Prometheus {
     /// # Errors
     /// Whatever keeps a whole answer from being there.
     pub(crate) async fn query(&self, query: &str, at: Timestamp, began: Began) -> Result<Answer, Missing> {
-        let time = whole_second(at).to_string();
+        let millis = at.as_millisecond();
+        let time = format!("{}.{:03}", millis.div_euclid(1000), millis.rem_euclid(1000));
         let parameters = [("query", query), ("time", time.as_str())];
         let read = |answer: &http::Answer| read(answer).and_then(|read| began.check(answer.date).map(|()| read));
         let answer =
@@ -88,10 +90,11 @@ impl Prometheus {
     }
 }
 
-/// The second at whose end a query is evaluated: so what several rollouts ask within a second is the same query, and none
-/// covers anything from before its window.
-fn whole_second(at: Timestamp) -> i64 {
-    at.as_second() + i64::from(at.subsec_nanosecond() > 0)
+/// The end of the second, where that is past already: so what several rollouts ask within a second is the same query, and
+/// none covers anything from before its window. In a second that is not over samples would be missing.
+fn evaluated_at(at: Timestamp, began: Began) -> Timestamp {
+    let whole = at.round(TimestampRound::new().smallest(Unit::Second).mode(RoundMode::Ceil));
+    whole.ok().filter(|whole| *whole <= began.present()).unwrap_or(at)
 }
 
 fn read(answer: &http::Answer) -> Result<Answer, Missing> {
@@ -184,6 +187,16 @@ mod tests {
         {
             assert!(head.contains(&format!("query={sent}&")), "{head}");
         }
+    }
+
+    #[test]
+    fn a_query_is_for_a_whole_second_that_is_over_or_for_the_very_time() {
+        let time = |text: &str| text.parse::<Timestamp>().unwrap();
+        let at = |now: &str| evaluated_at(time("2026-01-01T00:00:07.25Z"), Began::now(time(now)));
+        assert_eq!(at("2026-01-01T00:00:22.25Z"), time("2026-01-01T00:00:08Z"));
+        assert_eq!(at("2026-01-01T00:00:07.5Z"), time("2026-01-01T00:00:07.25Z"));
+        let whole = time("2026-01-01T00:00:07Z");
+        assert_eq!(evaluated_at(whole, Began::now(whole)), whole);
     }
 
     #[tokio::test]

@@ -5,19 +5,20 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use jiff::{SignedDuration, Timestamp};
 use tokio::sync::OnceCell;
 
 use super::{Answer, Missing};
 
-/// How long an answer is kept, in seconds of evaluation time; rounds that ask for the same second come within it.
-const KEPT: i64 = 2;
+/// How long an answer is kept, by the times of evaluation; rounds that ask for the same time come within it.
+const KEPT: SignedDuration = SignedDuration::from_secs(2);
 /// Answers that are kept.
 const ANSWERS: usize = 256;
 /// Series of an answer that is kept.
 const SERIES: usize = 64;
 
-/// A query and the second for which it is evaluated.
-type Key = (i64, String);
+/// A query and the time for which it is evaluated.
+type Key = (Timestamp, String);
 type Cell = Arc<OnceCell<Result<Answer, Missing>>>;
 
 /// The answers of one Prometheus for the last seconds.
@@ -25,15 +26,15 @@ type Cell = Arc<OnceCell<Result<Answer, Missing>>>;
 pub(super) struct Recent(Mutex<BTreeMap<Key, Cell>>);
 
 impl Recent {
-    /// The answer to a query for a second: one that is kept, the one that is under way, or that of `ask`. A failure is that
+    /// The answer to a query for a time: one that is kept, the one that is under way, or that of `ask`. A failure is that
     /// of those who waited for it, and nobody else's.
     pub(super) async fn answer(
         &self,
         query: &str,
-        second: i64,
+        at: Timestamp,
         ask: impl Future<Output = Result<Answer, Missing>>,
     ) -> Result<Answer, Missing> {
-        let key = (second, query.to_owned());
+        let key = (at, query.to_owned());
         let cell = self.cell(&key);
         let answer = cell.get_or_init(|| ask).await.clone();
         if !is_kept(&answer) {
@@ -45,7 +46,7 @@ impl Recent {
     /// Where the answer will be. Beyond what is kept, equal queries are sent each.
     fn cell(&self, key: &Key) -> Cell {
         let mut cells = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        cells.retain(|(second, _), _| second.abs_diff(key.0) <= KEPT.unsigned_abs());
+        cells.retain(|(at, _), _| at.duration_since(key.0).abs() <= KEPT);
         match cells.get(key) {
             Some(cell) => Arc::clone(cell),
             None if cells.len() >= ANSWERS => Cell::default(),
@@ -81,6 +82,10 @@ mod tests {
     use super::*;
     use crate::prometheus::parse;
 
+    fn at(second: i64) -> Timestamp {
+        Timestamp::constant(second, 0)
+    }
+
     fn series(count: usize) -> Answer {
         let series = vec![r#"{"metric":{},"value":[7,"1"]}"#; count].join(",");
         let body = format!(r#"{{"status":"success","data":{{"resultType":"vector","result":[{series}]}}}}"#);
@@ -95,16 +100,16 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(50)).await;
             answer.clone()
         };
-        join_all(queries.iter().map(|(query, second)| recent.answer(query, *second, ask()))).await;
+        join_all(queries.iter().map(|(query, second)| recent.answer(query, at(*second), ask()))).await;
         let at_once = sent.load(Ordering::Relaxed);
         for (query, second) in queries {
-            assert_eq!(recent.answer(query, *second, ask()).await, answer);
+            assert_eq!(recent.answer(query, at(*second), ask()).await, answer);
         }
         [at_once, sent.load(Ordering::Relaxed)]
     }
 
     #[tokio::test(start_paused = true)]
-    async fn equal_queries_for_one_second_are_sent_once() {
+    async fn equal_queries_for_one_time_are_sent_once() {
         assert_eq!(sent(&[("up", 7), ("up", 7), ("up", 8), ("down", 7)], Ok(series(1))).await, [3, 3]);
     }
 
@@ -118,18 +123,18 @@ mod tests {
     async fn what_is_kept_is_bounded_in_time_and_number() {
         let recent = Recent::default();
         for query in 0..2 * ANSWERS {
-            assert!(recent.answer(&query.to_string(), 7, async { Ok(series(1)) }).await.is_ok());
+            assert!(recent.answer(&query.to_string(), at(7), async { Ok(series(1)) }).await.is_ok());
         }
         assert_eq!(recent.0.lock().unwrap().len(), ANSWERS);
-        assert!(recent.answer("up", 7 + KEPT + 1, async { Ok(series(1)) }).await.is_ok());
+        assert!(recent.answer("up", at(10), async { Ok(series(1)) }).await.is_ok());
         assert_eq!(recent.0.lock().unwrap().len(), 1);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_query_that_was_given_up_is_sent_by_the_next_who_needs_it() {
         let recent = Recent::default();
-        let given_up = recent.answer("up", 7, std::future::pending());
+        let given_up = recent.answer("up", at(7), std::future::pending());
         assert!(tokio::time::timeout(Duration::from_secs(1), given_up).await.is_err());
-        assert_eq!(recent.answer("up", 7, async { Ok(series(1)) }).await, Ok(series(1)));
+        assert_eq!(recent.answer("up", at(7), async { Ok(series(1)) }).await, Ok(series(1)));
     }
 }

@@ -28,4 +28,5 @@ mod scenarios_page;
 #[cfg(feature = "demo")]
 mod screens;
 mod tidy;
+mod troubleshooting_page;
 mod words;

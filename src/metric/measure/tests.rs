@@ -99,7 +99,7 @@ async fn every_kind_of_metric_is_read_at_one_time() {
         ]
     );
     let heads = server.heads.lock().await;
-    assert!(heads.iter().all(|head| head.contains("time=1795262401 ")), "{heads:?}");
+    assert!(heads.iter().all(|head| head.contains("time=1795262400.250 ")), "{heads:?}");
     assert!(heads.iter().any(|head| head.contains("query=load%7Bm%3D%22eu-3%22%7D")), "{heads:?}");
 }
 

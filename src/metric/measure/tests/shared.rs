@@ -74,7 +74,8 @@ async fn equal_queries_of_several_rollouts_are_sent_once_a_second() {
         request.evaluate_at += jiff::SignedDuration::from_millis(place * 50);
         let (analysis, clusters, sources) = (&analysis, &clusters, &sources);
         let namespace = format!("tenant-{place}");
-        async move { measure(&request, analysis, &namespace, clusters, sources, Timestamp::UNIX_EPOCH).await }
+        let now = request.evaluate_at + jiff::SignedDuration::from_secs(15);
+        async move { measure(&request, analysis, &namespace, clusters, sources, now).await }
     });
     let samples: Vec<_> = join_all(rounds).await.into_iter().flatten().map(|sampled| sampled.sample).collect();
     assert_eq!(samples, vec![Sample::Value(700.0); 20]);
