@@ -1,13 +1,14 @@
 //! `cutover history`: the runs of a rollout: who began and ended each, what people requested, how the weights moved and
 //! what the checks said of them.
 
+use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
     CliError, Exit, Format, Output,
     cluster::Connection,
-    past,
+    complete, connection, past,
     text::{Page, between, clock, day_and_clock, escape, shares, span, wrap},
     view::View,
 };
@@ -29,6 +30,7 @@ The last ten runs that ended are kept, with the last sixteen moves and eight req
 Exit status: 0 listed, 1 error.")]
 pub(super) struct History {
     /// The rollout.
+    #[arg(value_parser = connection::rollout_name, add = ArgValueCompleter::new(complete::rollouts))]
     name: String,
     /// Output format.
     #[arg(long, short, value_enum, default_value_t)]

@@ -54,6 +54,14 @@ fn every_verb_on_a_rollout_says_its_exit_statuses() {
 }
 
 #[test]
+fn every_verb_on_a_rollout_takes_the_name_as_kubectl_does() {
+    for verb in ["get", "why", "wait", "history", "promote", "pause", "resume", "abort", "retry", "rollback", "adopt"] {
+        let (_, _, said) = printed(&cutover(&[verb, "pods/shop"]));
+        assert!(said.contains("invalid value 'pods/shop'"), "{verb}: {said}");
+    }
+}
+
+#[test]
 fn abort_and_rollback_each_say_when_the_other_is_meant() {
     let help = |verb: &str| printed(&cutover(&[verb, "--help"])).1.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(help("abort").contains("To go back from a run that works, but is not wanted, use rollback"));
