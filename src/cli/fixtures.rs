@@ -200,6 +200,7 @@ pub(super) fn in_the_middle() -> View {
 pub(super) fn silent_hub() -> View {
     let mut run = run();
     run["check"]["at"] = json!("2026-01-03T02:48:50Z");
+    run["check"]["passedAt"] = json!("2026-01-03T02:48:50Z");
     let view = view(&status("Progressing", "Baking", "step 2: 6m of bake 10m left", &run));
     View { lease: silent(), ..view }
 }
@@ -299,6 +300,9 @@ fn check_failed() -> Value {
     let mut check = check("Pass", "ChecksPass");
     let message = "errors of storefront: eu-3: 31 % of 29911 requests is beyond the guard (max 20)";
     let failed = json!({"verdict": "Fail", "reason": "GuardBreached", "message": message});
+    let times =
+        json!({"at": "2026-01-03T00:46:58Z", "since": "2026-01-03T00:46:58Z", "passedAt": "2026-01-03T00:46:37Z"});
+    json_patch::merge(&mut check, &times);
     json_patch::merge(&mut check, &failed);
     json_patch::merge(&mut check["metrics"][0], &failed);
     json_patch::merge(&mut check["metrics"][0], &json!({"value": 31.0, "recent": "PPF"}));

@@ -45,7 +45,7 @@ impl History {
         connection.run(async |cluster| {
             let view = View::new(cluster.rollout(&name).await?, cluster.lease().await, Timestamp::now());
             match output {
-                Format::Text => out.text(&render(&view, out.page()))?,
+                Format::Text => out.screen(&render(&view, out.page()))?,
                 Format::Json => out.json(&Runs { runs: runs(&view) })?,
             }
             Ok(Exit::Done)

@@ -11,6 +11,7 @@ use clap_complete::env::{CompleteEnv, Shells};
 mod access;
 mod adoption;
 mod cluster;
+mod colour;
 mod complete;
 mod connection;
 mod crd;

@@ -8,7 +8,10 @@ use std::{
 use serde::Serialize;
 use terminal_size::terminal_size;
 
-use super::text::{self, Page, WIDTH};
+use super::{
+    colour,
+    text::{self, Page, WIDTH},
+};
 use crate::yaml;
 
 /// Columns of the narrowest terminal for which a text is laid out.
@@ -108,6 +111,11 @@ impl Output {
     /// Prints a text as it is.
     pub fn text(&mut self, text: &str) -> Result<(), CliError> {
         Ok(self.to.write_all(text.as_bytes())?)
+    }
+
+    /// Prints a text for people, with the words of states in colour where colours are used.
+    pub(super) fn screen(&mut self, text: &str) -> Result<(), CliError> {
+        if self.colour { self.text(&colour::paint(text)) } else { self.text(text) }
     }
 
     /// Prints one line.

@@ -28,12 +28,12 @@ impl<'o> Screen<'o> {
     /// On a terminal draws over the picture before; elsewhere prints it, if `state` is another one than the last time.
     pub(super) fn draw(&mut self, picture: &str, state: String) -> Result<(), CliError> {
         if let Some((_, height)) = self.out.size() {
-            self.out.text(&frame(picture, height))?;
+            self.out.screen(&frame(picture, height))?;
             return self.out.flush();
         }
         if self.printed.as_ref() != Some(&state) {
             self.printed = Some(state);
-            self.out.text(picture)?;
+            self.out.screen(picture)?;
         }
         self.out.flush()
     }

@@ -10,16 +10,19 @@ use tokio::time::interval;
 use super::{
     CliError, Exit, Output, access,
     cluster::{Cluster, Connection},
-    complete, connection,
-    text::escape,
+    complete, connection, sentences,
+    text::{clock, escape},
     view::View,
 };
-use crate::api::{
-    Duration, FleetRollout,
-    status::{ConditionStatus, Outcome, Phase},
+use crate::{
+    api::{
+        Duration, FleetRollout, Reason,
+        status::{ConditionStatus, Outcome, Phase},
+    },
+    rollout::CONDITIONS,
 };
 
-/// Wait until a rollout has reached a phase, a condition or a step.
+/// Wait until a rollout has reached a phase, a condition or a step; prints a line at each change of its state.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   cutover wait shop --for=phase=Succeeded --timeout 2h
@@ -44,8 +47,6 @@ pub(super) struct Wait {
 
 /// How often the hub's Lease is read.
 const LOOK_EVERY: std::time::Duration = std::time::Duration::from_secs(5);
-/// The conditions that a rollout's status has.
-const CONDITIONS: &[&str] = &["Accepted", "Applied", "Progressing", "Stalled", "Ready"];
 
 /// The goal of the wait.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,13 +70,14 @@ impl Wait {
         let Self { name, goal, timeout, connection } = self;
         connection.run(async |cluster| {
             let mut last = seen(&cluster, cluster.rollout(&name).await?).await;
-            let following = follow(&cluster, &name, &goal, &mut last, out);
+            let mut teller = Teller { out, told: None };
+            let following = follow(&cluster, &name, &goal, &mut last, &mut teller);
             match tokio::time::timeout(timeout.to_std(), following).await {
                 Ok(result) => result?,
-                Err(_) => out.line(format!("not reached within {timeout}"))?,
+                Err(_) => teller.say(&format!("not reached within {timeout}"))?,
             }
             let last = seen(&cluster, last.rollout).await;
-            out.line(ending(&last))?;
+            teller.tell(&last)?;
             Ok(exit(&last, &goal))
         })
     }
@@ -86,11 +88,17 @@ async fn seen(cluster: &Cluster, rollout: FleetRollout) -> View {
     View::new(rollout, cluster.lease().await, Timestamp::now())
 }
 
-/// Follows the rollout until the goal is reached or lost; a hub that falls silent is said at once.
-async fn follow(cluster: &Cluster, name: &str, goal: &Goal, last: &mut View, out: &mut Output) -> Result<(), CliError> {
+/// Follows the rollout until the goal is reached or lost, and tells each transition; a hub that falls silent is one.
+async fn follow(
+    cluster: &Cluster,
+    name: &str,
+    goal: &Goal,
+    last: &mut View,
+    teller: &mut Teller<'_>,
+) -> Result<(), CliError> {
     let mut changes = Box::pin(watcher::watch_object(cluster.api::<FleetRollout>(), name));
     let mut looks = interval(LOOK_EVERY);
-    let mut silent = false;
+    teller.tell(last)?;
     while goal.standing(last) == Standing::NotYet {
         tokio::select! {
             next = cluster.next(access::READ, &mut changes) => {
@@ -99,26 +107,47 @@ async fn follow(cluster: &Cluster, name: &str, goal: &Goal, last: &mut View, out
                 };
                 *last = View::new(rollout, last.lease.clone(), Timestamp::now());
             }
-            _ = looks.tick() => {
-                *last = seen(cluster, last.rollout.clone()).await;
-                let alarm = last.hub().alarm();
-                if let Some(alarm) = alarm.as_ref().filter(|_| !silent) {
-                    out.line(alarm)?;
-                    out.flush()?;
-                }
-                silent = alarm.is_some();
-            }
+            _ = looks.tick() => *last = seen(cluster, last.rollout.clone()).await,
         }
+        teller.tell(last)?;
     }
     Ok(())
 }
 
-/// The state at the end of the wait; a silent hub first.
-fn ending(view: &View) -> String {
-    let status = &view.status;
-    let state = format!("{:?} {}: {}", status.phase, status.reason, status.message);
-    let alarm = view.hub().alarm();
-    escape(&alarm.map_or_else(|| state.clone(), |alarm| format!("{alarm}; last known: {state}")))
+/// What makes one transition: the phase, why, the step, and whether a hub runs.
+type State = (Phase, Reason, String, bool);
+
+/// Prints each transition once.
+struct Teller<'o> {
+    out: &'o mut Output,
+    told: Option<State>,
+}
+
+impl Teller<'_> {
+    fn tell(&mut self, view: &View) -> Result<(), CliError> {
+        let status = &view.status;
+        let state = (status.phase, status.reason, status.summary.step.clone(), view.hub().is_silent());
+        if self.told.as_ref() == Some(&state) {
+            return Ok(());
+        }
+        self.told = Some(state);
+        self.say(&said(view))
+    }
+
+    /// At once: what waits may be read by another program.
+    fn say(&mut self, line: &str) -> Result<(), CliError> {
+        self.out.screen(&format!("{line}\n"))?;
+        self.out.flush()
+    }
+}
+
+/// The state; a silent hub first.
+fn said(view: &View) -> String {
+    let standing = sentences::standing(view);
+    escape(&match view.hub().alarm() {
+        Some(alarm) => format!("{alarm}   {standing}"),
+        None => format!("{}   {standing}", clock(view.now)),
+    })
 }
 
 fn exit(view: &View, goal: &Goal) -> Exit {
@@ -184,6 +213,11 @@ impl FromStr for Goal {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        io::{self, Write},
+        sync::{Arc, Mutex},
+    };
+
     use super::*;
     use crate::cli::fixtures;
 
@@ -215,6 +249,37 @@ mod tests {
         assert_eq!(ends("phase=Succeeded", &fixtures::soaking()), (Standing::NotYet, Exit::Progressing));
         assert_eq!(ends("phase=Succeeded", &fixtures::failed()), (Standing::Lost, Exit::Failed));
         assert_eq!(ends("step=2", &fixtures::failed()), (Standing::Lost, Exit::Failed));
+    }
+
+    /// What was printed, to be read while the output still exists.
+    #[derive(Clone, Default)]
+    struct Printed(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Printed {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn each_transition_is_told_once() {
+        let printed = Printed::default();
+        let mut out = Output::to(printed.clone());
+        let mut teller = Teller { out: &mut out, told: None };
+        let views = [fixtures::in_the_middle, fixtures::in_the_middle, fixtures::held, fixtures::silent_hub];
+        for view in views {
+            teller.tell(&view()).unwrap();
+        }
+        let text = String::from_utf8(printed.0.lock().unwrap().clone()).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3, "{text}");
+        assert!(lines[0].starts_with("03:01:00   PROGRESSING 2h14m at step 2/4   Baking: "), "{text}");
+        assert!(lines[1].starts_with("03:01:00   HELD 2h14m at step 2/4   MetricsUnknown: "), "{text}");
+        assert!(lines[2].starts_with("HUB SILENT for "), "{text}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::{
     draft::Draft,
     input::{DependencySeen, Problem},
+    report::READY,
 };
 use crate::api::{FleetRollout, Phase, Reason, status::ConditionStatus};
 
@@ -19,7 +20,7 @@ pub fn standing(rollout: &FleetRollout) -> DependencySeen {
         return DependencySeen::NotYet("it is being deleted".to_owned());
     }
     let stands = format!("{:?}, {}", status.phase, status.reason);
-    let ready = status.conditions.iter().find(|condition| condition.type_ == "Ready");
+    let ready = status.conditions.iter().find(|condition| condition.type_ == READY);
     let is_ready =
         ready.is_some_and(|ready| ready.status == ConditionStatus::True && ready.observed_generation == generation);
     match status.phase {

@@ -35,6 +35,7 @@ pub use decision::{Action, Backends, Decision};
 pub use health::PROBES;
 pub use input::{Input, Observation, RouteKey};
 pub use marks::credible;
+pub use report::CONDITIONS;
 pub use revision::{declared, initial, revision};
 pub use urgency::Urgency;
 

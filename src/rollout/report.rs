@@ -46,6 +46,14 @@ fn summary(draft: &Draft<'_>) -> Summary {
     }
 }
 
+const ACCEPTED: &str = "Accepted";
+const APPLIED: &str = "Applied";
+const PROGRESSING: &str = "Progressing";
+const STALLED: &str = "Stalled";
+pub(super) const READY: &str = "Ready";
+/// The conditions that every status has.
+pub const CONDITIONS: [&str; 5] = [ACCEPTED, APPLIED, PROGRESSING, STALLED, READY];
+
 /// What `kubectl wait` and kstatus ask for.
 fn conditions(draft: &mut Draft<'_>, standing: &Standing) {
     let refused = draft.input.seen.refused.clone();
@@ -53,12 +61,12 @@ fn conditions(draft: &mut Draft<'_>, standing: &Standing) {
         Some(problem) => (false, problem.reason, problem.message),
         None => (true, standing.reason, "the declaration is valid".to_owned()),
     };
-    set(draft, "Accepted", accepted, why, &words);
+    set(draft, ACCEPTED, accepted, why, &words);
     let confirmed = draft.status.desired.as_ref().is_none_or(|desired| desired.confirmed_at.is_some())
         && draft.confirmed_everywhere();
     set(
         draft,
-        "Applied",
+        APPLIED,
         confirmed,
         standing.reason,
         if confirmed { "every route shows what is desired" } else { "a write is not confirmed" },
@@ -74,12 +82,12 @@ fn conditions(draft: &mut Draft<'_>, standing: &Standing) {
             false
         }
     };
-    set(draft, "Progressing", moving, standing.reason, &standing.message);
+    set(draft, PROGRESSING, moving, standing.reason, &standing.message);
     let stalled = matches!(standing.phase, Phase::Held | Phase::Failed)
         || standing.phase == Phase::Initializing && standing.reason != Reason::Initializing;
-    set(draft, "Stalled", stalled, standing.reason, &standing.message);
+    set(draft, STALLED, stalled, standing.reason, &standing.message);
     let ready = matches!(standing.phase, Phase::Initialized | Phase::Succeeded) && confirmed;
-    set(draft, "Ready", ready, standing.reason, &standing.message);
+    set(draft, READY, ready, standing.reason, &standing.message);
 }
 
 fn set(draft: &mut Draft<'_>, type_: &str, holds: bool, reason: Reason, message: &str) {

@@ -88,7 +88,7 @@ async fn list(cluster: &Cluster, everywhere: bool, shape: Option<Shape>, out: &m
                 out.line(format!("no rollouts in namespace {}; all namespaces: cutover get -A", cluster.namespace))?;
                 return Ok(Exit::Done);
             }
-            out.text(&list::render(&rollouts, Page { wide: shape.is_some(), ..out.page() }))?;
+            out.screen(&list::render(&rollouts, Page { wide: shape.is_some(), ..out.page() }))?;
         }
     }
     Ok(Exit::Done)
@@ -114,7 +114,7 @@ async fn one(cluster: &Cluster, name: &str, shape: Option<Shape>, out: &mut Outp
         Some(Shape::Yaml) => out.yaml(&rollout)?,
         None | Some(Shape::Wide) => {
             let view = cluster.view(rollout).await?;
-            out.text(&render(&view, Page { wide: shape.is_some(), ..out.page() }))?;
+            out.screen(&render(&view, Page { wide: shape.is_some(), ..out.page() }))?;
             return Ok(view.exit());
         }
     }

@@ -375,7 +375,7 @@ fn a_route_that_cannot_be_read_shows_in_brackets_what_it_was_confirmed_to_show()
 #[test]
 fn after_a_failure_the_failed_member_keeps_its_row_and_its_value() {
     let shown = unwrapped(&fixtures::failed());
-    assert_eq!(cells(&fixtures::failed(), "eu-3"), "0.0 0.0 - 31 0.2 29911 FAIL at 03:00:39");
+    assert_eq!(cells(&fixtures::failed(), "eu-3"), "0.0 0.0 - 31 0.2 29911 FAIL at 00:46:58");
     let users = "  users     HURT until 2h14m ago: errors 31 % of 29911 requests at eu-3 (storefront); primary members at \
                  worst: errors 0.07 %, p99 0.21 s\n";
     assert!(shown.contains(users), "{shown}");
@@ -426,7 +426,7 @@ fn while_traffic_goes_back_the_check_that_failed_and_its_users_stay_on_the_scree
     let mut status = fixtures::status("Progressing", "GuardBreached", "going back", &run);
     fixtures::set_sequence(&mut status, 10);
     let view = fixtures::view(&status);
-    assert_eq!(cells(&view, "eu-3"), "canary 12.5 12.5 - 31 0.2 29911 FAIL at 03:00:39");
+    assert_eq!(cells(&view, "eu-3"), "canary 12.5 12.5 - 31 0.2 29911 FAIL at 00:46:58");
     let shown = unwrapped(&view);
     assert!(
         shown.contains("  users     HURT until every route is back: errors 31 % of 29911 requests at eu-3"),

@@ -42,7 +42,7 @@ impl Why {
         connection.run(async |cluster| {
             let view = cluster.view(cluster.rollout(&name).await?).await?;
             match output {
-                Format::Text => out.text(&render(&view, out.page()))?,
+                Format::Text => out.screen(&render(&view, out.page()))?,
                 Format::Json => out.json(&Answer::of(&view))?,
             }
             Ok(view.exit())
