@@ -27,8 +27,12 @@ use crate::{
     route,
 };
 
-/// A canary that is down is noticed within three rounds, however seldom metrics are checked.
+/// A canary that is down is noticed within three rounds, however seldom metrics are checked: one of those in which all are
+/// well, and two that follow sooner.
 const AT_LEAST_EVERY: Duration = Duration::from_secs(5);
+const AT_LEAST_EVERY_WHILE_WELL: Duration = Duration::from_secs(10);
+/// Rounds in one interval of the analysis, where that is long and all are well.
+const ROUNDS: u32 = 6;
 
 /// A service and a member.
 type Key = (String, String);
@@ -53,7 +57,8 @@ struct Place {
 #[derive(Default)]
 pub(super) struct Probes {
     task: BackgroundTask<Round>,
-    next: Option<Instant>,
+    /// The last round.
+    began: Option<Instant>,
     streaks: BTreeMap<Key, (Place, EndpointSeen)>,
 }
 
@@ -89,16 +94,17 @@ impl Probes {
             return None;
         }
         let now = Instant::now();
-        let next = self.next.filter(|next| *next > now);
+        let well = self.well();
+        let places = places(subject);
+        let pause = pause(analysis.interval.to_std(), places.keys().all(|key| well.contains_key(key)));
+        let next = self.began.map(|began| began + pause).filter(|next| *next > now);
         if next.is_some() || self.task.is_running() {
             return next;
         }
         let (probes, known) = round(hub, subject, observed);
-        let places = places(subject);
         let network = hub.network.clone();
-        let next = now + AT_LEAST_EVERY.min(Duration::from_millis(analysis.interval.as_millis()));
-        self.next = Some(next);
-        let well = self.well();
+        let next = now + pause;
+        self.began = Some(now);
         let is_news = move |round: &Round| !round.iter().all(|one| is_as_before(one, &well));
         self.task.start_and_tell("probes", &hub.metrics, wake, (is_news, next), async move {
             let mut round = probe::round(probes, &network).await;
@@ -133,6 +139,12 @@ impl Probes {
             };
         }
     }
+}
+
+/// From one round to the next.
+fn pause(interval: Duration, all_are_well: bool) -> Duration {
+    let shortest = AT_LEAST_EVERY.min(interval);
+    if all_are_well { (interval / ROUNDS).clamp(shortest, AT_LEAST_EVERY_WHILE_WELL) } else { shortest }
 }
 
 fn is_as_before((key, (place, answer)): (&Key, &(Place, Answer)), well: &BTreeMap<Key, Place>) -> bool {

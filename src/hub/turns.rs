@@ -5,6 +5,7 @@
 //! known then.
 
 mod limit;
+mod queue;
 
 use std::{
     collections::BTreeMap,
@@ -18,6 +19,7 @@ use crate::{rollout::Urgency, web::Metrics};
 use limit::Limit;
 pub(super) use limit::Load;
 use limit::RECENT;
+use queue::Queue;
 
 /// Turns beyond the bound for rollbacks: they wait for nobody's call to end.
 const FOR_ROLLBACKS: usize = 4;
@@ -37,8 +39,11 @@ struct Line {
     limit: Limit,
     /// By arrival.
     places: BTreeMap<u64, Entry>,
+    waiting: Queue,
     next: u64,
+    /// How many are taken, and of them how many by each namespace.
     taken: usize,
+    taken_by: BTreeMap<String, usize>,
     paused: Option<Pause>,
 }
 
@@ -172,22 +177,39 @@ impl Drop for Place {
 impl Line {
     fn join(&mut self, namespace: &str) -> u64 {
         self.next += 1;
-        let wake = Arc::default();
-        let state = State::Waiting { urgency: Urgency::Check, wake };
+        let urgency = Urgency::Check;
+        let state = State::Waiting { urgency, wake: Arc::default() };
+        self.waiting.add(urgency, namespace, self.next);
         self.places.insert(self.next, Entry { namespace: namespace.to_owned(), state });
         self.next
     }
 
     fn leave(&mut self, number: u64) {
-        if self.places.remove(&number).is_some_and(|entry| matches!(entry.state, State::Taken)) {
-            self.taken -= 1;
+        let Some(Entry { namespace, state }) = self.places.remove(&number) else { return };
+        match state {
+            State::Waiting { urgency, .. } => self.waiting.remove(urgency, &namespace, number),
+            State::Taken => self.give_back(&namespace),
+        }
+    }
+
+    fn give_back(&mut self, namespace: &str) {
+        self.taken -= 1;
+        let Some(taken) = self.taken_by.get_mut(namespace) else { return };
+        *taken -= 1;
+        if *taken == 0 {
+            self.taken_by.remove(namespace);
         }
     }
 
     fn wait_for(&mut self, number: u64, now: Urgency, by: &Arc<Notify>) {
-        match self.places.get_mut(&number).map(|entry| &mut entry.state) {
-            Some(State::Waiting { urgency, wake }) => (*urgency, *wake) = (now, Arc::clone(by)),
-            Some(State::Taken) | None => {}
+        let Some(Entry { namespace, state: State::Waiting { urgency, wake } }) = self.places.get_mut(&number) else {
+            return;
+        };
+        *wake = Arc::clone(by);
+        if *urgency != now {
+            self.waiting.remove(*urgency, namespace, number);
+            self.waiting.add(now, namespace, number);
+            *urgency = now;
         }
     }
 
@@ -204,7 +226,9 @@ impl Line {
     fn call_next(&mut self, asking: Option<u64>) {
         while let Some(number) = self.first() {
             let Some(entry) = self.places.get_mut(&number) else { return };
-            if let State::Waiting { wake, .. } = std::mem::replace(&mut entry.state, State::Taken) {
+            if let State::Waiting { urgency, wake } = std::mem::replace(&mut entry.state, State::Taken) {
+                self.waiting.remove(urgency, &entry.namespace, number);
+                *self.taken_by.entry(entry.namespace.clone()).or_default() += 1;
                 self.taken += 1;
                 if asking != Some(number) {
                     wake.notify_one();
@@ -213,29 +237,10 @@ impl Line {
         }
     }
 
-    /// The most urgent that there is a free turn for; among equals that of the namespace with the fewest turns, and then
-    /// the first that came.
+    /// The one that is next, if there is a free turn for it.
     fn first(&self) -> Option<u64> {
-        if !self.is_free(Urgency::Rollback) {
-            return None;
-        }
-        let taken = self.taken_by_namespace();
-        let waiting = self.places.iter().filter_map(|(number, entry)| match &entry.state {
-            State::Waiting { urgency, .. } => {
-                Some((*urgency, taken.get(entry.namespace.as_str()).copied().unwrap_or(0), *number))
-            }
-            State::Taken => None,
-        });
-        let (urgency, _, number) = waiting.min()?;
-        self.is_free(urgency).then_some(number)
-    }
-
-    fn taken_by_namespace(&self) -> BTreeMap<&str, usize> {
-        let mut taken = BTreeMap::new();
-        for entry in self.places.values().filter(|entry| matches!(entry.state, State::Taken)) {
-            *taken.entry(entry.namespace.as_str()).or_default() += 1;
-        }
-        taken
+        let urgency = self.waiting.urgency()?;
+        if self.is_free(urgency) { self.waiting.first(&self.taken_by) } else { None }
     }
 
     fn is_free(&self, urgency: Urgency) -> bool {

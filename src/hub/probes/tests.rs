@@ -53,6 +53,15 @@ fn one_answer_ends_a_row_of_failures() {
 }
 
 #[test]
+fn rounds_follow_the_interval_and_are_fewer_only_while_all_are_well() {
+    let seconds = Duration::from_secs;
+    for (interval, well, unwell) in [(1, 1, 1), (5, 5, 5), (30, 5, 5), (48, 8, 5), (60, 10, 5), (3600, 10, 5)] {
+        let pauses = (pause(seconds(interval), true), pause(seconds(interval), false));
+        assert_eq!(pauses, (seconds(well), seconds(unwell)), "{interval}");
+    }
+}
+
+#[test]
 fn a_round_is_news_until_every_endpoint_has_answered_three_times_and_when_one_does_not() {
     let (mut probes, good) = (Probes::default(), round(&[("eu-1", true), ("eu-3", true)]));
     let news = |probes: &Probes, round: &Round| !round.iter().all(|one| is_as_before(one, &probes.well()));

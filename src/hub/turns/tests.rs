@@ -1,3 +1,8 @@
+use proptest::{
+    collection::vec,
+    prelude::{any, prop_assert_eq, proptest},
+    sample::{Index, select},
+};
 use tokio::time::timeout;
 
 use super::*;
@@ -134,4 +139,42 @@ async fn fewer_turns_are_given_while_the_api_server_is_overloaded() {
     assert_eq!(take_all(&turns, "shop", Urgency::Advance).len(), 4);
     tokio::time::advance(Duration::from_secs(3)).await;
     assert_eq!(turns.since_overload().map(|time| time.as_secs()), Some(3));
+}
+
+const URGENCIES: [Urgency; 4] = [Urgency::Rollback, Urgency::Ordinary, Urgency::Advance, Urgency::Check];
+
+proptest! {
+    /// Whoever comes and goes: the one that is called is the least of all that wait.
+    #[test]
+    fn the_queue_finds_whom_a_look_at_each_of_them_would_find(
+        steps in vec((select(&URGENCIES[..]), select(&["a", "b", "c"][..]), 0..5_usize, any::<Option<Index>>()), 1..60)
+    ) {
+        let (mut queue, mut waiting, mut turns) = (Queue::default(), BTreeMap::new(), BTreeMap::new());
+        for ((urgency, namespace, taken, leaves), number) in steps.into_iter().zip(0..) {
+            queue.add(urgency, namespace, number);
+            waiting.insert(number, (urgency, namespace));
+            turns.insert(namespace.to_owned(), taken);
+            if let Some(index) = leaves {
+                let number = *index.get(&waiting.keys().copied().collect::<Vec<_>>());
+                let (urgency, namespace) = waiting.remove(&number).unwrap();
+                queue.remove(urgency, namespace, number);
+            }
+            let taken = |namespace: &str| turns.get(namespace).copied().unwrap_or(0);
+            let least = waiting.iter().map(|(number, (urgency, namespace))| (*urgency, taken(namespace), *number)).min();
+            prop_assert_eq!(queue.urgency(), least.map(|(urgency, ..)| urgency));
+            prop_assert_eq!(queue.first(&turns), least.map(|(.., number)| number));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_line_in_which_nobody_waits_is_empty() {
+    let turns = turns();
+    let taken = take_all(&turns, "shop", Urgency::Ordinary);
+    let mut waiter = Waiter::of(&turns, "shop", Urgency::Check);
+    waiter.urgency = Urgency::Rollback;
+    let taken_again = waiter.take(&turns);
+    drop((taken, waiter, taken_again));
+    let line = turns.lock();
+    assert_eq!((line.taken, line.taken_by.len(), line.places.len(), line.waiting.urgency()), (0, 0, 0, None));
 }
