@@ -15,9 +15,9 @@ use anyhow::Result;
 use std::path::Path;
 
 /// Fifty rollouts in one namespace.
-const CROWDED: Plan = Plan { rollouts: 50, per_namespace: 50, interval: 8, steps: 4 };
+const CROWDED: Plan = Plan { rollouts: 50, per_namespace: 50, interval: 8, steps: 4, checks: 1 };
 /// More than two cores carry, with runs that last longer than the phase.
-const MANY: Plan = Plan { rollouts: 400, per_namespace: 10, interval: 10, steps: 25 };
+const MANY: Plan = Plan { rollouts: 400, per_namespace: 10, interval: 10, steps: 25, checks: 1 };
 
 /// A run of fifty rollouts in one namespace.
 pub async fn crowded(parts: &Parts, folder: &Path, stub: &Stub) -> Result<Run> {

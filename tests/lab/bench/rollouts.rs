@@ -4,7 +4,7 @@ use super::world::{World, create};
 use crate::{
     lab::MEMBERS,
     rollout::{errors, steps},
-    wait::eventually,
+    wait::{eventually, seconds},
 };
 use anyhow::{Context, Result, ensure};
 use cutover::api::{FleetRollout, Phase};
@@ -30,9 +30,23 @@ const AT_A_TIME: usize = 8;
 pub struct Plan {
     pub rollouts: usize,
     pub per_namespace: usize,
-    /// Seconds between two checks: a step takes one.
+    /// Seconds between two checks.
     pub interval: u64,
     pub steps: u32,
+    /// How many a step takes.
+    pub checks: u64,
+}
+
+impl Plan {
+    /// Long enough for all steps, also where each takes twice its time.
+    pub fn patience(&self) -> Duration {
+        seconds(60 + self.interval * self.checks * u64::from(self.steps + 2) * 2)
+    }
+
+    /// A step goes on at the first check after its bake.
+    fn bake(&self) -> u64 {
+        self.interval * (self.checks - 1) + 1
+    }
 }
 
 pub struct Rollouts<'w> {
@@ -156,7 +170,7 @@ fn declaration(plan: &Plan, number: usize) -> Value {
     let (namespace, name) = place(plan, number);
     let progress: Vec<u32> = (1..=plan.steps).map(|step| step * 100 / plan.steps).collect();
     let mut errors = errors();
-    // One check is enough for each step: the window and the lag are over when it comes.
+    // One check may be enough for a step: the window and the lag are over when it comes.
     errors["window"] = json!("1s");
     json!({
         "apiVersion": "cutover.dev/v1alpha1",
@@ -165,7 +179,7 @@ fn declaration(plan: &Plan, number: usize) -> Value {
         "spec": {
             "services": [{"name": name, "port": 80, "routes": [{"skipper": {"create": {"hosts": [format!("{name}.example.com")]}}}]}],
             "members": declared([100, 0, 0]),
-            "strategy": {"bake": "1s", "steps": steps(&progress)},
+            "strategy": {"bake": format!("{}s", plan.bake()), "steps": steps(&progress)},
             "analysis": {
                 "interval": format!("{}s", plan.interval),
                 "settle": "1s",

@@ -29,12 +29,17 @@ pub struct Size {
     pub kib_per_member: Option<f64>,
 }
 
+/// More than these are as a fleet would have them: a check a minute, and three for each step.
+const FLEET: usize = 3000;
+
 /// Ten rollouts a namespace, four steps, and an interval in which many rollouts demand ten advances a second; it is not shorter
 /// than a step: a route of this kind counts as applied four seconds after it was written, settle, lag and the window take three.
-/// Very many demand more than ten, for else it would take hours.
 pub fn plan(rollouts: usize) -> Plan {
+    if rollouts > FLEET {
+        return Plan { rollouts, per_namespace: 10, interval: 60, steps: 2, checks: 3 };
+    }
     let interval = u64::try_from(rollouts / 10).unwrap_or(u64::MAX).clamp(8, 200);
-    Plan { rollouts, per_namespace: 10, interval, steps: if rollouts > 3000 { 2 } else { 4 } }
+    Plan { rollouts, per_namespace: 10, interval, steps: 4, checks: 1 }
 }
 
 pub async fn measure(plan: &Plan, parts: &Parts, folder: &Path, stub: &Stub) -> Result<Size> {

@@ -11,7 +11,6 @@ use crate::{
         stats::{Quantiles, float},
         world::World,
     },
-    wait::seconds,
 };
 use anyhow::Result;
 use cutover::api::Phase;
@@ -42,8 +41,7 @@ pub async fn run(world: &World<'_>, rollouts: &Rollouts<'_>, idle: Option<&Idle>
     let plan = rollouts.plan;
     let from = world.reading().await?;
     rollouts.send_to(0..plan.rollouts, [0, 0, 100]).await?;
-    let patience = seconds(60 + plan.interval * u64::from(plan.steps + 2) * 2);
-    rollouts.reach(Phase::Succeeded, patience).await?;
+    rollouts.reach(Phase::Succeeded, plan.patience()).await?;
     let to = world.reading().await?;
     figures(world, rollouts, idle, &from, &to)
 }
