@@ -70,7 +70,7 @@ impl Wait {
         let Self { name, goal, timeout, connection } = self;
         connection.run(async |cluster| {
             let mut last = seen(&cluster, cluster.rollout(&name).await?).await;
-            let mut teller = Teller { out, told: None };
+            let mut teller = Teller { out, last: None };
             let following = follow(&cluster, &name, &goal, &mut last, &mut teller);
             match tokio::time::timeout(timeout.to_std(), following).await {
                 Ok(result) => result?,
@@ -120,17 +120,17 @@ type State = (Phase, Reason, String, bool);
 /// Prints each transition once.
 struct Teller<'o> {
     out: &'o mut Output,
-    told: Option<State>,
+    last: Option<State>,
 }
 
 impl Teller<'_> {
     fn tell(&mut self, view: &View) -> Result<(), CliError> {
         let status = &view.status;
         let state = (status.phase, status.reason, status.summary.step.clone(), view.hub().is_silent());
-        if self.told.as_ref() == Some(&state) {
+        if self.last.as_ref() == Some(&state) {
             return Ok(());
         }
-        self.told = Some(state);
+        self.last = Some(state);
         self.say(&said(view))
     }
 
@@ -266,10 +266,10 @@ mod tests {
     }
 
     #[test]
-    fn each_transition_is_told_once() {
+    fn each_transition_is_printed_once() {
         let printed = Printed::default();
         let mut out = Output::to(printed.clone());
-        let mut teller = Teller { out: &mut out, told: None };
+        let mut teller = Teller { out: &mut out, last: None };
         let views = [fixtures::in_the_middle, fixtures::in_the_middle, fixtures::held, fixtures::silent_hub];
         for view in views {
             teller.tell(&view()).unwrap();
