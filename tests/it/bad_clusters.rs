@@ -179,3 +179,22 @@ fn a_shell_completes_rollouts_and_contexts_and_is_silent_about_errors() {
     }
     assert_eq!(completed(&folder.path().join("missing").display().to_string(), &["why", "sh"]), [""; 0]);
 }
+
+#[test]
+fn a_shell_completes_members_and_namespaces() {
+    let list = |names: [&str; 3]| {
+        let items = names.map(
+            |name| json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": {"name": name}}),
+        );
+        json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList", "metadata": {}, "items": items})
+    };
+    let address = api_server(move |line, _| match line.split([' ', '?']).nth(1)? {
+        "/apis/cutover.dev/v1alpha1/memberclusters" => Some((200, list(["eu-1", "eu-2", "us-1"]))),
+        "/api/v1/namespaces" => Some((200, list(["shop", "search", "billing"]))),
+        _ => Some((404, json!({}))),
+    });
+    let (_folder, file) = kubeconfig(&format!("http://{address}"));
+    let file = file.display().to_string();
+    assert_eq!(completed(&file, &["member", "kubeconfig", "eu"]), ["eu-1", "eu-2"]);
+    assert_eq!(completed(&file, &["get", "-n", "s"]), ["shop", "search"]);
+}

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
+use serde_json::json;
 
 use super::{
     World, eventually,
@@ -94,4 +95,24 @@ async fn a_rollout_that_is_not_there_is_an_error_and_the_terminal_comes_back() {
     let world = World::start().await;
     let (status, said) = world.cutover(&["get", "none", "--watch"]).await;
     assert_eq!((status, said.as_str()), (1, "cutover: fleetrollout none does not exist (any more)\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn words_of_states_are_in_colour_on_a_terminal_alone_and_not_against_the_users_will() {
+    const RED: &str = "\u{1b}[31mHUB SILENT\u{1b}[0m";
+    let world = World::start().await;
+    world.patch(&super::lease(), &json!({"spec": {"renewTime": "2026-01-01T00:00:00.000000Z"}})).await;
+    for (no_colour, expected) in [("", RED), ("1", "HUB SILENT")] {
+        let mut command = world.command(&["get", "shop"]);
+        command.env("NO_COLOR", no_colour);
+        let mut terminal = Terminal::start(command, 80, 24);
+        eventually(async || {
+            let shown = terminal.all();
+            if shown.starts_with(&format!("{expected} for ")) { Ok(()) } else { Err(format!("{shown:?}")) }
+        })
+        .await;
+    }
+    let mut command = world.command(&["get", "shop"]);
+    let output = command.env_remove("NO_COLOR").output().unwrap();
+    assert!(output.stdout.starts_with(b"HUB SILENT for "), "{}", String::from_utf8_lossy(&output.stdout));
 }
