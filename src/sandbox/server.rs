@@ -1,6 +1,11 @@
 //! HTTP servers on loopback.
 
-use std::{convert::Infallible, io, net::SocketAddr, sync::Arc};
+use std::{
+    convert::Infallible,
+    io,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
 
 use axum::body::Body;
 use futures::{FutureExt, future::BoxFuture};
@@ -19,6 +24,9 @@ pub type Answer = Response<Body>;
 
 type Handler = Arc<dyn Fn(Request<Incoming>) -> BoxFuture<'static, Answer> + Send + Sync>;
 
+/// Any free port.
+pub const ANY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
 /// A server on a port of its own. It ends with the value, and every connection with it.
 pub struct Server {
     /// Where it listens.
@@ -27,7 +35,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves plain HTTP, or HTTPS where `tls` is given.
+    /// Serves plain HTTP, or HTTPS where `tls` is given, at any free port.
     ///
     /// # Errors
     /// When there is no free port.
@@ -38,7 +46,22 @@ impl Server {
     where
         A: Future<Output = Answer> + Send + 'static,
     {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        Self::at(ANY, tls, answer).await
+    }
+
+    /// Serves at an address.
+    ///
+    /// # Errors
+    /// When it is not this machine's, or taken.
+    pub async fn at<A>(
+        address: SocketAddr,
+        tls: Option<TlsAcceptor>,
+        answer: impl Fn(Request<Incoming>) -> A + Send + Sync + 'static,
+    ) -> io::Result<Self>
+    where
+        A: Future<Output = Answer> + Send + 'static,
+    {
+        let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
         let handler: Handler = Arc::new(move |request| answer(request).boxed());
         Ok(Self { address, accepting: tokio::spawn(accept(listener, tls, handler)) })

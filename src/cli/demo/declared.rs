@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::pace::Pace;
+use super::pace::{INTERVAL, Pace};
 use crate::api::Distribution;
 
 /// Name and namespace of everything that is declared.
@@ -11,6 +11,15 @@ pub(super) const NAMESPACE: &str = "shop";
 pub(super) const ROLLOUT: &str = "shop";
 /// Share of the canary at each step, in percent.
 pub(super) const STEPS: [u32; 4] = [5, 25, 50, 100];
+
+/// What examples/first-rollout names: the sandbox has it, so that the example can be applied as it is.
+pub(super) struct Example {
+    pub(super) members: [&'static str; 2],
+    pub(super) service: &'static str,
+    pub(super) route: &'static str,
+}
+
+pub(super) const EXAMPLE: Example = Example { members: ["eu-1", "eu-3"], service: "storefront", route: "public" };
 
 /// Who takes part, and how fast it goes.
 #[derive(Clone, Debug)]
@@ -92,7 +101,7 @@ impl Plan {
             "window": window, "max": 0.25, "minSamples": 20,
         });
         json!({
-            "interval": self.pace.interval(), "settle": self.pace.settle(), "lag": self.pace.lag(),
+            "interval": INTERVAL, "settle": self.pace.settle(), "lag": self.pace.lag(),
             "failures": {"limit": 2, "within": 10}, "share": {"within": 10}, "metrics": [errors, latency],
         })
     }
@@ -110,7 +119,7 @@ pub(super) fn host(service: &str) -> String {
 
 /// The name under which the data plane reaches a member.
 pub(super) fn gateway(member: &str) -> String {
-    format!("gateway.{member}.test")
+    format!("{member}.example.com")
 }
 
 /// Weights by member, as `eu-1 50 %, eu-2 50 %`.
@@ -126,7 +135,7 @@ mod tests {
     fn plan(members: u8) -> Plan {
         Plan {
             members: (1..=members).map(|number| format!("eu-{number}")).collect(),
-            services: vec!["storefront".to_owned()],
+            services: vec!["catalog".to_owned()],
             pace: "1".parse().unwrap(),
             elects: true,
         }

@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::Serialize;
 
 use super::{
-    declared::{NAMESPACE, Plan, ROLLOUT, STEPS, carrying},
+    declared::{Plan, STEPS, carrying},
+    kept::Command,
     shares::{MemberShare, Shares},
     world::{RATE, World},
     wrong::Wrong,
@@ -28,6 +29,8 @@ pub(super) enum Event {
     Broke { what: String },
     /// Nothing moves.
     Held { reason: Reason, message: String },
+    /// A person paused the run.
+    Paused { step: u32, message: String },
     /// What was broken works again.
     Repaired { what: String },
     /// The canary has no weight any more.
@@ -42,7 +45,7 @@ pub(super) enum Event {
         seconds: f64,
     },
     /// Everything runs on, to be looked at.
-    Kept { kubeconfig: String, rollout: String, namespace: String },
+    Kept { kubeconfig: String, commands: Vec<Command> },
 }
 
 impl Event {
@@ -68,9 +71,8 @@ impl Event {
         }
     }
 
-    pub(super) fn kept(world: &World) -> Self {
-        let kubeconfig = world.kubeconfig().display().to_string();
-        Self::Kept { kubeconfig, rollout: ROLLOUT.to_owned(), namespace: NAMESPACE.to_owned() }
+    pub(super) fn kept(world: &World, commands: Vec<Command>) -> Self {
+        Self::Kept { kubeconfig: world.kubeconfig().display().to_string(), commands }
     }
 
     /// The lines that tell it to a person.
@@ -89,7 +91,10 @@ impl Event {
                 vec![
                     String::new(),
                     format!("Declared: all traffic to {canary}, in steps of {steps} %."),
-                    format!("{:<28}{:>7}{:>9}{:>10}{:>10}", "", "desired", "applied", "observed", "requests"),
+                    format!(
+                        "{:<24}{:>7}{:>9}{:>10}{:>9}{:>8}",
+                        "", "desired", "applied", "observed", "requests", "within"
+                    ),
                 ]
             }
             Self::Shares { when, canary, services, .. } => {
@@ -97,6 +102,7 @@ impl Event {
             }
             Self::Succeeded { message } => vec![format!("Succeeded: {message}")],
             Self::Broke { what } => vec![format!("BREAK: {what}.")],
+            Self::Paused { step, message } => vec![format!("PAUSED at step {step}/{}: {message}", STEPS.len())],
             Self::Held { reason, message } => vec![format!("HELD, {reason}: {message}")],
             Self::Repaired { what } => vec![format!("{what}.")],
             Self::RolledBack { canary, after_seconds, reason, message } => vec![
@@ -104,32 +110,27 @@ impl Event {
                 format!("{reason}: {message}"),
             ],
             Self::Ended { wrong, requests, failed, seconds, .. } => {
-                let verdict =
-                    wrong.as_ref().map_or("Every share was right.".to_owned(), |wrong| format!("WRONG: {wrong}"));
+                let right =
+                    "Every share was right: observed as desired, within the points by which chance moves a share.";
+                let verdict = wrong.as_ref().map_or(right.to_owned(), |wrong| format!("WRONG: {wrong}"));
                 let counted = format!("{requests} requests in {seconds:.0} s; clients saw {failed} of them fail.");
                 [String::new()].into_iter().chain(verdict.lines().map(str::to_owned)).chain([counted]).collect()
             }
-            Self::Kept { kubeconfig, rollout, namespace } => vec![
-                String::new(),
-                "It runs on until ^C. In another terminal:".to_owned(),
-                format!("  export KUBECONFIG={kubeconfig}"),
-                "  kubectl get fleetrollouts,memberclusters,httproutes -A".to_owned(),
-                format!("  cutover get {rollout} -n {namespace} --watch    # and: why"),
-                format!(
-                    "  cutover retry {rollout} -n {namespace}          # after a rollback; then promote, pause or abort"
-                ),
-                format!("  kubectl edit fr {rollout} -n {namespace}        # other weights: a new run"),
-            ],
+            Self::Kept { kubeconfig, commands } => {
+                let head = [String::new(), "It runs on until ^C. In another terminal:".to_owned()];
+                let lines = commands.iter().map(|command| format!("  {command}"));
+                head.into_iter().chain([format!("  export KUBECONFIG={kubeconfig}")]).chain(lines).collect()
+            }
         }
     }
 }
 
-/// `step 1/4  storefront eu-3    5 %    5 %    4.9 %   2013`.
+/// `step 1/4  catalog eu-3    5 %    5 %    4.9 %   2013     2.2`.
 fn share_line(when: &str, canary: &str, shares: &Shares) -> Option<String> {
     let one = shares.of(canary)?;
     let name = format!("{when:<10}{} {canary}", shares.service);
-    let MemberShare { desired, applied, observed, .. } = one;
-    Some(format!("{name:<28}{desired:>5} %{applied:>7} %{observed:>8.1} %{:>10}", shares.requests))
+    let MemberShare { desired, applied, observed, within, .. } = one;
+    Some(format!("{name:<24}{desired:>5} %{applied:>7} %{observed:>8.1} %{:>9}{within:>8.1}", shares.requests))
 }
 
 pub(super) fn tenths(time: Duration) -> f64 {
@@ -145,12 +146,12 @@ mod tests {
     fn shares_fit_into_the_columns_of_their_header() {
         let all = Distribution::from([("eu-3".to_owned(), 100)]);
         let counted = [("eu-3".to_owned(), 123_456)].into();
-        let services = vec![Shares::new("storefront", &all, &all, &counted)];
+        let services = vec![Shares::new("checkout", &all, &all, &counted)];
         let when = "meanwhile".to_owned();
         let event = Event::Shares { when, canary: "eu-3".to_owned(), expected: 100, right: true, services };
-        assert_eq!(event.lines(), ["meanwhile storefront eu-3     100 %    100 %   100.0 %    123456"]);
+        assert_eq!(event.lines(), ["meanwhile checkout eu-3   100 %    100 %   100.0 %   123456     1.0"]);
         let header = Event::declared("eu-3").lines().pop().unwrap();
-        assert_eq!(header, "                            desired  applied  observed  requests");
+        assert_eq!(header, "                        desired  applied  observed requests  within");
     }
 
     #[test]
@@ -169,8 +170,9 @@ mod tests {
             failed: 1,
             seconds: 23.4,
         };
+        let right = "Every share was right: observed as desired, within the points by which chance moves a share.";
         let counted = "5 requests in 23 s; clients saw 1 of them fail.";
-        assert_eq!(ended(None).lines(), ["", "Every share was right.", counted]);
+        assert_eq!(ended(None).lines(), ["", right, counted]);
         assert_eq!(ended(Some("this\nand that")).lines(), ["", "WRONG: this", "and that", counted]);
     }
 }

@@ -1,6 +1,6 @@
 //! The hub as it is installed: a process of its own, which knows nothing of the demo.
 
-use std::{fs::OpenOptions, io, path::PathBuf, process::Stdio};
+use std::{fs::OpenOptions, io, net::IpAddr, path::PathBuf, process::Stdio};
 
 use tokio::{
     process::{Child, Command},
@@ -17,9 +17,14 @@ pub(super) struct Hub {
 }
 
 impl Hub {
-    /// `names` are those that no resolver knows; all of them lead to this machine.
-    pub(super) fn new(kubeconfig: PathBuf, log: PathBuf, elects: bool, names: impl Iterator<Item = String>) -> Self {
-        let aliases = names.map(|name| format!("--host-alias={name}=127.0.0.1")).collect();
+    /// `names` are those that no resolver knows, each with its address.
+    pub(super) fn new(
+        kubeconfig: PathBuf,
+        log: PathBuf,
+        elects: bool,
+        names: impl Iterator<Item = (String, IpAddr)>,
+    ) -> Self {
+        let aliases = names.map(|(name, address)| format!("--host-alias={name}={address}")).collect();
         Self { kubeconfig, log, elects, aliases, process: Mutex::default() }
     }
 

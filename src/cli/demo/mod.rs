@@ -5,6 +5,7 @@ mod declared;
 mod event;
 mod folder;
 mod hub;
+mod kept;
 mod objects;
 mod pace;
 mod rollout;
@@ -19,7 +20,16 @@ use std::{pin::pin, time::Instant};
 
 use tokio::sync::mpsc;
 
-use self::{breakage::Break, declared::Plan, event::Event, pace::Pace, story::Story, teller::Teller, world::World};
+use self::{
+    breakage::{Break, Ending},
+    declared::Plan,
+    event::Event,
+    kept::Left,
+    pace::Pace,
+    story::Story,
+    teller::Teller,
+    world::World,
+};
 use super::{CliError, Exit, Format, Output, signals};
 use crate::http;
 
@@ -33,6 +43,7 @@ use crate::http;
   cutover demo --break hub       kill the hub in mid-run
   cutover demo --services 2 --members 4
   cutover demo --keep            leave it running, to look around with kubectl and cutover
+  cutover demo --pause-at 2 --keep    leave it in the middle of a run, at 25 %
 
 Exit status: 0 every share was right and what broke was handled, 1 it was not.")]
 pub(super) struct Demo {
@@ -45,12 +56,15 @@ pub(super) struct Demo {
     /// Member clusters; the last one is new.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=8), value_name = "N")]
     members: u8,
-    /// How fast time goes, from 0.1 to 2: 0.5 takes twice as long.
+    /// How fast time goes, from 0.1 to 2: 0.5 takes about twice as long, and counts twice as many requests for each share.
     #[arg(long, default_value = "1", value_name = "FACTOR")]
     speed: Pace,
-    /// Leave everything running at the end, until ^C.
+    /// Leave everything running at the end, until ^C, and print commands to try.
     #[arg(long)]
     keep: bool,
+    /// Pause the promotion at this step, from 1 to 3, and end the story there: nothing breaks. Needs --keep.
+    #[arg(long, value_name = "STEP", requires = "keep", conflicts_with = "breaks", value_parser = clap::value_parser!(u32).range(1..=3))]
+    pause_at: Option<u32>,
     /// `json` prints one line per event.
     #[arg(long, short, value_enum, default_value_t)]
     output: Format,
@@ -75,7 +89,7 @@ impl Demo {
             () = &mut interrupted => return Err(stopped()),
         };
         let (tell, mut events) = mpsc::unbounded_channel();
-        let story = Story { world: &world, plan: &plan, tell };
+        let story = Story { world: &world, plan: &plan, pause_at: self.pause_at, tell };
         let mut teller = Teller::new(out, self.output, began, &world, &plan);
         let outcome = tokio::select! {
             (outcome, printed) = async { tokio::join!(story.tell(self.breaks), teller.follow(&mut events)) } => printed.map(|()| outcome)?,
@@ -83,15 +97,25 @@ impl Demo {
         };
         teller.say(&Event::ended(&world, outcome.as_ref().err(), began.elapsed()))?;
         if self.keep {
-            teller.say(&Event::kept(&world))?;
+            let clients = world.clients_of_example();
+            teller.say(&Event::kept(&world, kept::commands(self.left(), clients.is_some())))?;
             interrupted.await;
         }
         Ok(if outcome.is_ok() { Exit::Done } else { Exit::Error })
     }
 
+    /// How the rollout is left at the end.
+    const fn left(&self) -> Left {
+        match (self.pause_at, self.breaks.ending()) {
+            (Some(_), _) => Left::Paused,
+            (None, Ending::Rollback) => Left::RolledBack,
+            (None, Ending::Hold) => Left::Succeeded,
+        }
+    }
+
     fn plan(&self) -> Plan {
         let members = (1..=self.members).map(|number| format!("eu-{number}")).collect();
-        let names = ["storefront", "checkout", "search", "account"];
+        let names = ["catalog", "checkout", "search", "account"];
         let services = names.iter().take(self.services.into()).map(|name| (*name).to_owned()).collect();
         Plan { members, services, pace: self.speed, elects: self.breaks != Break::Hub }
     }

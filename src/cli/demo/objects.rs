@@ -8,7 +8,7 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use super::declared::{NAMESPACE, Plan, gateway, host};
+use super::declared::{EXAMPLE, NAMESPACE, Plan, gateway, host};
 use crate::{
     api::{Distribution, PURPOSE_LABEL, Purpose, crd},
     cli::hub_liveness,
@@ -43,8 +43,11 @@ pub(super) fn world(plan: &Plan, members: &[Member]) -> Vec<Value> {
     let first = plan.first();
     for service in &plan.services {
         objects.extend(members.iter().filter(|one| first.weight(one.name()) > 0).map(|one| backend(service, one)));
-        objects.push(route(service, &first, members));
+        objects.push(route(service, service, &first, members));
     }
+    let [old, _] = EXAMPLE.members;
+    objects.extend(members.iter().filter(|one| one.name() == old).map(|one| backend(EXAMPLE.service, one)));
+    objects.push(route(EXAMPLE.route, EXAMPLE.service, &plan.all_to(old), members));
     objects
 }
 
@@ -54,22 +57,22 @@ fn namespace(name: &str) -> Value {
 
 fn secret(member: &Member) -> Value {
     let namespace = hub_liveness::NAMESPACE;
-    let data = json!({"value": ByteString(member.kubeconfig().into_bytes())});
+    let data = json!({"kubeconfig": ByteString(member.kubeconfig().into_bytes())});
     let labels = json!({PURPOSE_LABEL: Purpose::Kubeconfig.as_str()});
-    let metadata = json!({"name": format!("{}-kubeconfig", member.name()), "namespace": namespace, "labels": labels});
+    let metadata = json!({"name": member.name(), "namespace": namespace, "labels": labels});
     json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data})
 }
 
-/// The first member's Prometheus is queried directly, the others' through their API servers.
+/// The second member's Prometheus is queried directly, the others' through their API servers.
 fn member_cluster(member: &Member, index: usize) -> Value {
     let (name, addresses) = (member.name(), member.addresses());
-    let prometheus = if index == 0 {
+    let prometheus = if index == 1 {
         json!({"url": {"address": format!("http://{}", addresses.prometheus)}})
     } else {
         json!({"service": {"namespace": "monitoring", "name": "prometheus", "port": 9090}})
     };
     let spec = json!({
-        "kubeconfigSecretRef": {"name": format!("{name}-kubeconfig"), "key": "value"},
+        "kubeconfigSecretRef": {"name": name, "key": "kubeconfig"},
         "endpoints": [{"host": gateway(name), "port": addresses.gateway.port()}],
         "probe": {"path": HEALTH},
         "prometheus": prometheus,
@@ -87,7 +90,7 @@ fn backend(service: &str, member: &Member) -> Value {
     json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
 }
 
-fn route(service: &str, weights: &Distribution, members: &[Member]) -> Value {
+fn route(name: &str, service: &str, weights: &Distribution, members: &[Member]) -> Value {
     let backend = |member: &Member| {
         let weight = weights.get(member.name()).filter(|weight| *weight > 0)?;
         let port = member.addresses().gateway.port();
@@ -101,6 +104,6 @@ fn route(service: &str, weights: &Distribution, members: &[Member]) -> Value {
     });
     json!({
         "apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute",
-        "metadata": {"name": service, "namespace": NAMESPACE}, "spec": spec,
+        "metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec,
     })
 }

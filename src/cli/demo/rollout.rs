@@ -1,4 +1,4 @@
-//! The rollout and its routes, as anybody reads them, and the verb that the demo uses.
+//! The rollout and its routes, as anybody reads them, and the verbs that the demo uses.
 
 use kube::{
     Api, Client, ResourceExt,
@@ -40,14 +40,15 @@ pub(super) async fn redeclare(cluster: &Client, members: Value) -> Result<(), ku
     rollouts.patch(ROLLOUT, &PatchParams::default(), &patch).await.map(|_| ())
 }
 
-/// What `cutover promote` asks: opens the wait of the present step, also in advance.
-pub(super) async fn promote(cluster: &Client, run: &Run) -> Result<(), kube::Error> {
+/// Requests what a person would with `cutover promote` or `cutover pause`. A promotion opens the wait of the present step, also
+/// in advance.
+pub(super) async fn request(cluster: &Client, run: &Run, verb: Verb) -> Result<(), kube::Error> {
     let rollout = Api::<FleetRollout>::namespaced(cluster.clone(), NAMESPACE).get(ROLLOUT).await?;
     let spec = RolloutRequestSpec {
         rollout: RolloutRef { name: ROLLOUT.to_owned(), uid: rollout.uid().unwrap_or_default() },
-        verb: Verb::Promote,
+        verb,
         run: run.number,
-        step: Some(run.step()),
+        step: (verb == Verb::Promote).then(|| run.step()),
         reason: None,
         requested_by: "demo".to_owned(),
     };

@@ -82,7 +82,7 @@ fn header(width: usize) -> String {
 fn rows(shares: &Shares, status: &FleetRolloutStatus, width: usize, colour: bool) -> Vec<String> {
     let last = shares.members.len().saturating_sub(1);
     let row = |(index, one): (usize, &MemberShare)| {
-        let MemberShare { member, desired, applied, observed } = one;
+        let MemberShare { member, desired, applied, observed, .. } = one;
         let run = status.run.as_ref();
         let part = run.map(|run| Part::of(run, member));
         let branch = if index == last { "└─" } else { "├─" };
@@ -127,7 +127,7 @@ mod tests {
     fn no_line_is_wider_than_the_terminal() {
         let both = Distribution::from([("eu-1".to_owned(), 75), ("eu-3".to_owned(), 25)]);
         let counted = Counted::from([("eu-1".to_owned(), 0), ("eu-3".to_owned(), 2000)]);
-        let shares = Shares::new("storefront", &both, &both, &counted);
+        let shares = Shares::new("catalog", &both, &both, &counted);
         for width in [60, 80, 100] {
             let mut lines = rows(&shares, &FleetRolloutStatus::default(), width, false);
             lines.push(header(width));

@@ -7,10 +7,10 @@ use serde::Serialize;
 use super::world::Counts;
 use crate::api::Distribution;
 
-/// Requests behind each share that is shown: fewer would move by a point or two by chance alone.
-pub(super) const REQUESTS: u64 = 2000;
-/// Four times what chance moves a share of so many requests.
-const POINTS: f64 = 4.0;
+/// Chance moves a share by so many standard deviations once in 150,000 counts.
+const DEVIATIONS: f64 = 4.5;
+/// Points that requests may make which were under way when the weights changed.
+const UNDER_WAY: f64 = 1.0;
 
 /// One service at one time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -33,6 +33,8 @@ pub(super) struct MemberShare {
     pub(super) applied: u32,
     /// By the member's own counters.
     pub(super) observed: f64,
+    /// Points by which observed may differ from desired.
+    pub(super) within: f64,
 }
 
 impl Shares {
@@ -43,24 +45,28 @@ impl Shares {
             desired: desired.weight(member),
             applied: applied.weight(member),
             observed: percent(*count, requests),
+            within: tolerance(desired.weight(member), requests),
         };
         Self { service: service.to_owned(), requests, members: counted.iter().map(member).collect() }
     }
 
-    /// What is wrong, the canary's weight being `expected`.
-    pub(super) fn wrong(&self, canary: &str, expected: u32) -> Option<String> {
+    /// What is wrong, the canary's weight being `expected`; fewer requests than `least` are not judged.
+    pub(super) fn wrong(&self, canary: &str, expected: u32, least: u64) -> Option<String> {
         let service = &self.service;
-        if self.requests < REQUESTS {
+        if self.requests < least {
             return Some(format!("{service}: {} requests are too few to judge", self.requests));
         }
         self.members.iter().find_map(|one| {
-            let MemberShare { member, desired, applied, observed } = one;
+            let MemberShare { member, desired, applied, observed, within } = one;
             if member == canary && *desired != expected {
                 Some(format!("{service}: {member} is desired at {desired} %, not {expected} %"))
             } else if desired != applied {
                 Some(format!("{service}: {member} is desired at {desired} %, but the route says {applied} %"))
-            } else if (observed - f64::from(*desired)).abs() > POINTS {
-                Some(format!("{service}: {member} is desired at {desired} %, but observed at {observed:.1} %"))
+            } else if (observed - f64::from(*desired)).abs() > *within {
+                Some(format!(
+                    "{service}: {member} is desired at {desired} %, but observed at {observed:.1} %, which is not within \
+                     {within:.1} points"
+                ))
             } else {
                 None
             }
@@ -89,8 +95,22 @@ pub(super) fn between(before: &Counts, after: &Counts) -> BTreeMap<String, Count
 
 /// A part in percent, rounded to a tenth.
 pub(super) fn percent(part: u64, whole: u64) -> f64 {
-    let exact = |number: u64| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
-    (1000.0 * exact(part) / exact(whole.max(1))).round() / 10.0
+    tenths(100.0 * exact(part) / exact(whole.max(1)))
+}
+
+/// Points by which chance may move a share (percent) of so many requests: each is sent by chance, so their count is binomial.
+fn tolerance(share: u32, requests: u64) -> f64 {
+    let part = f64::from(share.min(100)) / 100.0;
+    let deviation = (part * (1.0 - part) / exact(requests.max(1))).sqrt();
+    tenths((100.0 * DEVIATIONS * deviation).max(UNDER_WAY))
+}
+
+fn tenths(number: f64) -> f64 {
+    (number * 10.0).round() / 10.0
+}
+
+fn exact(number: u64) -> f64 {
+    f64::from(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
 #[cfg(test)]
@@ -105,21 +125,35 @@ mod tests {
 
     #[test]
     fn a_share_is_right_within_what_chance_moves() {
-        assert_eq!(shares(25, 25, [1500, 500]).wrong("eu-3", 25), None);
-        assert_eq!(shares(25, 25, [1580, 420]).wrong("eu-3", 25), None);
+        assert_eq!(shares(25, 25, [1500, 500]).wrong("eu-3", 25, 2000), None);
+        assert_eq!(shares(25, 25, [1580, 420]).wrong("eu-3", 25, 2000), None);
         assert_eq!(shares(5, 5, [1900, 100]).of("eu-3").map(|one| one.observed), Some(5.0));
+    }
+
+    #[test]
+    fn the_tolerance_follows_from_the_number_of_requests() {
+        let of = |requests| [0, 5, 25, 50, 100].map(|share| tolerance(share, requests).to_string()).join(" ");
+        assert_eq!(of(1000), "1 3.1 6.2 7.1 1");
+        assert_eq!(of(2000), "1 2.2 4.4 5 1");
+        assert_eq!(of(20_000), "1 1 1.4 1.6 1");
     }
 
     #[test]
     fn every_wrong_share_is_seen() {
         for (shares, why) in [
             (shares(25, 25, [1400, 599]), "shop: 1999 requests are too few to judge"),
-            (shares(25, 25, [1400, 600]), "shop: eu-1 is desired at 75 %, but observed at 70.0 %"),
-            (shares(5, 5, [2000, 0]), "shop: eu-1 is desired at 95 %, but observed at 100.0 %"),
+            (
+                shares(25, 25, [1400, 600]),
+                "shop: eu-1 is desired at 75 %, but observed at 70.0 %, which is not within 4.4 points",
+            ),
+            (
+                shares(5, 5, [2000, 0]),
+                "shop: eu-1 is desired at 95 %, but observed at 100.0 %, which is not within 2.2 points",
+            ),
             (shares(25, 20, [1500, 500]), "shop: eu-1 is desired at 75 %, but the route says 80 %"),
             (shares(50, 50, [1000, 1000]), "shop: eu-3 is desired at 50 %, not 25 %"),
         ] {
-            assert_eq!(shares.wrong("eu-3", 25).as_deref(), Some(why));
+            assert_eq!(shares.wrong("eu-3", 25, 2000).as_deref(), Some(why));
         }
     }
 

@@ -9,12 +9,12 @@ use super::{
     declared::{Plan, STEPS, members},
     event::{Event, tenths},
     objects, rollout,
-    shares::{REQUESTS, Shares, between},
+    shares::{Shares, between},
     world::{World, WorldError},
     wrong::{PATIENCE, Wrong},
 };
 use crate::{
-    api::{Distribution, FleetRolloutStatus, Phase, status::Run},
+    api::{Distribution, FleetRolloutStatus, Phase, Verb, status::Run},
     sandbox::member::Behaviour,
 };
 
@@ -26,6 +26,8 @@ const BREAKS_AT: u32 = 2;
 pub(super) struct Story<'w> {
     pub(super) world: &'w World,
     pub(super) plan: &'w Plan,
+    /// The step at which the promotion is paused and the story ends.
+    pub(super) pause_at: Option<u32>,
     /// Where events go; the story is over when it is closed.
     pub(super) tell: UnboundedSender<Event>,
 }
@@ -39,6 +41,7 @@ impl Story<'_> {
         self.declare(&target).await?;
         match breaks.ending() {
             Ending::Hold => self.promotion(canary, Some(breaks)).await,
+            Ending::Rollback if self.pause_at.is_some() => self.promotion(canary, None).await,
             Ending::Rollback => {
                 self.promotion(canary, None).await?;
                 self.failure(self.plan.next_member(), breaks).await
@@ -50,20 +53,31 @@ impl Story<'_> {
         Ok(objects::create(&self.world.client, self.plan.rollout(target)).await?)
     }
 
-    /// All the way, with an interruption if there is one.
+    /// All the way, with an interruption if there is one; or to the step at which it is to be paused.
     async fn promotion(&self, canary: &str, interruption: Option<Break>) -> Result<(), Wrong> {
         self.say(Event::declared(canary));
         for (step, expected) in (1..).zip(STEPS) {
             let run = self.step(canary, step, expected).await?;
+            if self.pause_at == Some(step) {
+                return self.pause(&run).await;
+            }
             if let Some(breaks) = interruption.filter(|_| step == BREAKS_AT) {
                 self.interruption(breaks, canary, expected).await?;
             }
             if expected < 100 {
-                rollout::promote(&self.world.client, &run).await?;
+                rollout::request(&self.world.client, &run, Verb::Promote).await?;
             }
         }
         let status = self.until("the end of the run", |status| status.phase == Phase::Succeeded).await?;
         self.say(Event::Succeeded { message: status.message });
+        Ok(())
+    }
+
+    /// What a person does with `cutover pause`.
+    async fn pause(&self, run: &Run) -> Result<(), Wrong> {
+        rollout::request(&self.world.client, run, Verb::Pause).await?;
+        let paused = self.until("the pause", |status| status.phase == Phase::Paused).await?;
+        self.say(Event::Paused { step: run.step(), message: paused.message });
         Ok(())
     }
 
@@ -98,7 +112,7 @@ impl Story<'_> {
         for (step, expected) in (1..=BREAKS_AT).zip(STEPS) {
             let run = self.step(canary, step, expected).await?;
             if step < BREAKS_AT {
-                rollout::promote(&self.world.client, &run).await?;
+                rollout::request(&self.world.client, &run, Verb::Promote).await?;
             }
         }
         self.befall(breaks, canary).await?;
@@ -153,17 +167,17 @@ impl Story<'_> {
 
     /// Counts requests of every service, and compares.
     async fn shares(&self, when: &str, canary: &str, expected: u32, desired: &Distribution) -> Result<(), Wrong> {
-        let before = self.world.observed();
+        let (before, least) = (self.world.observed(), self.plan.pace.requests());
         let counted = self.wait_for("the count of the requests", async || {
             let counted = between(&before, &self.world.observed());
-            Ok(counted.values().all(|members| members.values().sum::<u64>() >= REQUESTS).then_some(counted))
+            Ok(counted.values().all(|members| members.values().sum::<u64>() >= least).then_some(counted))
         });
         let (mut counted, mut services) = (counted.await?, Vec::new());
         for service in &self.plan.services {
             let applied = rollout::applied(&self.world.client, service).await?;
             services.push(Shares::new(service, desired, &applied, &counted.remove(service).unwrap_or_default()));
         }
-        let wrong = services.iter().find_map(|shares| shares.wrong(canary, expected));
+        let wrong = services.iter().find_map(|shares| shares.wrong(canary, expected, least));
         let (when, canary) = (when.to_owned(), canary.to_owned());
         self.say(Event::Shares { when, canary, expected, right: wrong.is_none(), services });
         wrong.map_or(Ok(()), |wrong| Err(Wrong::Share(wrong)))

@@ -7,7 +7,7 @@ use kube::Client;
 use tower::Service;
 
 use super::{
-    declared::{NAMESPACE, Plan, gateway, host},
+    declared::{EXAMPLE, NAMESPACE, Plan, gateway, host},
     folder::Folder,
     hub::Hub,
     objects,
@@ -19,15 +19,19 @@ use crate::{
         load::{Load, Totals},
         member::{self, Member},
         proxy::Proxy,
-        server::Server,
+        server::{ANY, Server},
     },
 };
 
 /// Requests per second and service: a share of 2,000 is there within two seconds.
 pub(super) const RATE: u32 = 1100;
+/// The same for the service of the example: enough for its `minSamples` at 5 %.
+const EXAMPLE_RATE: u32 = 300;
 /// The file in which the hub's log is.
 const LOG: &str = "hub.log";
 const KUBECONFIG: &str = "kubeconfig";
+/// Port of the gateways in examples/first-rollout/members.yaml.
+const GATEWAY_PORT: u16 = 30080;
 
 /// Requests counted at the members, by service and member.
 pub(super) type Counts = BTreeMap<String, BTreeMap<String, u64>>;
@@ -60,7 +64,7 @@ pub(super) struct World {
     services: Vec<String>,
     folder: Folder,
     _served: Server,
-    _proxy: Proxy,
+    proxy: Proxy,
 }
 
 impl World {
@@ -68,8 +72,8 @@ impl World {
     pub(super) async fn start(plan: &Plan) -> Result<Self, WorldError> {
         let folder = Folder::new()?;
         let mut members = Vec::new();
-        for name in &plan.members {
-            members.push(Member::start(name).await?);
+        for (number, name) in (1..).zip(&plan.members) {
+            members.push(member(name, number).await?);
         }
         let api = ApiServer::new(Arc::new(|| Clock::default().now()), 0);
         let client = api.client();
@@ -78,18 +82,20 @@ impl World {
         for object in objects::kinds()?.into_iter().chain(objects::world(plan, &members)) {
             objects::create(&client, object).await?;
         }
-        let names = plan.members.iter().map(|name| (gateway(name), [127, 0, 0, 1].into())).collect();
-        let proxy = Proxy::start(client.clone(), names).await?;
+        let gateways: BTreeMap<_, _> =
+            members.iter().map(|one| (gateway(one.name()), one.addresses().gateway.ip())).collect();
+        let proxy = Proxy::start(client.clone(), gateways.clone()).await?;
         let hosts: Vec<String> = plan.services.iter().map(|service| host(service)).collect();
         while !hosts.iter().all(|host| proxy.serves(host)) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         let load = Load::start(proxy.address(), hosts, RATE);
-        let aliases = plan.members.iter().flat_map(|name| [gateway(name), member::server_name(name)]);
+        let servers = plan.members.iter().map(|name| (member::server_name(name), ANY.ip()));
+        let aliases = gateways.into_iter().chain(servers);
         let hub = Hub::new(folder.file(KUBECONFIG), folder.file(LOG), plan.elects, aliases);
         hub.start().await?;
         let services = plan.services.clone();
-        Ok(Self { client, members, hub, load, services, folder, _served: served, _proxy: proxy })
+        Ok(Self { client, members, hub, load, services, folder, _served: served, proxy })
     }
 
     pub(super) fn member(&self, name: &str) -> Option<&Member> {
@@ -105,6 +111,14 @@ impl World {
         self.services.iter().map(by_member).collect()
     }
 
+    /// Clients of the service of examples/first-rollout, whose route leads to eu-1 until that is applied; nothing where its
+    /// members are not these.
+    pub(super) fn clients_of_example(&self) -> Option<Load> {
+        let has_its_port = |one: &&Member| one.addresses().gateway.port() == GATEWAY_PORT;
+        let can = EXAMPLE.members.iter().all(|name| self.member(name).as_ref().is_some_and(has_its_port));
+        can.then(|| Load::start(self.proxy.address(), vec![host(EXAMPLE.service)], EXAMPLE_RATE))
+    }
+
     /// What clients saw so far.
     pub(super) fn seen_by_clients(&self) -> Totals {
         self.load.so_far()
@@ -117,6 +131,17 @@ impl World {
     /// The end of the hub's log.
     pub(super) fn hub_says(&self) -> String {
         self.folder.last_lines(LOG, 6)
+    }
+}
+
+/// A member whose gateway has the port that the example names, at a loopback address of its own. It has another port where
+/// that port is taken, or 127.0.0.1 is the only such address.
+async fn member(name: &str, number: u8) -> io::Result<Member> {
+    let [.., high, low] = std::process::id().to_be_bytes();
+    let own = SocketAddr::from(([127, high, low, number], GATEWAY_PORT));
+    match Member::start(name, own).await {
+        Ok(member) => Ok(member),
+        Err(_) => Member::start(name, ANY).await,
     }
 }
 

@@ -52,7 +52,7 @@ static ALL: &[BuiltIn] = &[
     BuiltIn { plural: "configmaps", kind: "ConfigMap", typed: typed::<ConfigMap>, short_names: &["cm"], ..PLAIN },
     BuiltIn {
         plural: "events", kind: "Event", typed: typed::<Event>, short_names: &["ev"], created_by_put: true, complete: events::event,
-        columns: &[("Last Seen", ".lastTimestamp"), ("Type", ".type"), ("Reason", ".reason"), ("Object", ".involvedObject.name"), ("Message", ".message")],
+        columns: &[("Last Seen", ".eventTime"), ("Type", ".type"), ("Reason", ".reason"), ("Object", ".involvedObject.name"), ("Message", ".message")],
         merging: || json!({"properties": {"involvedObject": {"x-kubernetes-map-type": "atomic"}}}),
         blank: || json!({"involvedObject": {}, "source": {}, "eventTime": null, "firstTimestamp": null, "lastTimestamp": null,
             "reportingComponent": "", "reportingInstance": ""}),

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use serde_json::{Value, json};
 
-use super::{json::text, meta, state::Call, status::Failure};
+use super::{json::text, meta, protobuf, state::Call, status::Failure};
 
 /// An object that a request brought, with words about what was unknown in it.
 pub(super) struct Brought {
@@ -97,6 +97,9 @@ fn parse(call: &Call<'_>) -> Result<Value, Failure> {
         }
         "application/yaml" => {
             serde_yaml::from_slice(body).map_err(|error| unreadable(&format!("yaml parse error: {error}")))
+        }
+        "application/vnd.kubernetes.protobuf" => {
+            protobuf::object(body).ok_or_else(|| unreadable("of protobuf, only Namespaces and Secrets are read here"))
         }
         _ => Err(Failure::unsupported(&ACCEPTED)),
     }

@@ -81,7 +81,7 @@ pub(super) fn is_held(call: &Call<'_>, object: &Value) -> bool {
 
 pub(super) fn delete_all(state: &mut State, call: &Call<'_>) -> Result<Answer, Failure> {
     let options = decode::delete_options(call)?;
-    let (labels, fields) = (call.request.options.labels()?, call.request.options.fields()?);
+    let (labels, fields) = (call.request.options.labels()?, call.request.options.fields(call.kind)?);
     let listed = state.store.list(&call.range());
     let chosen = listed.iter().filter(|(_, object)| labels.matches(object) && fields.matches(object));
     let mut items = Vec::new();

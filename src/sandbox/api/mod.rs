@@ -6,7 +6,7 @@
 //!
 //! | file | what it is |
 //! |---|---|
-//! | `request`, `selectors`, `decode` | what is requested |
+//! | `request`, `selectors`, `decode`, `protobuf` | what is requested |
 //! | `state`, `store` | what is known: kinds, objects, every change |
 //! | `read`, `watch`, `table` | what is shown |
 //! | `admit`, `write`, `delete`, `commit` | what is changed |
@@ -37,6 +37,7 @@ mod managed_fields;
 mod meta;
 mod openapi;
 mod patch;
+mod protobuf;
 mod read;
 mod request;
 mod review;

@@ -32,7 +32,7 @@ struct Place {
 /// All objects of a kind, or a page of them.
 pub(super) fn list(state: &State, call: &Call<'_>) -> Result<Answer, Failure> {
     let options = &call.request.options;
-    let (labels, fields) = (options.labels()?, options.fields()?);
+    let (labels, fields) = (options.labels()?, options.fields(call.kind)?);
     let selective = options.get("labelSelector").or(options.get("fieldSelector")).is_some();
     let place = place(state, call)?;
     let behind = |key: &Key| match &place.after {

@@ -7,6 +7,7 @@ use http::{HeaderMap, Method, Uri, header};
 
 use super::{
     field_error::FieldError,
+    kind::Kind,
     selectors::{FieldSelector, LabelSelector},
     status::Failure,
 };
@@ -139,8 +140,8 @@ impl Options {
         LabelSelector::parse(self.get("labelSelector").unwrap_or_default())
     }
 
-    pub(super) fn fields(&self) -> Result<FieldSelector, Failure> {
-        FieldSelector::parse(self.get("fieldSelector").unwrap_or_default())
+    pub(super) fn fields(&self, kind: &Kind) -> Result<FieldSelector, Failure> {
+        FieldSelector::parse(self.get("fieldSelector").unwrap_or_default(), kind)
     }
 }
 

@@ -5,20 +5,22 @@ use std::collections::BTreeMap;
 use kube::core::{Expression, Selector, SelectorExt};
 use serde_json::Value;
 
-use super::{json::text, status::Failure};
+use super::{builtin::EVENTS, json::text, kind::Kind, status::Failure};
 
 /// `a=b,c!=d,e in (f,g),h,!i`
 #[derive(Clone, Debug, Default)]
 pub(super) struct LabelSelector(Selector);
 
-/// `metadata.name=a,metadata.namespace!=b`; nothing else can be selected by.
+/// `metadata.name=a,metadata.namespace!=b`; of events also what they are about.
 #[derive(Clone, Debug, Default)]
-pub(super) struct FieldSelector(Vec<(Field, bool, String)>);
+pub(super) struct FieldSelector(Vec<Requirement>);
 
-#[derive(Clone, Copy, Debug)]
-enum Field {
-    Name,
-    Namespace,
+#[derive(Clone, Debug)]
+struct Requirement {
+    /// Where the field is in the stored object.
+    pointer: String,
+    equal: bool,
+    value: String,
 }
 
 impl LabelSelector {
@@ -39,23 +41,17 @@ impl LabelSelector {
 }
 
 impl FieldSelector {
-    pub(super) fn parse(selector: &str) -> Result<Self, Failure> {
+    pub(super) fn parse(selector: &str, kind: &Kind) -> Result<Self, Failure> {
         let parts = selector.split(',').map(str::trim).filter(|part| !part.is_empty());
-        parts.map(field_requirement).collect::<Result<_, _>>().map(Self)
+        parts.map(|part| field_requirement(part, kind)).collect::<Result<_, _>>().map(Self)
     }
 
     pub(super) fn matches(&self, object: &Value) -> bool {
-        self.0.iter().all(|(field, equal, value)| {
-            let found = match field {
-                Field::Name => text(object, "/metadata/name"),
-                Field::Namespace => text(object, "/metadata/namespace"),
-            };
-            (found == value) == *equal
-        })
+        self.0.iter().all(|one| (text(object, &one.pointer) == one.value) == one.equal)
     }
 }
 
-fn field_requirement(part: &str) -> Result<(Field, bool, String), Failure> {
+fn field_requirement(part: &str, kind: &Kind) -> Result<Requirement, Failure> {
     let parsed = if let Some((key, value)) = part.split_once("!=") {
         Some((key, false, value))
     } else {
@@ -64,13 +60,33 @@ fn field_requirement(part: &str) -> Result<(Field, bool, String), Failure> {
     let Some((key, equal, value)) = parsed else {
         return Err(Failure::bad_request(&format!("invalid selector: '{part}'; can't understand '{part}'")));
     };
-    let field = match key {
-        "metadata.name" => Field::Name,
-        "metadata.namespace" => Field::Namespace,
-        other => return Err(Failure::bad_request(&format!("field label not supported: {other}"))),
-    };
-    Ok((field, equal, value.to_owned()))
+    let pointer = pointer(key, kind);
+    let pointer = pointer.ok_or_else(|| Failure::bad_request(&format!("field label not supported: {key}")))?;
+    Ok(Requirement { pointer, equal, value: value.to_owned() })
 }
+
+/// Where a field by which objects of this kind can be selected is in the stored object. `kubectl describe` selects the events
+/// of an object; those of both groups are stored as the core group names their fields.
+fn pointer(field: &str, kind: &Kind) -> Option<String> {
+    let (about, reporter) = match (kind.group.as_str(), kind.plural.as_str()) {
+        ("", "events") => ("involvedObject", "reportingComponent"),
+        (EVENTS, "events") => ("regarding", "reportingController"),
+        _ => ("", ""),
+    };
+    let of_event = !about.is_empty();
+    match field.split_once('.') {
+        Some(("metadata", name @ ("name" | "namespace"))) => Some(format!("/metadata/{name}")),
+        Some((object, name)) if of_event && object == about && ABOUT.contains(&name) => {
+            Some(format!("/involvedObject/{name}"))
+        }
+        None if of_event && ["reason", "type"].contains(&field) => Some(format!("/{field}")),
+        None if of_event && field == reporter => Some("/reportingComponent".to_owned()),
+        Some(_) | None => None,
+    }
+}
+
+/// What is known of the object of an event.
+const ABOUT: [&str; 7] = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
 
 /// At the commas that stand outside of parentheses.
 fn split(selector: &str) -> Vec<&str> {
@@ -176,8 +192,23 @@ mod tests {
         for (selector, expected) in
             [("metadata.name=a", true), ("metadata.name!=a", false), ("metadata.name=a,metadata.namespace==m", false)]
         {
-            assert_eq!(FieldSelector::parse(selector).unwrap().matches(&object), expected, "{selector}");
+            let selected = FieldSelector::parse(selector, &Kind::default()).unwrap();
+            assert_eq!(selected.matches(&object), expected, "{selector}");
         }
-        assert!(FieldSelector::parse("spec.x=1").is_err());
+        assert!(FieldSelector::parse("spec.x=1", &Kind::default()).is_err());
+        assert!(FieldSelector::parse("reason=a", &Kind::default()).is_err(), "only of events");
+    }
+
+    #[test]
+    fn events_are_selected_by_what_they_are_about_in_the_words_of_their_group() {
+        let event = json!({"involvedObject": {"kind": "FleetRollout", "name": "shop"}, "type": "Warning"});
+        let kind = |group: &str| Kind { group: group.to_owned(), plural: "events".to_owned(), ..Kind::default() };
+        let matches = |group: &str, selector: &str| {
+            FieldSelector::parse(selector, &kind(group)).map(|selected| selected.matches(&event)).ok()
+        };
+        assert_eq!(matches("", "involvedObject.kind=FleetRollout,involvedObject.name=shop,type=Warning"), Some(true));
+        assert_eq!(matches("", "involvedObject.kind=FleetRollout,involvedObject.name=other"), Some(false));
+        assert_eq!(matches(EVENTS, "regarding.name=shop,reason!=Succeeded"), Some(true));
+        assert_eq!((matches("", "regarding.name=shop"), matches(EVENTS, "involvedObject.name=shop")), (None, None));
     }
 }

@@ -65,7 +65,7 @@ pub(super) fn begin(
     kind: Arc<Kind>,
 ) -> Result<Watch, Failure> {
     let options = &request.options;
-    let (labels, fields) = (options.labels()?, options.fields()?);
+    let (labels, fields) = (options.labels()?, options.fields(&kind)?);
     let initial = options.get("sendInitialEvents") == Some("true");
 
     let since = options.get("resourceVersion").unwrap_or("0");

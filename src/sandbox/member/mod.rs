@@ -47,17 +47,17 @@ pub struct Addresses {
 }
 
 impl Member {
-    /// Starts a member's servers, each on a port of its own.
+    /// Starts a member's servers: its gateway at this address, the others each on a port of its own.
     ///
     /// # Errors
-    /// When there is no free port, or no certificate can be made.
-    pub async fn start(name: &str) -> io::Result<Self> {
+    /// When the address is taken or not this machine's, there is no free port, or no certificate can be made.
+    pub async fn start(name: &str, gateway_at: SocketAddr) -> io::Result<Self> {
         let gateway = Arc::<Gateway>::default();
         let monitoring = Monitoring::start(gateway.clone());
         let (credentials, tls) = Credentials::new(&server_name(name)).map_err(io::Error::other)?;
         let (answering, queried, proxied) = (gateway.clone(), monitoring.clone(), monitoring.clone());
         let cluster = Arc::new(api_server::ApiServer::new(name, proxied));
-        let traffic = Server::start(None, move |request| answering.clone().answer(request)).await?;
+        let traffic = Server::at(gateway_at, None, move |request| answering.clone().answer(request)).await?;
         let prometheus = Server::start(None, move |request| std::future::ready(queried.answer(request.uri()))).await?;
         let api = Server::start(Some(tls), move |request| std::future::ready(cluster.answer(&request))).await?;
         let addresses = Addresses { gateway: traffic.address, prometheus: prometheus.address, api_server: api.address };

@@ -12,6 +12,7 @@ use crate::{
     http::{AddressRules, Aliases, Client, Limits, Network, Peer},
     member::{Declared, Member as Seen, Secrets},
     prometheus::{Began, Prometheus},
+    sandbox::server::ANY,
 };
 
 const LIMITS: Limits = Limits { deadline: Duration::from_secs(5), body: 1 << 20 };
@@ -58,7 +59,7 @@ fn both_ways(member: &Member) -> [Prometheus; 2] {
 
 #[tokio::test]
 async fn what_was_answered_is_counted_and_can_be_queried() {
-    let member = Member::start("eu-1").await.unwrap();
+    let member = Member::start("eu-1", ANY).await.unwrap();
     member.behave(Behaviour { fail_every: Some(5), ..Behaviour::default() });
     let mut answers = Vec::new();
     for _ in 0..10 {
@@ -87,7 +88,7 @@ async fn what_was_answered_is_counted_and_can_be_queried() {
 
 #[tokio::test]
 async fn a_probe_is_no_traffic() {
-    let member = Member::start("eu-1").await.unwrap();
+    let member = Member::start("eu-1", ANY).await.unwrap();
     let peer = Peer::at(&format!("http://{}", member.addresses().gateway)).unwrap();
     let client = Client::new(&peer, &network(&member)).unwrap();
     assert_eq!(client.get("/healthz", &[], LIMITS, Clone::clone).await.unwrap().status, 200);
@@ -96,7 +97,7 @@ async fn a_probe_is_no_traffic() {
 
 #[tokio::test]
 async fn metrics_that_are_hidden_are_missing_and_not_zero() {
-    let member = Member::start("eu-1").await.unwrap();
+    let member = Member::start("eu-1", ANY).await.unwrap();
     member.show_metrics(false);
     for prometheus in both_ways(&member) {
         let now = Clock::default().now();
@@ -112,7 +113,7 @@ async fn metrics_that_are_hidden_are_missing_and_not_zero() {
 
 #[tokio::test]
 async fn an_api_server_wants_its_token() {
-    let member = Member::start("eu-1").await.unwrap();
+    let member = Member::start("eu-1", ANY).await.unwrap();
     let kubeconfig: Value = serde_json::from_str(&member.kubeconfig()).unwrap();
     let authority: ByteString =
         serde_json::from_value(kubeconfig["clusters"][0]["cluster"]["certificate-authority-data"].clone()).unwrap();
@@ -124,7 +125,7 @@ async fn an_api_server_wants_its_token() {
 
 #[tokio::test]
 async fn a_member_that_is_down_answers_nobody() {
-    let member = Member::start("eu-1").await.unwrap();
+    let member = Member::start("eu-1", ANY).await.unwrap();
     assert_eq!(get(&member, "storefront.test").await, Ok(200));
     member.die();
     let since = Instant::now();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     clock::Clock,
-    sandbox::{api::ApiServer, load::Load, member::Member},
+    sandbox::{api::ApiServer, load::Load, member::Member, server::ANY},
 };
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -36,7 +36,7 @@ impl Stage {
         >(&());
         let definitions: Api<DynamicObject> = Api::all_with(cluster.clone(), &definitions);
         definitions.create(&PostParams::default(), &object(definition())).await.unwrap();
-        let members = vec![Member::start("eu-1").await.unwrap(), Member::start("eu-2").await.unwrap()];
+        let members = vec![Member::start("eu-1", ANY).await.unwrap(), Member::start("eu-2", ANY).await.unwrap()];
         let services: Api<Service> = Api::namespaced(cluster.clone(), "default");
         for member in &members {
             let service = json!({
