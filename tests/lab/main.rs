@@ -36,6 +36,7 @@ mod stage;
 mod tally;
 mod tests;
 mod trail;
+mod typist;
 mod usage;
 mod users;
 mod wait;

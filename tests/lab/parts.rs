@@ -17,6 +17,7 @@ use tokio::sync::Semaphore;
 /// Where each part is.
 pub struct Parts {
     pub kube_apiserver: PathBuf,
+    pub kubectl: PathBuf,
     pub etcd: PathBuf,
     pub skipper: PathBuf,
     pub contour: PathBuf,
@@ -59,6 +60,11 @@ const KUBE_APISERVER: Part = Part {
         link: "-s -w -X k8s.io/component-base/version.gitVersion=v1.34.4 \
                -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=34",
     },
+};
+const KUBECTL: Part = Part {
+    name: "kubectl",
+    version: KUBE_APISERVER.version,
+    recipe: Recipe::GoTool { package: "k8s.io/kubernetes/cmd/kubectl", link: "-s -w" },
 };
 const ETCD: Part = Part {
     name: "etcd",
@@ -115,6 +121,7 @@ impl Parts {
         let workers = Semaphore::new(2);
         let parts = [
             &KUBE_APISERVER,
+            &KUBECTL,
             &ETCD,
             &SKIPPER,
             &CONTOUR,
@@ -128,6 +135,7 @@ impl Parts {
         let found = try_join_all(parts.map(|part| part.ensure(&workers))).await?;
         let [
             kube_apiserver,
+            kubectl,
             etcd,
             skipper,
             contour,
@@ -140,6 +148,7 @@ impl Parts {
         ] = found.try_into().ok().context("one path per part")?;
         Ok(Self {
             kube_apiserver,
+            kubectl,
             etcd,
             skipper,
             contour,

@@ -10,6 +10,7 @@ mod cost;
 mod crashes;
 mod credentials;
 mod demo;
+mod documents;
 mod edits;
 mod hand_made;
 mod harness;
@@ -66,6 +67,7 @@ pub fn all() -> Vec<Test> {
         crashes::TESTS,
         cost::TESTS,
         demo::TESTS,
+        documents::TESTS,
         api::TESTS,
         conformance::TESTS,
         plans::TESTS,
