@@ -32,8 +32,11 @@ pub const HUB_PORT: u16 = 8201;
 /// One more API server, which the sample of plans starts for itself.
 pub const SAMPLE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 21);
 
-/// The hub, Skipper, Envoy, the members, the sample. Not loopback, which the hub process and the Service proxy refuse.
-pub const ADDRESSES: [Ipv4Addr; 7] = [
+/// Another one, the hub cluster of the tutorial.
+pub const TUTORIAL: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 22);
+
+/// The hub, Skipper, Envoy, the members, the sample, the tutorial. Not loopback, which the hub process and the Service proxy refuse.
+pub const ADDRESSES: [Ipv4Addr; 8] = [
     HUB,
     Ipv4Addr::new(10, 77, 0, 2),
     Ipv4Addr::new(10, 77, 0, 3),
@@ -41,6 +44,7 @@ pub const ADDRESSES: [Ipv4Addr; 7] = [
     Ipv4Addr::new(10, 77, 0, 12),
     Ipv4Addr::new(10, 77, 0, 13),
     SAMPLE,
+    TUTORIAL,
 ];
 
 /// eu-1 has 10.77.0.11, and so on.

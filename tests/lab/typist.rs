@@ -10,7 +10,7 @@ use std::{ffi::OsString, fs, os::unix::fs::symlink, path::PathBuf, process::Stdi
 use tokio::process::Command;
 
 /// A reader tries again what needs a moment.
-const PATIENCE: Duration = seconds(60);
+const PATIENCE: Duration = seconds(150);
 /// Exit statuses of what shows a state: each of them is one.
 const STATES: [i32; 4] = [0, 2, 3, 4];
 /// How long a picture that is drawn again and again is looked at.
@@ -20,13 +20,15 @@ const LOOK: &str = "3";
 #[derive(Debug, Clone)]
 pub struct Line {
     pub document: String,
+    /// The number in the headline above it, where that begins with one.
+    pub part: Option<char>,
     pub text: String,
 }
 
 /// The lines of a document's `sh` blocks. What is not to be typed is marked as `text`, or as what else it is.
 pub fn lines(document: &str) -> Result<Vec<Line>> {
     let text = fs::read_to_string(source(document)).with_context(|| document.to_owned())?;
-    let (mut lines, mut block) = (Vec::new(), None::<&str>);
+    let (mut lines, mut block, mut part) = (Vec::new(), None::<&str>, None);
     for line in text.lines() {
         match (line.strip_prefix("```"), block) {
             (Some(kind), None) => {
@@ -37,8 +39,13 @@ pub fn lines(document: &str) -> Result<Vec<Line>> {
                 block = Some(kind);
             }
             (Some(_), Some(_)) => block = None,
-            (None, Some("sh")) => lines.push(Line { document: document.to_owned(), text: line.to_owned() }),
-            (None, _) => {}
+            (None, Some("sh")) => lines.push(Line { document: document.to_owned(), part, text: line.to_owned() }),
+            (None, None) => {
+                if let Some(headline) = line.strip_prefix("## ") {
+                    part = headline.chars().next().filter(char::is_ascii_digit);
+                }
+            }
+            (None, Some(_)) => {}
         }
     }
     Ok(lines)

@@ -14,13 +14,16 @@ use tokio::{
     process::{Child, Command},
 };
 
-pub const TESTS: &[Test] = &[Test {
-    name: "what_the_documents_say_can_be_typed_in_the_sandbox",
-    place: Place::Shared,
-    run: |scene| Box::pin(typed(scene)),
-}];
+pub const TESTS: &[Test] = &[
+    Test {
+        name: "what_the_documents_say_can_be_typed_in_the_sandbox",
+        place: Place::Shared,
+        run: |scene| Box::pin(typed(scene)),
+    },
+    Test { name: "the_tutorial_begins_in_the_sandbox", place: Place::Shared, run: |scene| Box::pin(tutorial(scene)) },
+];
 
-/// The document that another test types, on real clusters.
+/// Its first part is about the sandbox; another test types the others, on real clusters.
 pub const TUTORIAL: &str = "docs/tutorial.md";
 
 /// How lines begin that cannot be typed in the sandbox, and why.
@@ -43,9 +46,7 @@ const BEFORE: &[&str] = &[
 
 /// Every line of every document, in a demo that was left in the middle of a run; first what that prints.
 async fn typed(scene: Scene) -> Result<()> {
-    let (_demo, kept) = kept(&scene).await?;
-    let kubeconfig = PathBuf::from(kept["kubeconfig"].as_str().context("no kubeconfig")?);
-    let typist = Typist::new(scene.folder.join("typist"), kubeconfig, &Parts::ensure().await?, Vec::new())?;
+    let (_demo, kept, typist) = sandbox(&scene).await?;
     let printed = kept["commands"].as_array().context("no commands")?.iter();
     let printed: Vec<&str> = printed.filter_map(|command| command["line"].as_str()).collect();
     ensure!(printed.iter().any(|line| line.contains("examples/first-rollout")), "{printed:?}");
@@ -53,7 +54,7 @@ async fn typed(scene: Scene) -> Result<()> {
         typist.types(line).await?;
     }
     let mut unused = EXCEPTIONS.to_vec();
-    for Line { document, text } in all_lines()? {
+    for Line { document, text, .. } in all_lines()? {
         match EXCEPTIONS.iter().find(|(begin, _)| text.starts_with(begin)) {
             Some(exception) => unused.retain(|other| other != exception),
             None => drop(typist.types(&text).await.with_context(|| document)?),
@@ -73,12 +74,37 @@ async fn moves(typist: &Typist) -> Result<()> {
     Ok(())
 }
 
+/// The tutorial's reader begins as its first lines say, in a demo of his own.
+async fn tutorial(scene: Scene) -> Result<()> {
+    let (_demo, _, typist) = sandbox(&scene).await?;
+    for line in part('1')? {
+        typist.types(&line).await?;
+    }
+    Ok(())
+}
+
+/// The lines of a part of the tutorial.
+pub fn part(number: char) -> Result<Vec<String>> {
+    let all = lines(TUTORIAL)?.into_iter();
+    let of_part: Vec<String> = all.filter(|line| line.part == Some(number)).map(|line| line.text).collect();
+    ensure!(!of_part.is_empty(), "part {number} has no commands");
+    Ok(of_part)
+}
+
 fn all_lines() -> Result<Vec<Line>> {
     let others = documents()?.into_iter().filter(|document| document != TUTORIAL);
     Ok(others.map(|document| lines(&document)).collect::<Result<Vec<_>>>()?.concat())
 }
 
-/// A demo in the middle of a run, and what it says then. It ends with the process.
+/// A demo in the middle of a run, what it says then, and one who types into it. It ends with the process.
+async fn sandbox(scene: &Scene) -> Result<(Child, Value, Typist)> {
+    let (demo, kept) = kept(scene).await?;
+    let kubeconfig = PathBuf::from(kept["kubeconfig"].as_str().context("no kubeconfig")?);
+    let folder = scene.folder.join("typists").join(&scene.namespace);
+    let typist = Typist::new(folder, kubeconfig, &Parts::ensure().await?, Vec::new())?;
+    Ok((demo, kept, typist))
+}
+
 async fn kept(scene: &Scene) -> Result<(Child, Value)> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cutover"));
     command.args(["demo", "--speed", "2", "--pause-at", "2", "--keep", "-o", "json"]).env("TMPDIR", &scene.folder);

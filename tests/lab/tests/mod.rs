@@ -34,6 +34,7 @@ mod taken_over;
 mod targets;
 mod tenants;
 mod tokens;
+mod tutorial;
 mod upgrade;
 mod verdicts;
 
@@ -68,6 +69,7 @@ pub fn all() -> Vec<Test> {
         cost::TESTS,
         demo::TESTS,
         documents::TESTS,
+        tutorial::TESTS,
         api::TESTS,
         conformance::TESTS,
         plans::TESTS,
