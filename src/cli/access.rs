@@ -60,11 +60,16 @@ async fn is_allowed(client: &Client, namespace: &str, need: Need) -> bool {
         namespace: (need.resource != "memberclusters").then(|| namespace.to_owned()),
         ..ResourceAttributes::default()
     };
-    let spec = SelfSubjectAccessReviewSpec { resource_attributes: Some(attributes), ..Default::default() };
+    own(client, attributes).await.unwrap_or(true)
+}
+
+/// Whether the user of this client has a right, as the API server says.
+pub(super) async fn own(client: &Client, right: ResourceAttributes) -> kube::Result<bool> {
+    let spec = SelfSubjectAccessReviewSpec { resource_attributes: Some(right), ..Default::default() };
     let review = SelfSubjectAccessReview { spec, ..SelfSubjectAccessReview::default() };
     let api: Api<SelfSubjectAccessReview> = Api::all(client.clone());
-    let answer = api.create(&PostParams::default(), &review).await;
-    answer.ok().and_then(|review| review.status).is_none_or(|status| status.allowed)
+    let answer = api.create(&PostParams::default(), &review).await?;
+    Ok(answer.status.is_none_or(|status| status.allowed))
 }
 
 #[cfg(test)]

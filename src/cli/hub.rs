@@ -90,7 +90,7 @@ impl Hub {
     }
 }
 
-fn alias(text: &str) -> Result<(String, IpAddr), String> {
+pub(super) fn alias(text: &str) -> Result<(String, IpAddr), String> {
     let (name, address) = text.split_once('=').ok_or("write NAME=ADDRESS")?;
     let address = address.parse().map_err(|_| format!("{address} is no IP address"))?;
     Ok((name.to_owned(), address))

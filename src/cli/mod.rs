@@ -18,6 +18,7 @@ mod crd;
 #[cfg(feature = "demo")]
 mod demo;
 mod direct;
+mod doctor;
 mod files;
 mod get;
 mod history;
@@ -89,6 +90,7 @@ enum Command {
     Crd(crd::Crd),
     Install(install::Install),
     Uninstall(install::Uninstall),
+    Doctor(doctor::Doctor),
     Get(get::Get),
     Why(why::Why),
     History(history::History),
@@ -135,6 +137,7 @@ impl Command {
             Self::Crd(crd) => crd.run(out),
             Self::Install(install) => install.run(out),
             Self::Uninstall(uninstall) => uninstall.run(out),
+            Self::Doctor(doctor) => doctor.run(out),
             Self::Get(get) => get.run(out),
             Self::Why(why) => why.run(out),
             Self::History(history) => history.run(out),

@@ -15,7 +15,7 @@ use super::{
 };
 
 /// The labels of the hub's Deployment in deploy/hub.yaml.
-const HUB: &str = "app.kubernetes.io/name=cutover,app.kubernetes.io/component=hub";
+pub(super) const HUB: &str = "app.kubernetes.io/name=cutover,app.kubernetes.io/component=hub";
 
 /// Where its image is.
 const IMAGE: &str = "/spec/template/spec/containers/0/image";

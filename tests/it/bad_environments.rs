@@ -107,6 +107,7 @@ pub(crate) fn failure(code: u16, reason: &str, message: &str, name: &str) -> (u1
 
 /// Every verb that talks to the hub cluster says the same of one that is not there.
 const ASKING: &[&[&str]] = &[
+    &["doctor"],
     &["get"],
     &["get", "shop"],
     &["why", "shop"],

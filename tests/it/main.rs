@@ -16,6 +16,7 @@ mod core;
 mod crds;
 #[cfg(feature = "demo")]
 mod demo;
+mod doctor;
 mod examples;
 mod features;
 mod install;

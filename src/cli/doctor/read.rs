@@ -1,0 +1,100 @@
+//! What several sections look at: the rollouts and the members, read once.
+
+use kube::{
+    Api, ResourceExt,
+    api::ListParams,
+    core::{DeserializeGuard, ObjectList},
+};
+
+use super::check::{Check, Outcome, Section, first_line};
+use crate::{
+    api::{FleetRollout, MemberCluster, Route},
+    cli::{CliError, access, cluster::Cluster, hub_liveness::LeaseSeen},
+    text::sanitise,
+};
+
+/// The rollouts and the members, and the hub's Lease.
+pub(super) struct Read {
+    pub(super) rollouts: Listed<FleetRollout>,
+    pub(super) members: Listed<MemberCluster>,
+    pub(super) lease: LeaseSeen,
+}
+
+/// The objects of a kind.
+pub(super) struct Listed<K> {
+    pub(super) objects: Vec<K>,
+    /// The names of those that this version cannot read.
+    strange: Vec<String>,
+    /// Why there is no list.
+    failed: Option<String>,
+}
+
+impl Read {
+    pub(super) async fn new(cluster: &Cluster, everywhere: bool) -> Self {
+        let client = cluster.client.clone();
+        let rollouts: Api<DeserializeGuard<FleetRollout>> =
+            if everywhere { Api::all(client.clone()) } else { Api::namespaced(client.clone(), &cluster.namespace) };
+        let members: Api<DeserializeGuard<MemberCluster>> = Api::all(client);
+        let (every, lease) = (ListParams::default(), cluster.lease());
+        let (rollouts, members, lease) = tokio::join!(
+            cluster.call(access::READ, rollouts.list(&every)),
+            cluster.call(access::READ, members.list(&every)),
+            lease
+        );
+        Self { rollouts: Listed::new(rollouts), members: Listed::new(members), lease }
+    }
+
+    /// The routes of all rollouts.
+    pub(super) fn routes(&self) -> impl Iterator<Item = &Route> {
+        self.rollouts.objects.iter().flat_map(|rollout| &rollout.spec.services).flat_map(|service| &service.routes)
+    }
+
+    /// What could not be read, and that there is none.
+    pub(super) fn unreadable(&self) -> Vec<Check> {
+        let members =
+            self.members.checks(Section::Members, "MemberCluster", "register one: cutover member kubeconfig --help");
+        let none = "declare one, or look into another namespace with -n, or into all with -A";
+        members.into_iter().chain(self.rollouts.checks(Section::Routes, "FleetRollout", none)).collect()
+    }
+}
+
+impl<K> Listed<K>
+where
+    K: Clone,
+    DeserializeGuard<K>: ResourceExt + Clone,
+{
+    fn new(listed: Result<ObjectList<DeserializeGuard<K>>, CliError>) -> Self {
+        let mut all = Self { objects: Vec::new(), strange: Vec::new(), failed: None };
+        match listed {
+            Ok(list) => {
+                for one in list.items {
+                    let name = sanitise(&one.name_any());
+                    match one.0 {
+                        Ok(object) => all.objects.push(object),
+                        Err(_) => all.strange.push(name),
+                    }
+                }
+            }
+            Err(error) => all.failed = Some(first_line(&error)),
+        }
+        all
+    }
+}
+
+impl<K> Listed<K> {
+    fn checks(&self, section: Section, kind: &str, none: &str) -> Vec<Check> {
+        let check = |subject: String, outcome| Check::new(section, subject, outcome);
+        if let Some(why) = &self.failed {
+            let remedy = "ask for the ClusterRole cutover-viewer; the lines above say what else is wrong";
+            return vec![check(format!("{kind}s"), Outcome::not_known(why, remedy))];
+        }
+        if self.objects.is_empty() && self.strange.is_empty() {
+            return vec![check(format!("{kind}s"), Outcome::not_known("there is none to look at", none))];
+        }
+        let strange = |name: &String| {
+            let remedy = "correct it as the log of the hub says, or use the command of the hub's version";
+            check(format!("{kind} {name}"), Outcome::bad("this version of cutover cannot read it", remedy))
+        };
+        self.strange.iter().map(strange).collect()
+    }
+}
