@@ -39,6 +39,16 @@ pub(super) struct Place {
     copies: BTreeMap<String, ServiceCopy>,
 }
 
+impl Place {
+    /// The members of the distribution, each with the name of the `MemberCluster` to which it leads and where that is reached.
+    pub(super) fn clusters(&self) -> impl Iterator<Item = (&str, &str, &Reach)> {
+        self.endpoints.iter().filter_map(|(member, reach)| match self.copies.get(member) {
+            Some(copy) => Some((member.as_str(), copy.leads_to()?, reach)),
+            None => Some((member.as_str(), member.as_str(), reach)),
+        })
+    }
+}
+
 impl Owner {
     /// The rollout, and which hub cluster this is.
     pub(super) async fn of(cluster: &Cluster, view: &View) -> Result<Self, CliError> {
@@ -48,7 +58,7 @@ impl Owner {
     }
 
     /// Enough to read routes, which needs no name of the hub.
-    fn reading(view: &View) -> Self {
+    pub(super) fn reading(view: &View) -> Self {
         Self {
             namespace: view.namespace(),
             name: view.name(),

@@ -1,9 +1,10 @@
 //! A member's API server: the few things that the hub asks there.
 
+use k8s_openapi::api::authorization::v1::ResourceAttributes;
 use reqwest::header::HeaderValue;
 use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     kubeconfig::{Credentials, Expiry, Kubeconfig},
@@ -15,6 +16,8 @@ use crate::{
     prometheus::Prometheus,
     rollout::input::Problem,
 };
+
+const LIMITS: Limits = Limits { deadline: DEADLINE, body: API_BODY };
 
 /// A member's API server. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -68,21 +71,42 @@ impl ApiServer {
     }
 
     async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Problem> {
-        let limits = Limits { deadline: DEADLINE, body: API_BODY };
         let read = |answer: &Answer| (answer.status, serde_json::from_slice(&answer.body));
-        match self.client.get(path, &[], limits, read).await.map_err(|error| unreachable(&error))? {
-            (200, read) => read.map_err(|_| unexpected(&format!("{path} is no JSON object"))),
-            (status @ (401 | 403), _) => {
-                let message =
-                    format!("the API server answered {status} to GET {path}; renew the credentials or their role");
-                Err(Problem::new(Reason::CredentialsRefused, message))
-            }
-            (status @ (429 | 500..), _) => {
-                let message = format!("the API server answered {status} to GET {path}; the next check tries again");
-                Err(Problem::new(Reason::ApiServerUnreachable, message))
-            }
-            (status, _) => Err(unexpected(&format!("it answered {status} to GET {path}"))),
+        let answer = self.client.get(path, &[], LIMITS, read).await;
+        answered(answer.map_err(|error| unreachable(&error))?, "GET", path)
+    }
+
+    /// Whether the credentials have a right, as the API server says.
+    ///
+    /// # Errors
+    /// When there is no such answer, or the credentials are not known.
+    pub(super) async fn may(&self, right: &ResourceAttributes) -> Result<bool, Problem> {
+        let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+        let review = json!({
+            "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "metadata": {},
+            "spec": {"resourceAttributes": right},
+        });
+        let read = |answer: &Answer| (answer.status, serde_json::from_slice::<Value>(&answer.body));
+        let answer = self.client.post(path, review.to_string().into_bytes(), LIMITS, read).await;
+        let answer = answered(answer.map_err(|error| unreachable(&error))?, "POST", path)?;
+        answer["status"]["allowed"].as_bool().ok_or_else(|| unexpected("a review says nothing"))
+    }
+}
+
+/// The object of a good answer; else what the status means.
+fn answered<T>((status, read): (u16, serde_json::Result<T>), method: &str, path: &str) -> Result<T, Problem> {
+    match status {
+        200 | 201 => read.map_err(|_| unexpected(&format!("{path} is no JSON object"))),
+        401 | 403 => {
+            let message =
+                format!("the API server answered {status} to {method} {path}; renew the credentials or their role");
+            Err(Problem::new(Reason::CredentialsRefused, message))
         }
+        429 | 500.. => {
+            let message = format!("the API server answered {status} to {method} {path}; the next check tries again");
+            Err(Problem::new(Reason::ApiServerUnreachable, message))
+        }
+        status => Err(unexpected(&format!("it answered {status} to {method} {path}"))),
     }
 }
 

@@ -147,7 +147,7 @@ async fn probe(member: &Member, endpoint: &Endpoint) -> Result<(), Problem> {
     probe.ask(&member.network).await.map_err(|why| Problem::new(Reason::EndpointUnreachable, why))
 }
 
-async fn metrics(member: &Member, now: Timestamp) -> Finding {
+pub(super) async fn metrics(member: &Member, now: Timestamp) -> Finding {
     let answer = match member.prometheus() {
         Err(problem) => return Finding::problem("MetricsAvailable", False, problem),
         Ok(prometheus) => prometheus.query("vector(1)", now, Began::now(now)).await,

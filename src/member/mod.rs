@@ -1,7 +1,7 @@
 //! Members: who they are, how they are reached, and how they are.
 //!
 //! A kubeconfig is code, so only a restricted one is taken ([`kubeconfig`], whose certificates [`certificate`] checks).
-//! [`link`] makes clients of it, [`health`] asks them, [`status`] says it, [`registry`] holds them all, and [`manager`] keeps
+//! [`link`] makes clients of it, [`health`] asks them, [`inspect`] does so step by step for a person, [`status`] says it, [`registry`] holds them all, and [`manager`] keeps
 //! it up to date. [`renewal`] requests a new [`token`] in time.
 //! Nothing here watches or writes: `hub::members` declares members and writes their status.
 
@@ -12,6 +12,7 @@ mod client;
 pub(crate) mod fixtures;
 mod health;
 mod hosts;
+pub(crate) mod inspect;
 pub(crate) mod kubeconfig;
 mod link;
 mod manager;

@@ -36,6 +36,11 @@ impl Secrets {
         Self(uses(spec).into_iter().map(value).collect())
     }
 
+    /// The spec refers to none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The value of a reference.
     ///
     /// # Errors

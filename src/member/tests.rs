@@ -20,6 +20,7 @@ use crate::{
 };
 
 mod bad_api_servers;
+mod inspection;
 mod registry;
 mod renewal;
 

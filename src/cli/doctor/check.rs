@@ -16,6 +16,7 @@ pub(super) enum Section {
     Admission,
     Members,
     Routes,
+    Metrics,
 }
 
 impl Section {
@@ -28,6 +29,7 @@ impl Section {
             Self::Admission => "admission policies",
             Self::Members => "members",
             Self::Routes => "routes",
+            Self::Metrics => "metrics",
         }
     }
 }

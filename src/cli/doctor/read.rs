@@ -1,5 +1,6 @@
 //! What several sections look at: the rollouts and the members, read once.
 
+use jiff::Timestamp;
 use kube::{
     Api, ResourceExt,
     api::ListParams,
@@ -9,7 +10,13 @@ use kube::{
 use super::check::{Check, Outcome, Section, first_line};
 use crate::{
     api::{FleetRollout, MemberCluster, Route},
-    cli::{CliError, access, cluster::Cluster, hub_liveness::LeaseSeen},
+    cli::{
+        CliError, access,
+        cluster::Cluster,
+        hub_liveness::LeaseSeen,
+        live::{self, Place},
+        view::View,
+    },
     text::sanitise,
 };
 
@@ -18,6 +25,20 @@ pub(super) struct Read {
     pub(super) rollouts: Listed<FleetRollout>,
     pub(super) members: Listed<MemberCluster>,
     pub(super) lease: LeaseSeen,
+}
+
+/// A rollout, and where its services and their members are.
+pub(super) struct Placed {
+    pub(super) view: View,
+    /// Or why that is not known.
+    pub(super) places: Result<Vec<Place>, String>,
+}
+
+impl Placed {
+    /// Its namespace and name.
+    pub(super) fn title(&self) -> String {
+        format!("{}/{}", self.view.namespace(), self.view.name())
+    }
 }
 
 /// The objects of a kind.
@@ -47,6 +68,16 @@ impl Read {
     /// The routes of all rollouts.
     pub(super) fn routes(&self) -> impl Iterator<Item = &Route> {
         self.rollouts.objects.iter().flat_map(|rollout| &rollout.spec.services).flat_map(|service| &service.routes)
+    }
+
+    /// Every rollout with all members, and where it places its services.
+    pub(super) fn placed(&self, now: Timestamp) -> Vec<Placed> {
+        let place = |rollout: &FleetRollout| {
+            let view = View::new(rollout.clone(), self.lease.clone(), now);
+            let view = View { members: self.members.objects.clone(), ..view };
+            Placed { places: live::places(&view).map_err(|error| first_line(&error)), view }
+        };
+        self.rollouts.objects.iter().map(place).collect()
     }
 
     /// What could not be read, and that there is none.

@@ -18,8 +18,8 @@ use crate::{
     cli::{CliError, access, cluster::Cluster},
 };
 
-/// What is looked at.
-pub(super) struct Wanted<'a> {
+/// Whose roles are looked at, and where.
+pub(super) struct Roles<'a> {
     /// The namespace of the hub.
     pub(super) hub: &'a str,
     /// The namespace of the rollouts; none for all.
@@ -59,7 +59,7 @@ enum Looks {
     Hub,
 }
 
-pub(super) async fn checks(cluster: &Cluster, wanted: &Wanted<'_>) -> Vec<Check> {
+pub(super) async fn checks(cluster: &Cluster, wanted: &Roles<'_>) -> Vec<Check> {
     let account = format!("system:serviceaccount:{}:cutover-hub", wanted.hub);
     let looks = if user(cluster).await.as_ref() == Some(&account) { Looks::Hub } else { Looks::Person };
     let roles = match looks {
@@ -85,7 +85,7 @@ async fn user(cluster: &Cluster) -> Option<String> {
     review.status?.user_info?.username
 }
 
-fn of_person(wanted: &Wanted<'_>) -> Vec<(Whose, File, Role)> {
+fn of_person(wanted: &Roles<'_>) -> Vec<(Whose, File, Role)> {
     let whose = |role: &Role| match role.name.as_str() {
         "cutover-viewer" => Some(Whose::Viewer),
         "cutover-operator" => Some(Whose::Operator),
@@ -95,7 +95,7 @@ fn of_person(wanted: &Wanted<'_>) -> Vec<(Whose, File, Role)> {
     roles.filter_map(|role| Some((whose(&role)?, shipped::PEOPLE, role))).collect()
 }
 
-fn of_hub(wanted: &Wanted<'_>) -> Vec<(Whose, File, Role)> {
+fn of_hub(wanted: &Roles<'_>) -> Vec<(Whose, File, Role)> {
     let mut files = vec![(Whose::Hub, shipped::HUB)];
     for file in wanted.routes.iter().filter_map(|route| shipped::of_route(route)) {
         if !files.iter().any(|(_, known)| *known == file) {
@@ -108,7 +108,7 @@ fn of_hub(wanted: &Wanted<'_>) -> Vec<(Whose, File, Role)> {
 }
 
 /// The rights of a role that matter here.
-fn needed(whose: Whose, role: &Role, wanted: &Wanted<'_>) -> Vec<ResourceAttributes> {
+fn needed(whose: Whose, role: &Role, wanted: &Roles<'_>) -> Vec<ResourceAttributes> {
     match whose {
         Whose::Hub | Whose::HubOptional => rights(&role.rules, role.namespace.as_deref()),
         Whose::Viewer | Whose::Operator => {
@@ -266,7 +266,7 @@ mod tests {
         let route = |kind: &str| serde_json::from_value(serde_json::json!({kind: {"name": "shop"}})).unwrap();
         let (nginx, service) = (route("nginx"), route("kubernetes"));
         let routes = vec![&nginx, &nginx, &service];
-        let wanted = Wanted { hub: "cutover-system", rollouts: Some("shop"), routes };
+        let wanted = Roles { hub: "cutover-system", rollouts: Some("shop"), routes };
         let files: Vec<&str> = of_hub(&wanted).into_iter().map(|(_, file, _)| file.path).collect();
         assert_eq!(files.iter().filter(|file| file.contains("routes/")).count(), 1, "{files:?}");
         let viewer = of_person(&wanted).remove(0).2;

@@ -25,10 +25,7 @@ macro_rules! file {
 pub(super) const HUB: File = file!("config/rbac/hub.yaml");
 pub(super) const HUB_TOKEN_RENEWAL: File = file!("config/rbac/hub-token-renewal.yaml");
 pub(super) const PEOPLE: File = file!("config/rbac/people.yaml");
-#[cfg(test)]
 pub(super) const MEMBER: File = file!("config/rbac/member.yaml");
-#[cfg(test)]
-pub(super) const MEMBER_TOKEN_RENEWAL: File = file!("config/rbac/member-token-renewal.yaml");
 pub(super) const ADMISSION: [File; 2] =
     [file!("config/admission/authors.yaml"), file!("config/admission/requested-by.yaml")];
 const CONTOUR: File = file!("config/rbac/routes/contour.yaml");
@@ -36,19 +33,8 @@ const GATEWAY_API: File = file!("config/rbac/routes/gateway-api.yaml");
 const INGRESS: File = file!("config/rbac/routes/ingress.yaml");
 const SKIPPER: File = file!("config/rbac/routes/skipper.yaml");
 #[cfg(test)]
-const ALL: [File; 11] = [
-    HUB,
-    HUB_TOKEN_RENEWAL,
-    PEOPLE,
-    MEMBER,
-    MEMBER_TOKEN_RENEWAL,
-    ADMISSION[0],
-    ADMISSION[1],
-    CONTOUR,
-    GATEWAY_API,
-    INGRESS,
-    SKIPPER,
-];
+const ALL: [File; 10] =
+    [HUB, HUB_TOKEN_RENEWAL, PEOPLE, MEMBER, ADMISSION[0], ADMISSION[1], CONTOUR, GATEWAY_API, INGRESS, SKIPPER];
 
 /// The role that the hub needs for a kind of route; none for a Service, which it may write anyway.
 pub(super) const fn of_route(route: &Route) -> Option<File> {

@@ -111,6 +111,74 @@ fn is_as_in(name: &str, shown: &str) {
     assert!(shown == expected, "{name} is now\n{shown}");
 }
 
+/// A member at which nobody listens, as the hub says as well.
+fn member() -> Value {
+    let condition = |type_, status, reason, message| {
+        json!({"type": type_, "status": status, "reason": reason, "message": message,
+            "lastTransitionTime": "2999-01-01T00:00:00Z"})
+    };
+    json!({
+        "apiVersion": "cutover.dev/v1alpha1", "kind": "MemberCluster", "metadata": {"name": "eu-1", "generation": 1},
+        "spec": {
+            "kubeconfigSecretRef": {"name": "eu-1-kubeconfig", "key": "value"},
+            "endpoints": [{"host": "eu-1.test", "port": 1}], "allowedNamespaces": {"from": "All"},
+            "prometheus": {"url": {"address": "http://prometheus.test:1"}},
+        },
+        "status": {"observedGeneration": 1, "conditions": [
+            condition("Reachable", "Unknown", "SecretNotFound", "Secret eu-1-kubeconfig does not exist"),
+            condition("EndpointsReady", "False", "EndpointUnreachable", "eu-1.test:1: Connection refused"),
+            condition("MetricsAvailable", "True", "MetricsAnswer", "Prometheus answers"),
+            condition("Healthy", "False", "EndpointUnreachable", "eu-1.test:1: Connection refused"),
+        ]},
+    })
+}
+
+/// Two rollouts: one whose route does not exist, and one of a member that is not registered.
+fn rollouts() -> Value {
+    let rollout = |name: &str, member: &str| {
+        json!({
+            "apiVersion": "cutover.dev/v1alpha1", "kind": "FleetRollout", "metadata": {"name": name, "namespace": "shop"},
+            "spec": {
+                "services": [{"name": "storefront", "port": 80, "routes": [{"gatewayAPI": {"name": "public"}}]}],
+                "members": [{"name": member, "weight": 100}],
+                "analysis": {"metrics": [
+                    {"name": "errors", "ratio": {"numerator": "sum(a)", "denominator": "sum(b)"}, "max": 1},
+                    {"name": "latency", "templateRef": {"name": "slow"}, "max": 1},
+                ]},
+            },
+        })
+    };
+    json!([rollout("shop", "eu-1"), rollout("spare", "eu-9")])
+}
+
+/// The network of the members of this world.
+const NETWORK: [&str; 7] = [
+    "doctor",
+    "--allow-addresses",
+    "127.0.0.0/8",
+    "--host-alias",
+    "eu-1.test=127.0.0.1",
+    "--host-alias",
+    "prometheus.test=127.0.0.1",
+];
+
+#[test]
+fn a_member_a_route_and_a_metric_that_are_wrong_have_a_line_each() {
+    let mut world = installed();
+    world.get_mut("/apis/cutover.dev/v1alpha1/memberclusters").unwrap()["items"] = json!([member()]);
+    world.get_mut("/apis/cutover.dev/v1alpha1/namespaces/shop/fleetrollouts").unwrap()["items"] = rollouts();
+    let templates = "/apis/cutover.dev/v1alpha1/namespaces/shop/metrictemplates".to_owned();
+    let empty = json!({"apiVersion": "v1", "kind": "List", "metadata": {}, "items": []});
+    world.insert(templates, empty.clone());
+    world.insert("/api/v1/namespaces/cutover-system/secrets".to_owned(), empty);
+    let (status, shown) = doctor(&NETWORK, world.clone(), &[], &[]);
+    is_as_in("bad-member", &shown);
+    assert_eq!(status, Some(1));
+    let (_, shown) = doctor(&NETWORK, world, &["/secrets"], &[]);
+    let not_tried = "  ?     eu-1: from here: not tried: you may not see /api/v1/namespaces/cutover-system/secrets";
+    assert!(shown.contains(not_tried), "{shown}");
+}
+
 #[test]
 fn of_an_installation_without_members_everything_is_good_that_can_be() {
     let (status, shown) = doctor(&["doctor"], installed(), &[], &[]);

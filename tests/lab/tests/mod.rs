@@ -10,7 +10,11 @@ mod cost;
 mod crashes;
 mod credentials;
 mod demo;
+<<<<<<< HEAD
 mod documents;
+=======
+mod doctor;
+>>>>>>> 8fecf55 (Let doctor look at members, routes and metrics)
 mod edits;
 mod hand_made;
 mod harness;
@@ -60,6 +64,7 @@ pub fn all() -> Vec<Test> {
         mirror::TESTS,
         requests_that_match::TESTS,
         people::TESTS,
+        doctor::TESTS,
         credentials::TESTS,
         overload::TESTS,
         tokens::TESTS,
