@@ -10,11 +10,8 @@ mod cost;
 mod crashes;
 mod credentials;
 mod demo;
-<<<<<<< HEAD
-mod documents;
-=======
 mod doctor;
->>>>>>> 8fecf55 (Let doctor look at members, routes and metrics)
+mod documents;
 mod edits;
 mod hand_made;
 mod harness;
