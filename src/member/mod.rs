@@ -1,8 +1,8 @@
 //! Members: who they are, how they are reached, and how they are.
 //!
 //! A kubeconfig is code, so only a restricted one is taken ([`kubeconfig`], whose certificates [`certificate`] checks).
-//! [`link`] makes clients of it, [`health`] asks them, [`inspect`] does so step by step for a person, [`status`] says it, [`registry`] holds them all, and [`manager`] keeps
-//! it up to date. [`renewal`] requests a new [`token`] in time.
+//! [`link`] makes clients of it, [`health`] asks them, [`inspect`] does so step by step for a person, [`status`] says it,
+//! [`registry`] holds them all, and [`manager`] keeps it up to date. [`renewal`] requests a new [`token`] in time.
 //! Nothing here watches or writes: `hub::members` declares members and writes their status.
 
 mod certificate;

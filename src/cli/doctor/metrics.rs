@@ -166,12 +166,15 @@ fn judge(view: &View, resolved: &Resolved, sampled: &Sampled, now: Timestamp) ->
 
 /// Nothing was counted. That is as it should be at a member without traffic.
 fn nothing(view: &View, sampled: &Sampled, why: &str) -> Outcome {
-    let has_traffic = view.desired().is_some_and(|weights| weights.weight(&sampled.member) > 0);
-    if has_traffic {
-        let remedy = "run the query in that member's Prometheus: do its labels select this service, and is {{ window }} long enough?";
-        return Outcome::bad(format!("{why}, though the member has weight"), remedy);
+    let labels = "run the query in that member's Prometheus: do its labels select this service, and is {{ window }} long enough?";
+    match view.desired().map(|weights| weights.weight(&sampled.member)) {
+        Some(1..) => Outcome::bad(format!("{why}, though the member has weight"), labels),
+        Some(0) => Outcome::not_known(format!("{why}; the member has no weight"), "run this again when it has traffic"),
+        None => {
+            let why = format!("{why}; the hub has not read the weights yet");
+            Outcome::not_known(why, "run this again when cutover get shows the rollout as initialized")
+        }
     }
-    Outcome::not_known(format!("{why}; the member has no weight"), "run this again when it has traffic")
 }
 
 /// It cannot be queried from here; what the hub saw.

@@ -55,7 +55,7 @@ pub(super) struct Doctor {
     #[arg(long, short = 'A', conflicts_with = "namespace")]
     all_namespaces: bool,
     /// The namespace of the hub and of the members' Secrets.
-    #[arg(long, default_value = hub_liveness::NAMESPACE, value_name = "NAME")]
+    #[arg(long, env = "POD_NAMESPACE", hide_env = true, default_value = hub_liveness::NAMESPACE, value_name = "NAME")]
     hub_namespace: String,
     /// Allow members to have these addresses even if they are loopback or link-local, as the hub's flag; repeatable.
     #[arg(long, value_name = "CIDR")]

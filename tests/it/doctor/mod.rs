@@ -15,6 +15,8 @@ use crate::{
 /// Objects by the path at which they are read.
 type World = BTreeMap<String, Value>;
 
+/// Who runs it, where it is not just anybody; no path.
+const USER: &str = "user";
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const POLICIES: &str = "/apis/admissionregistration.k8s.io/v1";
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/cutover-system/deployments";
@@ -73,11 +75,11 @@ fn lease() -> Value {
 }
 
 /// What is answered to a review: that it is allowed, unless one of these words is in it.
-fn review(body: &str, denied: &[&str]) -> Value {
+fn review(body: &str, user: &str, denied: &[&str]) -> Value {
     let mut review: Value = serde_json::from_str(body).unwrap();
     let right = review["spec"]["resourceAttributes"].to_string();
     review["status"] = match review["kind"].as_str() {
-        Some("SelfSubjectReview") => json!({"userInfo": {"username": "ann"}}),
+        Some("SelfSubjectReview") => json!({"userInfo": {"username": user}}),
         _ => json!({"allowed": !denied.iter().any(|word| right.contains(word))}),
     };
     review
@@ -91,7 +93,8 @@ fn doctor(words: &[&str], world: World, forbidden: &'static [&str], denied: &'st
             return Some(failure(403, "Forbidden", &format!("you may not see {path}"), ""));
         }
         if line.starts_with("POST") {
-            return Some((201, review(body, denied)));
+            let user = world.get(USER).and_then(Value::as_str).unwrap_or("ann");
+            return Some((201, review(body, user, denied)));
         }
         let name = path.rsplit('/').next().unwrap_or_default();
         Some(world.get(path).map_or_else(|| failure(404, "NotFound", "not found", name), |found| (200, found.clone())))
@@ -219,6 +222,17 @@ fn what_may_not_be_looked_at_is_said_with_who_may_and_hides_nothing_else() {
     let (status, shown) = doctor(&["doctor"], installed(), forbidden, &[]);
     is_as_in("forbidden", &shown);
     assert_eq!(status, Some(0));
+}
+
+#[test]
+fn the_hub_looks_at_its_own_rights_where_it_may_not_review_those_of_others() {
+    let mut world = installed();
+    world.insert(USER.to_owned(), json!("system:serviceaccount:cutover-system:cutover-hub"));
+    let (status, shown) = doctor(&["doctor"], world, &["/subjectaccessreviews"], &["servicecidrs"]);
+    assert_eq!(status, Some(1), "{shown}");
+    assert!(!shown.contains("you as "), "{shown}");
+    assert!(shown.contains("the hub may not list servicecidrs.networking.k8s.io\n"), "{shown}");
+    assert!(shown.contains("  ok    the hub by Role cutover-hub in kube-system: "), "{shown}");
 }
 
 #[test]

@@ -28,6 +28,13 @@ fn that_nothing_is_counted_is_bad_where_the_member_has_weight() {
     let nothing = || Sample::Missing("no series".to_owned());
     assert!(matches!(said(&view, "p99", "eu-3", nothing()), Outcome::Bad { .. }));
     assert!(matches!(said(&view, "p99", "eu-9", nothing()), Outcome::NotKnown { .. }));
+    let mut new = fixtures::in_the_middle();
+    (new.status.desired, new.status.primary) = (None, None);
+    let outcome = said(&new, "p99", "eu-3", nothing());
+    assert!(
+        matches!(&outcome, Outcome::NotKnown { why, .. } if why.ends_with("has not read the weights yet")),
+        "{outcome:?}"
+    );
     let idle = Sample::Ratio { numerator: None, denominator: Some(0.0) };
     assert!(matches!(said(&view, "errors", "eu-3", idle), Outcome::Bad { .. }));
 }
