@@ -23,6 +23,7 @@ mod files;
 mod get;
 mod history;
 mod hub;
+mod hub_deployment;
 mod hub_liveness;
 mod install;
 mod judged;

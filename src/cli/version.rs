@@ -1,24 +1,14 @@
 //! `cutover version`: of this command, and of the hub.
 
-use kube::{
-    Api,
-    api::ListParams,
-    core::{ApiResource, DynamicObject, GroupVersionKind},
-};
 use serde_json::json;
 
 use super::{
     CliError, Exit, Format, Output,
     cluster::{Cluster, Connection},
+    hub_deployment::HubDeployment,
     hub_liveness,
     text::escape,
 };
-
-/// The labels of the hub's Deployment in deploy/hub.yaml.
-pub(super) const HUB: &str = "app.kubernetes.io/name=cutover,app.kubernetes.io/component=hub";
-
-/// Where its image is.
-const IMAGE: &str = "/spec/template/spec/containers/0/image";
 
 /// Show the version of this command, and the image of the hub.
 #[derive(Debug, clap::Args)]
@@ -58,12 +48,9 @@ impl Version {
     }
 }
 
-/// The image of the hub's Deployment. The object is read as it is: its type would be half a megabyte of the binary.
+/// The image of the hub's Deployment.
 async fn image(cluster: &Cluster) -> Result<String, CliError> {
-    let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("apps", "v1", "Deployment"));
-    let api: Api<DynamicObject> = Api::namespaced_with(cluster.client.clone(), hub_liveness::NAMESPACE, &kind);
-    let found = cluster.call(&[], api.list(&ListParams::default().labels(HUB))).await?;
-    let first = |deployment: &DynamicObject| deployment.data.pointer(IMAGE)?.as_str().map(ToOwned::to_owned);
-    let image = found.items.iter().find_map(first);
+    let found = HubDeployment::list(cluster, hub_liveness::NAMESPACE).await?;
+    let image = found.iter().find_map(HubDeployment::image).map(ToOwned::to_owned);
     image.ok_or_else(|| CliError::Said(format!("no Deployment of the hub in namespace {}", hub_liveness::NAMESPACE)))
 }

@@ -1,17 +1,15 @@
 //! The hub: its Lease, its Deployment, and its version.
 
 use jiff::Timestamp;
-use k8s_openapi::api::apps::v1::Deployment;
-use kube::{Api, ResourceExt, api::ListParams};
 
 use super::check::{Check, Outcome, Section};
 use crate::{
     cli::{
         CliError,
         cluster::Cluster,
+        hub_deployment::{HUB, HubDeployment},
         hub_liveness::{HubLiveness, LeaseSeen},
         text::span,
-        version::HUB,
     },
     text::sanitise_to,
 };
@@ -20,10 +18,9 @@ use crate::{
 const LONGEST: usize = 255;
 
 pub(super) async fn checks(cluster: &Cluster, lease: &LeaseSeen, namespace: &str, now: Timestamp) -> Vec<Check> {
-    let api: Api<Deployment> = Api::namespaced(cluster.client.clone(), namespace);
-    let found = cluster.call(&[], api.list(&ListParams::default().labels(HUB))).await;
+    let found = HubDeployment::list(cluster, namespace).await;
     let lease = Check::new(Section::Hub, "Lease kube-system/cutover-hub", of_lease(lease, namespace, now));
-    std::iter::once(lease).chain(of_deployments(found.map(|list| list.items), namespace)).collect()
+    std::iter::once(lease).chain(of_deployments(found, namespace)).collect()
 }
 
 fn of_lease(lease: &LeaseSeen, namespace: &str, now: Timestamp) -> Outcome {
@@ -44,7 +41,7 @@ fn of_lease(lease: &LeaseSeen, namespace: &str, now: Timestamp) -> Outcome {
     }
 }
 
-fn of_deployments(found: Result<Vec<Deployment>, CliError>, namespace: &str) -> Vec<Check> {
+fn of_deployments(found: Result<Vec<HubDeployment>, CliError>, namespace: &str) -> Vec<Check> {
     let check = |subject: String, outcome| Check::new(Section::Hub, subject, outcome);
     let general = format!("Deployment in {namespace}");
     match found {
@@ -61,23 +58,21 @@ fn of_deployments(found: Result<Vec<Deployment>, CliError>, namespace: &str) -> 
     }
 }
 
-fn of_deployment(deployment: &Deployment, namespace: &str) -> [Check; 2] {
-    let name = format!("Deployment {namespace}/{}", deployment.name_any());
+fn of_deployment(deployment: &HubDeployment, namespace: &str) -> [Check; 2] {
+    let name = format!("Deployment {namespace}/{}", deployment.name());
     let available = Check::new(Section::Hub, name, available(deployment, namespace));
-    let pod = deployment.spec.as_ref().and_then(|spec| spec.template.spec.as_ref());
-    let image = pod.and_then(|pod| pod.containers.iter().find_map(|container| container.image.as_deref()));
-    [available, Check::new(Section::Hub, "version", of_image(&sanitise_to(image.unwrap_or_default(), LONGEST)))]
+    let image = sanitise_to(deployment.image().unwrap_or_default(), LONGEST);
+    [available, Check::new(Section::Hub, "version", of_image(&image))]
 }
 
-fn available(deployment: &Deployment, namespace: &str) -> Outcome {
-    let wanted = deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
-    let ready = deployment.status.as_ref().and_then(|status| status.available_replicas).unwrap_or(0);
+fn available(deployment: &HubDeployment, namespace: &str) -> Outcome {
+    let (wanted, ready) = (deployment.wanted(), deployment.available());
     let what = format!("{ready} of {wanted} replicas are available");
     if wanted > 0 && ready >= wanted {
         return Outcome::good(what);
     }
     let remedy = if wanted == 0 {
-        format!("kubectl scale -n {namespace} deploy/{} --replicas 2", deployment.name_any())
+        format!("kubectl scale -n {namespace} deploy/{} --replicas 2", deployment.name())
     } else {
         format!("kubectl describe pods -n {namespace} -l {HUB}")
     };
@@ -121,13 +116,13 @@ mod tests {
     use super::*;
     use crate::cli::fixtures;
 
-    fn deployment(available: u32) -> Deployment {
-        serde_json::from_value(json!({
+    fn deployment(available: u32) -> HubDeployment {
+        HubDeployment::of(json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
             "metadata": {"name": "cutover-hub"}, "status": {"availableReplicas": available},
             "spec": {"replicas": 2, "selector": {}, "template": {"spec": {"containers": [
                 {"name": "hub", "image": concat!("registry:5000/x/cutover:", env!("CARGO_PKG_VERSION"), "@sha256:0")}]}}}
         }))
-        .unwrap()
     }
 
     fn bad(checks: &[Check]) -> Vec<&str> {
