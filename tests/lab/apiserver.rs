@@ -117,7 +117,7 @@ impl ApiServer {
 
     /// SIGSTOP: connections are accepted and never answered.
     pub async fn pause(&self) -> Result<()> {
-        self.signal(Signal::STOP).await
+        self.process.lock().await.as_ref().context("the API server was stopped")?.pause().await
     }
 
     pub async fn resume(&self) -> Result<()> {

@@ -78,7 +78,7 @@ impl Hub {
 
     /// SIGSTOP: it holds its connections and does nothing.
     pub async fn pause(&self) -> Result<()> {
-        self.signal(Signal::STOP).await
+        self.process.lock().await.as_ref().context("the hub process was stopped")?.pause().await
     }
 
     /// SIGCONT: it wakes and knows nothing of the time that passed.

@@ -1,11 +1,13 @@
 //! A child process of the lab, its log, and the signals that tests send to it.
 
-use anyhow::{Context, Result, bail};
+use crate::wait::eventually;
+use anyhow::{Context, Result, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
     fs::{self, OpenOptions},
     path::{Path, PathBuf},
     process::Stdio,
+    time::Duration,
 };
 use tokio::process::{Child, Command};
 
@@ -44,6 +46,13 @@ impl Process {
         kill_process(pid, signal).with_context(|| format!("cannot signal {}", self.name))
     }
 
+    /// SIGSTOP, then waits until every thread has stopped: until then it still answers.
+    pub async fn pause(&self) -> Result<()> {
+        self.signal(Signal::STOP)?;
+        let id = self.id().with_context(|| format!("{} has ended", self.name))?;
+        eventually(&format!("{} stops", self.name), Duration::from_secs(10), async || is_stopped(id)).await
+    }
+
     /// SIGKILL, then waits until it is gone.
     pub async fn kill(&mut self) -> Result<()> {
         self.child.kill().await.with_context(|| format!("cannot kill {}", self.name))
@@ -61,6 +70,16 @@ impl Process {
             Some(status) => bail!("{} ended with {status}:\n{}", self.name, tail(&self.log, 15)),
         }
     }
+}
+
+/// An error as long as one of its threads runs; the state stands behind the name, which may contain anything.
+fn is_stopped(id: u32) -> Result<()> {
+    for thread in fs::read_dir(format!("/proc/{id}/task"))? {
+        let text = fs::read_to_string(thread?.path().join("stat"))?;
+        let state = text.rsplit(") ").next().unwrap_or_default();
+        ensure!(state.starts_with('T'), "a thread is in state {state:.1}");
+    }
+    Ok(())
 }
 
 /// The last lines of a log, or why it cannot be read.

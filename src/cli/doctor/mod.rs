@@ -79,7 +79,7 @@ impl Doctor {
         let checks = connection.run(async |cluster| examine(&cluster, &wanted).await)?;
         let bad = checks.iter().filter(|check| check.is_bad()).count();
         match output {
-            Format::Text => out.text(&render::render(&checks, out.page().width))?,
+            Format::Text => out.screen(&render::render(&checks, out.page().width))?,
             Format::Json => {
                 let not_known = checks.iter().filter(|check| check.is_not_known()).count();
                 out.json(&json!({"bad": bad, "notKnown": not_known, "checks": checks}))?;

@@ -5,6 +5,7 @@
 use std::{collections::BTreeMap, fs};
 
 use cutover::{api::crd::definitions, yaml::documents};
+use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::{
@@ -102,6 +103,8 @@ fn doctor(words: &[&str], world: World, forbidden: &'static [&str], denied: &'st
     let (_folder, file) = kubeconfig(&format!("http://{address}"));
     let (status, text, said) = printed(&in_time(bare(words).env("KUBECONFIG", &file)));
     assert_eq!(said, "");
+    // Lines are broken by the length of the version.
+    let text = Regex::new("\n {8}([^ -])").unwrap().replace_all(&text, " $1");
     (status, text.replace(&address.to_string(), "SERVER").replace(env!("CARGO_PKG_VERSION"), "VERSION"))
 }
 

@@ -3,6 +3,7 @@
 use std::{
     io,
     sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
+    thread,
     time::Duration,
 };
 
@@ -43,6 +44,9 @@ pub const HISTORY: [&str; 9] = [
     "/api/v1/secrets",
 ];
 
+/// How often a call is repeated that the storage was too slow for, a second apart.
+const RETRIES: usize = 20;
+
 #[derive(Clone)]
 pub struct Tenant(Arc<Inner>);
 
@@ -66,8 +70,8 @@ impl Server for Tenant {
             let (head, body) = request.into_parts();
             let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
             let target = Target::of(&head);
-            let request = tenant.request(caller, &head, &target, bytes.to_vec());
-            if target.is_watch() { tenant.watch(&target, request) } else { tenant.call(&head, &target, request) }
+            let request = || tenant.request(caller, &head, &target, bytes.to_vec());
+            if target.is_watch() { tenant.watch(&target, request()) } else { tenant.call(&head, &target, request) }
         }
         .boxed()
     }
@@ -130,7 +134,26 @@ impl Tenant {
         request.body(names.body(target, bytes).into()).expect("a request")
     }
 
-    fn call(&self, head: &Parts, target: &Target, request: Request<client::Body>) -> Response<Body> {
+    fn call(&self, head: &Parts, target: &Target, request: impl Fn() -> Request<client::Body>) -> Response<Body> {
+        let mut answered = self.sent(target, request());
+        // The plan is about the faults that it names; a machine under load adds this one, for minutes at the most.
+        for _ in 0..RETRIES {
+            if !is_storage_timeout(&answered) {
+                break;
+            }
+            thread::sleep(Duration::from_secs(1));
+            answered = self.sent(target, request());
+        }
+        let (status, bytes) = answered;
+        let bytes = self.0.names.shown(&bytes);
+        if target.writes() && status.is_success() {
+            self.committed(head, target, &serde_json::from_slice(&bytes).unwrap_or_default());
+        }
+        answer(status, Body::from(bytes))
+    }
+
+    /// What the server answers; this waits for it.
+    fn sent(&self, target: &Target, request: Request<client::Body>) -> (StatusCode, Bytes) {
         let (sender, answers) = mpsc::channel();
         let client = self.0.client.clone();
         self.0.io.spawn(async move {
@@ -140,12 +163,7 @@ impl Tenant {
             };
             let _ = sender.send(answered.await);
         });
-        let (status, bytes) = answers.recv().expect("an answer").unwrap_or_else(|error| panic!("{target:?}: {error}"));
-        let bytes = self.0.names.shown(&bytes);
-        if target.writes() && status.is_success() {
-            self.committed(head, target, &serde_json::from_slice(&bytes).unwrap_or_default());
-        }
-        answer(status, Body::from(bytes))
+        answers.recv().expect("an answer").unwrap_or_else(|error| panic!("{target:?}: {error}"))
     }
 
     /// Waits until the server's own watches reported the write, and notes who made it.
@@ -245,6 +263,12 @@ impl Tenant {
             }
         }
     }
+}
+
+/// The API server's own words for an etcd that has not written in time.
+fn is_storage_timeout((status, bytes): &(StatusCode, Bytes)) -> bool {
+    const SAID: &[u8] = b"etcdserver: request timed out";
+    status.is_server_error() && bytes.windows(SAID.len()).any(|window| window == SAID)
 }
 
 fn answer(status: StatusCode, body: Body) -> Response<Body> {

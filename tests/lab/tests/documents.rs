@@ -32,6 +32,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("docker build", "needs docker and a registry"),
     ("cargo install", "builds cutover"),
     ("cutover install", "server-side apply of roles and admission policies"),
+    ("cutover doctor", "the sandbox has neither roles nor a Deployment; doctor.rs runs it"),
     ("kubectl --context eu-3", "another cluster"),
     ("cutover member kubeconfig", "another cluster"),
     ("cutover uninstall | sh", "deletes roles and admission policies, which the sandbox does not have"),

@@ -183,7 +183,7 @@ async fn stop_and_start(scene: Scene) -> Result<()> {
     server.pause().await?;
     let paused = tokio::time::timeout(seconds(1), client.apiserver_version()).await;
     server.resume().await?;
-    ensure!(paused.is_err(), "the API server answers while it is paused");
+    ensure!(paused.is_err(), "the API server answers while it is paused: {paused:?}");
     client.apiserver_version().await?;
 
     member.prometheus.close().await?;
