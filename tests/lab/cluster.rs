@@ -24,10 +24,11 @@ use kube::{
 };
 use serde_json::Value;
 use std::{
-    fs,
+    io::Write,
     net::Ipv4Addr,
     path::{Path, PathBuf},
 };
+use tempfile::NamedTempFile;
 
 /// The hub or a member.
 pub struct Cluster {
@@ -62,13 +63,13 @@ impl Cluster {
         let made = accounts.create_token_request(account, &PostParams::default(), &request).await?;
         let token = made.status.context("a token request without an answer")?.token;
         let file = self.folder.join(format!("{account}.account.kubeconfig"));
-        fs::write(&file, kubeconfig(&self.name, self.address, &self.ca, account, &token))?;
+        write_whole(&file, &kubeconfig(&self.name, self.address, &self.ca, account, &token))?;
         Ok(file)
     }
 
     pub fn kubeconfig_file(&self, user: &str) -> Result<PathBuf> {
         let file = self.folder.join(format!("{user}.kubeconfig"));
-        fs::write(&file, self.kubeconfig(user))?;
+        write_whole(&file, &self.kubeconfig(user))?;
         Ok(file)
     }
 
@@ -132,8 +133,8 @@ impl Cluster {
 
     /// Creates the custom resource definitions in a folder and waits until they are served.
     pub async fn install_crds(&self, folder: &Path) -> Result<()> {
-        for entry in fs::read_dir(folder)? {
-            let text = fs::read_to_string(entry?.path())?;
+        for entry in std::fs::read_dir(folder)? {
+            let text = std::fs::read_to_string(entry?.path())?;
             for document in text.split("\n---").filter(|part| part.contains("\nkind: CustomResourceDefinition")) {
                 self.install_crd(document).await?;
             }
@@ -152,6 +153,14 @@ impl Cluster {
         tokio::time::timeout(seconds(20), served).await.with_context(|| format!("{name} is not served"))??;
         Ok(())
     }
+}
+
+/// Writes a file that other tests may be reading: they see the old text or the new one.
+fn write_whole(file: &Path, text: &str) -> Result<()> {
+    let mut fresh = NamedTempFile::new_in(file.parent().context("a file in a folder")?)?;
+    fresh.write_all(text.as_bytes())?;
+    fresh.persist(file)?;
+    Ok(())
 }
 
 fn kubeconfig(cluster: &str, address: Ipv4Addr, ca: &str, user: &str, token: &str) -> String {
