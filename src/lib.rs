@@ -20,6 +20,7 @@ pub mod sandbox;
 mod supervise;
 mod telemetry;
 mod text;
+mod tracking;
 pub mod validate;
 mod web;
 pub mod yaml;

@@ -6,6 +6,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::track::Site;
+
 /// On a Service in service mode: the `MemberCluster` that it leads to, whose Prometheus is read and whose endpoint is probed.
 pub const LEADS_TO_ANNOTATION: &str = "cutover.dev/member";
 
@@ -76,6 +78,12 @@ impl ServiceCopy {
     /// The member that it leads to, where its user says so.
     pub fn leads_to(&self) -> Option<&str> {
         self.annotations.get(LEADS_TO_ANNOTATION).map(String::as_str)
+    }
+
+    /// Where the workloads behind it run: in its own cluster where it selects pods, else in the member that it leads to.
+    pub fn site(&self) -> Option<Site> {
+        let selects = self.spec.get("selector").and_then(Value::as_object).is_some_and(|selector| !selector.is_empty());
+        if selects { Some(Site::Hub) } else { self.leads_to().map(|member| Site::Member(member.to_owned())) }
     }
 
     /// Both lead to the same place, whatever else they say.

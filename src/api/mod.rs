@@ -26,6 +26,7 @@ pub mod steering;
 pub mod strategy;
 pub mod template;
 mod text;
+pub mod track;
 pub mod window;
 
 pub use affinity::{Affinity, SessionAffinity};

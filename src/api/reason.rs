@@ -72,6 +72,8 @@ reasons! {
     RunSucceeded,
     /// A new distribution was declared, or a Service changed, during the run.
     NewTarget,
+    /// A ConfigMap or Secret that `track` selects changed during the run: the analysis begins again from the primary.
+    ConfigChanged,
     /// The Services that passed are being copied to the primary, and traffic goes back to it.
     PromotingServices,
     /// The analysis, or a template that it uses, changed during the run.
@@ -132,6 +134,8 @@ reasons! {
     MemberNotReady,
     /// A backend does not exist or does not resolve yet.
     BackendNotReady,
+    /// ConfigMaps and Secrets that `track` selects cannot be read.
+    ConfigsUnknown,
     /// A member's cluster or endpoint has changed since it was measured.
     ClusterIdentityChanged,
     /// A canary was raised on a live route three times within an hour.

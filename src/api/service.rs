@@ -6,7 +6,7 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::name;
+use super::{name, track::Track};
 
 /// A service that clients call by name.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,10 @@ pub struct ServiceSpec {
     /// The routes that hold the weights.
     #[schemars(length(min = 1, max = 8))]
     pub routes: Vec<Route>,
+    /// The workloads behind this service whose ConfigMaps and Secrets are tracked: a change of one in a run begins it again
+    /// from the primary; in service mode, a change between runs begins one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub track: Option<Track>,
 }
 
 /// The kind of hub object that points to a member; exactly one key. Default: `externalName`.

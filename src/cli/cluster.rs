@@ -160,7 +160,7 @@ impl Cluster {
 
     /// A rollout together with all that a screen about it shows.
     pub(super) async fn view(&self, rollout: FleetRollout) -> Result<View, CliError> {
-        let (members, lease, open) = tokio::join!(self.members(), self.lease(), self.open_requests(&rollout));
+        let (members, lease, open) = tokio::join!(self.members(), self.lease(), Box::pin(self.open_requests(&rollout)));
         let mut view = View::new(rollout, lease, Timestamp::now());
         (view.members, view.open) = (members?, open);
         view.routes = live::shown(self, &view).await;

@@ -75,6 +75,11 @@ impl Calls {
         Self { client, own, leadership, turns, caches }
     }
 
+    /// A client that reads what no watch shows; it obeys an API server that wants to be left alone.
+    pub(super) fn reader(&self) -> Client {
+        self.own.clone()
+    }
+
     /// The rollout as it is stored now.
     pub(super) async fn read(&self, turn: &Turn, key: &Key) -> Result<FleetRollout, CallError> {
         let rollout = self.call(turn, Kind::Own, self.api::<FleetRollout>(key).get(&key.name)).await?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::{
-    addresses::Addresses, attempts::Attempts, calls::CallError, measuring::Measuring, probes::Probes,
+    addresses::Addresses, attempts::Attempts, calls::CallError, configs::Configs, measuring::Measuring, probes::Probes,
     propagation::Propagation, turns::Place,
 };
 use crate::{
@@ -23,6 +23,7 @@ pub(super) struct Memory {
     pub(super) measuring: Measuring,
     pub(super) probes: Probes,
     pub(super) addresses: Addresses,
+    pub(super) configs: Configs,
     pub(super) attempts: Attempts,
     pub(super) propagation: Propagation,
     /// Number of the last transition that was announced; nothing before the first pass.
@@ -85,6 +86,7 @@ impl Memory {
         self.measuring.collect();
         self.probes.collect();
         self.addresses.collect();
+        self.configs.collect();
     }
 
     /// The first rule that the spec, with its metrics resolved, breaks.

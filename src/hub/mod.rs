@@ -4,7 +4,7 @@
 //! (`task`) makes passes (`reconcile`), whose phases are the files `observe`, `persist`, `execute` and `publish`.
 //! Everything is read from watches (`watch`, `cache`, `objects`; docs/adr/0002-watches.md says why these). Every write
 //! goes through `calls`, which asks the lease (`lease`) first. What is slow is done in the background
-//! (`background_task`): measurements, probes, addresses. `members` keeps the registry, writes members' status and renews their tokens.
+//! (`background_task`): measurements, probes, addresses, tracked ConfigMaps and Secrets. `members` keeps the registry, writes members' status and renews their tokens.
 //!
 //! Guarantee: nothing is done that is not recorded in the rollout's status before, and every write is over the very
 //! version from which it was decided.
@@ -16,6 +16,7 @@ mod backoff;
 mod cache;
 mod calls;
 mod cleanup;
+mod configs;
 mod controller;
 mod dependencies;
 mod execute;

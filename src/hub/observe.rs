@@ -66,6 +66,7 @@ pub(super) fn observe(
     observed.seen.members.clone_from(&subject.members);
     observed.seen.endpoints = memory.probes.endpoints(subject);
     observed.seen.rehearsals = memory.rehearsals(subject.status);
+    observed.seen.configs = memory.configs.known();
     observed.seen.measured = memory.measuring.arrived();
     observed.seen.dependencies = dependencies::states(hub, rollout);
     let overloaded_at = hub.turns.since_overload().map(|time| hub.clock.now() - time);

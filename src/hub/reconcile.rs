@@ -175,12 +175,13 @@ impl Pass<'_> {
 
     /// Until the core wants to look again, or one of these times, or something in the background is due.
     fn rest(&self, times: [Option<Instant>; 2], memory: &mut Memory, wake: &Arc<Notify>) -> Ended {
-        let (hub, now, analysis) = (self.hub, Instant::now(), &self.rollout.spec.analysis);
+        let (hub, now, spec) = (self.hub, Instant::now(), &self.rollout.spec);
         let again = look_again(self.decision.wake, self.now, memory.place.is_some()).map(|at| instant(hub, at));
-        let probes = memory.probes.start_if_due(hub, &self.subject, &self.observed, analysis, wake);
+        let probes = memory.probes.start_if_due(hub, &self.subject, &self.observed, &spec.analysis, wake);
         let addresses = memory.addresses.start_if_due(hub, &self.subject, wake);
+        let configs = memory.configs.start_if_due(hub, &self.subject, (spec, &self.observed.seen), wake);
         let [one, other] = times;
-        let wakes = [again, one, other, probes, addresses, memory.propagation.due(now)];
+        let wakes = [again, one, other, probes, addresses, configs, memory.propagation.due(now)];
         Ended::Rest(wakes.into_iter().flatten().min())
     }
 }

@@ -18,6 +18,8 @@ use crate::{
 };
 
 const LIMITS: Limits = Limits { deadline: DEADLINE, body: API_BODY };
+/// A ConfigMap or Secret may hold 1 MiB, which base64 makes a third longer.
+const CONFIG_BODY: usize = 2 << 20;
 
 /// A member's API server. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -61,6 +63,21 @@ impl ApiServer {
         let answer: Value = self.get("/api/v1/namespaces/kube-system").await?;
         let uid = answer["metadata"]["uid"].as_str().filter(|uid| is_uid(uid) && answer["kind"] == "Namespace");
         uid.map(ToOwned::to_owned).ok_or_else(|| unexpected("the namespace kube-system has no uid"))
+    }
+
+    /// The status of an answer, with its JSON where it is a success.
+    ///
+    /// # Errors
+    /// When there is no answer, or no JSON in it.
+    pub(super) async fn read(&self, path: &str) -> Result<(u16, Value), Problem> {
+        let limits = Limits { body: CONFIG_BODY, ..LIMITS };
+        let read = |answer: &Answer| (answer.status, serde_json::from_slice(&answer.body));
+        let (status, read) = self.client.get(path, &[], limits, read).await.map_err(|error| unreachable(&error))?;
+        match (status, read) {
+            (200, Ok(object)) => Ok((200, object)),
+            (200, Err(_)) => Err(unexpected(&format!("{path} is no JSON object"))),
+            (status, _) => Ok((status, Value::Null)),
+        }
     }
 
     /// A Prometheus behind this API server.

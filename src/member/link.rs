@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use k8s_openapi::ByteString;
+use serde_json::Value;
 use tokio::sync::watch;
 
 use super::{
@@ -101,6 +102,17 @@ impl Member {
             "MemberCluster {name} does not allow namespace {namespace}; add it to its spec.allowedNamespaces.names"
         );
         Err(Problem::new(Reason::NamespaceNotAllowed, message))
+    }
+
+    /// An object of its API server: the status of the answer, with its JSON where it is a success.
+    ///
+    /// # Errors
+    /// When it has no kubeconfig that can be used, or does not answer.
+    pub(crate) async fn read(&self, path: &str) -> Result<(u16, Value), Problem> {
+        match &self.api {
+            None => Err(Problem::new(Reason::NoKubeconfig, "it has no kubeconfig; give kubeconfigSecretRef")),
+            Some(api) => api.clone()?.read(path).await,
+        }
     }
 
     /// Its Prometheus.

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use crate::api::{Duration, FleetRolloutSpec, FleetRolloutStatus, Reason, RolloutRequestSpec, ServiceCopy, Split};
+use crate::api::{
+    Duration, FleetRolloutSpec, FleetRolloutStatus, Reason, RolloutRequestSpec, ServiceCopy, Split,
+    track::{Configs, Site},
+};
 
 /// All that [`super::decide`] may know.
 #[derive(Clone, Debug)]
@@ -72,6 +75,9 @@ pub struct Observation {
     pub endpoints: BTreeMap<(String, String), EndpointSeen>,
     /// Service mode: the users' own Services. What has not been read yet is absent.
     pub sources: BTreeMap<String, SourceSeen>,
+    /// What is tracked of the workloads behind the declared services, by service and cluster. What has not been read yet is
+    /// absent.
+    pub configs: BTreeMap<(String, Site), ConfigsSeen>,
     /// Service mode: what the Service of a service's primary is now, where one is there and a route names it.
     pub serving: BTreeMap<String, ServiceCopy>,
     /// Endpoints of which nobody knows how to reach them.
@@ -211,6 +217,15 @@ pub enum SourceSeen {
     Unusable(Problem),
     /// What is carried of it.
     Found(ServiceCopy),
+}
+
+/// What was seen of the ConfigMaps and Secrets that the workloads behind a service use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConfigsSeen {
+    /// They could not be read; the reason says why.
+    Unusable(Problem),
+    /// Their fingerprints.
+    Found(Configs),
 }
 
 /// What was seen of a member.

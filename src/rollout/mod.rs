@@ -27,6 +27,7 @@ mod standing;
 mod states;
 mod target;
 mod time;
+mod tracking;
 mod urgency;
 pub mod windows;
 
@@ -37,6 +38,7 @@ pub use input::{Input, Observation, RouteKey};
 pub use marks::credible;
 pub use report::CONDITIONS;
 pub use revision::{declared, initial, revision};
+pub use tracking::tracked;
 pub use urgency::Urgency;
 
 use std::collections::BTreeMap;
@@ -53,7 +55,7 @@ use standing::{Intent, Standing};
 #[must_use]
 pub fn decide(input: &Input<'_>) -> Decision {
     let mut draft = Draft::new(input);
-    if routes::unread(&draft) {
+    if routes::unread(&draft) || tracking::awaited(&draft) {
         return draft.finish(Intent::WriteNothing(Reason::Initializing));
     }
     let (standing, intent) = flow(&mut draft);

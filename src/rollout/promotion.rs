@@ -8,6 +8,7 @@ use super::{
     standing::Standing,
     target::{revision_of, target},
     time::later,
+    tracking,
 };
 use std::collections::BTreeMap;
 
@@ -22,15 +23,15 @@ use crate::api::{
 /// primary already, that is what passed last, wherever the user's own Service leads now.
 pub(super) fn initialize(draft: &mut Draft<'_>) -> Option<Problem> {
     if draft.status.promoted.is_none() {
-        let services = match target(draft) {
-            Ok(target) => with_serving(draft, target.services),
+        let (services, configs) = match target(draft) {
+            Ok(target) => (with_serving(draft, target.services), target.configs),
             Err(problem) => return Some(problem),
         };
-        let revision = revision_of(draft.input.spec, &services);
-        if let Some(problem) = initialization::unusable_members(draft) {
+        let revision = revision_of(draft.input.spec, &services, &configs);
+        if let Some(problem) = initialization::unusable_members(draft).or_else(|| tracking::unknown(draft)) {
             return Some(problem);
         }
-        draft.status.promoted = Some(Promoted { revision, services, made_at: None });
+        draft.status.promoted = Some(Promoted { revision, services, configs, made_at: None });
         let now = draft.now();
         draft.wake_at(now);
         return Some(Problem::new(Reason::BackendNotReady, "the Services of primary and canary are made"));
@@ -75,11 +76,12 @@ pub(super) fn adopt(draft: &mut Draft<'_>, live: &Distribution) -> Result<(), St
     }
     let known = draft.status.promoted.take();
     let made_at = known.as_ref().and_then(|known| known.made_at);
+    let configs = tracking::configs(draft);
     let declared = target(draft).ok().map(|target| target.services);
     let services = declared.or(known.map(|known| known.services)).unwrap_or_default();
     let services = with_serving(draft, services);
-    let revision = revision_of(draft.input.spec, &services);
-    draft.status.promoted = Some(Promoted { revision, services, made_at });
+    let revision = revision_of(draft.input.spec, &services, &configs);
+    draft.status.promoted = Some(Promoted { revision, services, configs, made_at });
     draft.status.canary.clear();
     Ok(())
 }
@@ -194,8 +196,8 @@ pub(super) fn begin(draft: &mut Draft<'_>) -> Option<Standing> {
     // The primary becomes another cluster now, and means to.
     run.identities.clear();
     run.deadline_used = Duration::ZERO;
-    let (revision, services) = (run.revision.clone(), run.services.clone());
-    let promoted = Promoted { revision, services, made_at: None };
+    let (revision, services, configs) = (run.revision.clone(), run.services.clone(), run.configs.clone());
+    let promoted = Promoted { revision, services, configs, made_at: None };
     draft.status.promoted = Some(promoted);
     let message = "the Services that passed are copied to the primary";
     draft.announce(false, Reason::PromotingServices, message);

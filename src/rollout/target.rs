@@ -7,8 +7,11 @@ use super::{
     input::{Problem, SourceSeen},
     plan::primary_and_canary,
     revision::{declared, revision},
+    tracking::{self, with_configs},
 };
-use crate::api::{Distribution, FleetRolloutSpec, Mode, Reason, ServiceCopy, fingerprint::fingerprint, status::Run};
+use crate::api::{
+    Distribution, FleetRolloutSpec, Mode, Reason, ServiceCopy, fingerprint::fingerprint, status::Run, track::Configs,
+};
 
 /// What is declared now.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,25 +22,44 @@ pub(super) struct Target {
     pub(super) weights: Distribution,
     /// Service mode: the Services as their users declare them.
     pub(super) services: BTreeMap<String, ServiceCopy>,
+    /// ConfigMaps and Secrets that are tracked, as far as they are known.
+    pub(super) configs: Configs,
 }
 
 /// What is declared now, unless a Service that declares it cannot be read.
 pub(super) fn target(draft: &Draft<'_>) -> Result<Target, Problem> {
-    let spec = draft.input.spec;
+    let (spec, configs) = (draft.input.spec, tracking::configs(draft));
     match spec.mode() {
-        Mode::Member => Ok(Target { revision: revision(spec), weights: declared(spec), services: BTreeMap::new() }),
+        Mode::Member => {
+            let revision = with_configs(revision(spec), &configs);
+            Ok(Target { revision, weights: declared(spec), services: BTreeMap::new(), configs })
+        }
         Mode::Service => {
             let services = sources(draft)?;
-            let revision = revision_of(spec, &services);
-            Ok(Target { revision, weights: primary_and_canary(0, spec.weight_total), services })
+            let revision = revision_of(spec, &services, &configs);
+            Ok(Target { revision, weights: primary_and_canary(0, spec.weight_total), services, configs })
         }
     }
 }
 
-/// Service mode: names these Services.
-pub(super) fn revision_of(spec: &FleetRolloutSpec, services: &BTreeMap<String, ServiceCopy>) -> String {
+/// Service mode: names these Services, with what is tracked of them.
+pub(super) fn revision_of(
+    spec: &FleetRolloutSpec,
+    services: &BTreeMap<String, ServiceCopy>,
+    configs: &Configs,
+) -> String {
     let leading: BTreeMap<_, _> = services.iter().map(|(name, copy)| (name, copy.leading())).collect();
-    fingerprint(&(leading, &spec.services))
+    with_configs(fingerprint(&(leading, &spec.services)), configs)
+}
+
+/// What differs from what the run is about, in words, where that is nothing but what is tracked.
+pub(super) fn changed_configs(draft: &Draft<'_>, run: &Run, target: &Target) -> Option<String> {
+    let spec = draft.input.spec;
+    let before = match spec.mode() {
+        Mode::Member => with_configs(revision(spec), &run.configs),
+        Mode::Service => revision_of(spec, &target.services, &run.configs),
+    };
+    tracking::changes(&run.configs, &target.configs).filter(|_| before == run.revision)
 }
 
 /// Nothing is left to do: what is declared is what passed last.

@@ -21,7 +21,7 @@ fn strings(value: &Value) -> BTreeSet<&str> {
 
 #[test]
 fn every_manifest_is_in_its_kustomization() {
-    let for_members = ["member.yaml", "member-token-renewal.yaml"];
+    let by_hand = ["member.yaml", "member-token-renewal.yaml", "member-tracking.yaml", "hub-tracking.yaml"];
     for folder in ["config/crd", "config/rbac", "config/rbac/routes", "config/admission", "deploy"] {
         let kustomization = read(&format!("{folder}/kustomization.yaml"));
         let listed = strings(&kustomization[0]["resources"]);
@@ -29,12 +29,12 @@ fn every_manifest_is_in_its_kustomization() {
         for name in names.map(|entry| entry.unwrap().file_name().into_string().unwrap()) {
             let manifest = Path::new(&name).extension().is_some_and(|extension| extension == "yaml")
                 && name != "kustomization.yaml"
-                && !for_members.contains(&name.as_str());
+                && !by_hand.contains(&name.as_str());
             assert!(!manifest || listed.contains(name.as_str()), "{folder}/kustomization.yaml forgets {name}");
         }
         assert!(
-            for_members.iter().all(|name| !listed.contains(name)),
-            "the members' roles are not for the hub cluster"
+            by_hand.iter().all(|name| !listed.contains(name)),
+            "roles for the members, or for what few need, are applied by hand"
         );
     }
 }
@@ -132,6 +132,21 @@ fn a_token_is_renewed_by_two_roles_that_allow_nothing_else() {
         for object in [role, binding] {
             assert_eq!(object["metadata"]["namespace"], namespace, "{file}");
         }
+    }
+}
+
+#[test]
+fn what_is_tracked_can_be_got_in_one_namespace_and_nothing_else() {
+    for (file, account, home) in [
+        ("config/rbac/hub-tracking.yaml", "cutover-hub", "cutover-system"),
+        ("config/rbac/member-tracking.yaml", "cutover-member", "cutover"),
+    ] {
+        let [role, binding] = read(file).try_into().unwrap();
+        assert_eq!((&role["kind"], &binding["kind"]), (&json!("Role"), &json!("RoleBinding")), "{file}");
+        assert_eq!(role["metadata"], binding["metadata"], "{file}");
+        assert!(role["rules"].as_array().unwrap().iter().all(|rule| rule["verbs"] == json!(["get"])), "{file}");
+        let subject = json!([{"kind": "ServiceAccount", "name": account, "namespace": home}]);
+        assert_eq!(binding["subjects"], subject, "{file}");
     }
 }
 

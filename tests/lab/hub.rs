@@ -112,7 +112,7 @@ impl Hub {
     }
 
     /// Where it answers for itself.
-    fn url(&self, path: &str) -> String {
+    pub fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 

@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Bake, Move, Requested, RunState, check::Check};
-use crate::api::{Distribution, Duration, Progress, Reason, ServiceCopy, ServiceSpec, Split, Strategy, strategy::Wait};
+use crate::api::{
+    Distribution, Duration, Progress, Reason, ServiceCopy, ServiceSpec, Split, Strategy, strategy::Wait, track::Configs,
+};
 
 /// One attempt to reach a distribution, while it lasts; a run that ended is a [`super::RunRecord`].
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -38,6 +40,9 @@ pub struct Run {
     /// Service mode: the Services that are being proven.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub services: BTreeMap<String, ServiceCopy>,
+    /// What the run is about beside that: ConfigMaps and Secrets that are tracked.
+    #[serde(default, skip_serializing_if = "Configs::is_empty")]
+    pub configs: Configs,
     /// Which cluster and endpoint each member was when the run began.
     #[serde(default)]
     pub identities: BTreeMap<String, String>,
@@ -175,6 +180,9 @@ pub struct Promoted {
     pub revision: String,
     /// Each of them.
     pub services: BTreeMap<String, ServiceCopy>,
+    /// ConfigMaps and Secrets that are tracked, as they were when these passed.
+    #[serde(default, skip_serializing_if = "Configs::is_empty")]
+    pub configs: Configs,
     /// Before any run: since when there are Services for primary and canary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]

@@ -6,6 +6,7 @@ use crate::{
     api::{
         Distribution, Duration, Mode, Phase, Reason,
         status::{Outcome, Pinned, Preparing, Run, RunState},
+        track::Configs,
     },
     rollout::{
         draft::Draft,
@@ -15,6 +16,7 @@ use crate::{
         promotion, routes, schedule,
         standing::Standing,
         target::{Target, is_reached, target},
+        tracking,
     },
 };
 
@@ -32,6 +34,10 @@ pub(super) fn stand(draft: &mut Draft<'_>) -> Standing {
     }
     if draft.status.failed_revision.as_deref() == Some(target.revision.as_str()) {
         return failed(draft);
+    }
+    // Before that nobody knows whether it is the one that failed.
+    if let Some(problem) = tracking::unknown(draft) {
+        return Standing::not_ready(problem);
     }
     draft.status.failed_revision = None;
     match begin(draft, primary.clone(), primary, target) {
@@ -104,7 +110,7 @@ pub(super) fn begin(
     }
     routes_show(draft, &start)?;
     let number = draft.status.last_run() + 1;
-    let Target { revision, weights: target, services } = target;
+    let Target { revision, weights: target, services, configs } = target;
     let ends = Ends { start: &start, rollback_to: &rollback_to, target: &target };
     let plan = plan_run(draft.input.spec, ends, &cookies_of(draft.input.uid, number))
         .map_err(|problem| Problem::new(Reason::InvalidSpec, problem.to_string()))?;
@@ -112,7 +118,7 @@ pub(super) fn begin(
     let spec = draft.input.spec;
     let way = match spec.mode() {
         Mode::Member => format!("{start} -> {target}"),
-        Mode::Service => format!("revision {revision} of the Services"),
+        Mode::Service => format!("revision {revision} of the Services{}", changed_since_the_last(draft, &configs)),
     };
     let retried = draft.retried.take();
     let retried_by = retried.as_ref().map(|retried| retried.by.clone());
@@ -134,6 +140,7 @@ pub(super) fn begin(
         },
         plan,
         services,
+        configs,
         identities: BTreeMap::new(),
         state: RunState::Preparing(Preparing {}),
         approved: Vec::new(),
@@ -150,6 +157,13 @@ pub(super) fn begin(
     });
     draft.announce(false, Reason::Rehearsing, format!("run {number} begins: {way}"));
     Ok(())
+}
+
+/// What else than Services changed since the last ones passed.
+fn changed_since_the_last(draft: &Draft<'_>, configs: &Configs) -> String {
+    let promoted = draft.status.promoted.as_ref().map(|promoted| &promoted.configs);
+    let changes = promoted.and_then(|promoted| tracking::changes(promoted, configs));
+    changes.map_or_else(String::new, |changes| format!(" ({changes})"))
 }
 
 /// How the cookies of a run begin that keep users where they were sent: no other run's begin so.

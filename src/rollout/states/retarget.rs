@@ -9,7 +9,7 @@ use crate::{
     rollout::{
         draft::Draft,
         standing::Standing,
-        target::{Target, is_rollback_target, target},
+        target::{Target, changed_configs, is_rollback_target, target},
     },
 };
 
@@ -26,6 +26,10 @@ pub(super) fn follow(draft: &mut Draft<'_>) -> Option<Standing> {
         draft.roll_back(Reason::OldTargetDeclared, old_again(mode), Some(declarer(draft)));
         return None;
     }
+    if let Some(changes) = changed_configs(draft, run, &target) {
+        begin_again(draft, target, &changes);
+        return None;
+    }
     match mode {
         Mode::Member => new_distribution(draft, target),
         // A Service that routes send to is not changed under them.
@@ -35,6 +39,21 @@ pub(super) fn follow(draft: &mut Draft<'_>) -> Option<Standing> {
             None
         }
     }
+}
+
+/// What was proven was proven with other ConfigMaps and Secrets. Once the declared distribution has all the traffic only the
+/// time begins again: to send everybody back would prove nothing more.
+fn begin_again(draft: &mut Draft<'_>, target: Target, changes: &str) {
+    let now = draft.now();
+    let Some(run) = draft.run_mut() else { return };
+    let RunState::Soaking(soaking) = &mut run.state else {
+        let message = format!("{changes}; the analysis begins again from the primary");
+        return draft.roll_back(Reason::ConfigChanged, message, None);
+    };
+    soaking.since = now;
+    (run.revision, run.configs) = (target.revision, target.configs);
+    draft.forget_evidence();
+    draft.announce(true, Reason::ConfigChanged, format!("{changes}; the time of keepPrevious begins again"));
 }
 
 /// Who changed the declaration.

@@ -17,7 +17,7 @@ pub(super) fn advance(draft: &mut Draft<'_>) -> Standing {
         return on_the_way(draft, &rollback);
     }
     let outcome = match (rollback.reason, &rollback.by) {
-        (Reason::NewTarget, _) => Outcome::Superseded,
+        (Reason::NewTarget | Reason::ConfigChanged, _) => Outcome::Superseded,
         (_, Some(_)) => Outcome::RolledBack,
         (_, None) => Outcome::Failed,
     };

@@ -35,6 +35,7 @@ mod taken_over;
 mod targets;
 mod tenants;
 mod tokens;
+mod tracking;
 mod tutorial;
 mod upgrade;
 mod verdicts;
@@ -65,6 +66,7 @@ pub fn all() -> Vec<Test> {
         credentials::TESTS,
         overload::TESTS,
         tokens::TESTS,
+        tracking::TESTS,
         upgrade::TESTS,
         inputs::TESTS,
         crashes::TESTS,

@@ -14,6 +14,7 @@ mod soak;
 mod steps;
 mod takeover;
 mod targets;
+mod tracking;
 mod writes;
 
 use cutover::api::{Phase, Reason, request::RequestState};

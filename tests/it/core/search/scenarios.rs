@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use cutover::{api::Reason, rollout::input::DependencySeen};
+use cutover::{
+    api::{Reason, track::Site},
+    rollout::input::DependencySeen,
+};
 use serde_json::json;
 
 use super::{
@@ -28,6 +31,8 @@ fn scenarios() -> Vec<(&'static str, World)> {
             "a Service that was not read yet",
             World::new(spec("strategy: {ramp: {stepWeight: 20}}"), &[("primary", 100)]),
         ),
+        ("tracked ConfigMaps that cannot be read", tracking(false)),
+        ("a ConfigMap that changes in mid-run", tracking(true)),
         ("a dependency under way", after(DependencySeen::NotYet("Progressing, Baking".to_owned()))),
         ("a dependency that is missing", after(DependencySeen::Missing)),
         ("a dependency that failed", after(DependencySeen::Failed("Failed, GuardBreached".to_owned()))),
@@ -67,6 +72,20 @@ fn with_edited_analysis() -> World {
     let mut world = World::new(spec(PLAIN), &[("eu-1", 100)]);
     world.run_for(20);
     world.spec.analysis.metrics[0].min_samples = 3;
+    world
+}
+
+fn tracking(is_read: bool) -> World {
+    let services = "services: [{name: shop, port: 80, routes: [{gatewayAPI: {name: public}}],
+                    track: {workloads: [{kind: Deployment, name: shop}]}}]";
+    let mut world = World::new(spec(&format!("{services}{PLAIN}")), &[("eu-1", 100)]);
+    let eu_3 = Site::Member("eu-3".to_owned());
+    world.config(&eu_3, &[("ConfigMap/shop", "a")]);
+    if is_read {
+        world.run_for(8).config(&eu_3, &[("ConfigMap/shop", "b")]);
+    } else {
+        world.hide_configs();
+    }
     world
 }
 

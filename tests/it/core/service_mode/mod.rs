@@ -7,6 +7,7 @@ mod promotion;
 mod ramp;
 mod revisions;
 mod serving;
+mod tracking;
 
 use cutover::api::{CANARY, Distribution, PRIMARY, Phase, Reason};
 

@@ -3,10 +3,15 @@
 use std::collections::BTreeMap;
 
 use cutover::{
-    api::{RolloutRequestSpec, ServiceCopy, Verb, request::RolloutRef, status::Run},
+    api::{
+        Reason, RolloutRequestSpec, ServiceCopy, Verb,
+        request::RolloutRef,
+        status::Run,
+        track::{Configs, Site},
+    },
     rollout::{
         RouteKey,
-        input::{EndpointSeen, Request},
+        input::{ConfigsSeen, EndpointSeen, Problem, Request},
     },
 };
 use jiff::SignedDuration;
@@ -98,6 +103,21 @@ impl World {
             let copy = ServiceCopy::of(&spec, &BTreeMap::new(), &BTreeMap::new());
             self.sources.insert(service.name.clone(), copy);
         }
+        self
+    }
+
+    /// What the first service's workloads use in a cluster is this now, as name and content.
+    pub fn config(&mut self, site: &Site, found: &[(&str, &str)]) -> &mut Self {
+        let found = found.iter().map(|(name, content)| ((*name).to_owned(), (*content).to_owned()));
+        let key = (self.spec.services[0].name.clone(), site.clone());
+        self.configs.insert(key, ConfigsSeen::Found(Configs::at(site, found)));
+        self
+    }
+
+    /// It cannot be read in any cluster from now on.
+    pub fn hide_configs(&mut self) -> &mut Self {
+        let why = Problem::new(Reason::ConfigsUnknown, "eu-3: no answer");
+        self.configs.values_mut().for_each(|seen| *seen = ConfigsSeen::Unusable(why.clone()));
         self
     }
 

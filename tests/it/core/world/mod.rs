@@ -11,10 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use cutover::{
     api::{
         DeletionPolicy, Distribution, FleetRolloutSpec, FleetRolloutStatus, ServiceCopy, Split, request::RequestState,
+        track::Site,
     },
     rollout::{
         RouteKey,
-        input::{Accepted, DependencySeen, EndpointSeen, EndpointSource, Mark, Rehearsal, Request},
+        input::{Accepted, ConfigsSeen, DependencySeen, EndpointSeen, EndpointSource, Mark, Rehearsal, Request},
     },
 };
 use jiff::Timestamp;
@@ -108,6 +109,8 @@ pub struct World {
     pub invalid: bool,
     /// How the rollouts of `dependsOn` stand.
     pub dependencies: BTreeMap<String, DependencySeen>,
+    /// What is tracked of ConfigMaps and Secrets.
+    pub configs: BTreeMap<(String, Site), ConfigsSeen>,
     pub deleting: bool,
     pub finalizer: bool,
     pub gone: bool,
@@ -208,6 +211,7 @@ impl World {
             endpoint_source: EndpointSource::Probe,
             invalid: false,
             dependencies: BTreeMap::new(),
+            configs: BTreeMap::new(),
             deleting: false,
             finalizer: true,
             gone: false,

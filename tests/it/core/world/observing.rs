@@ -70,6 +70,7 @@ impl World {
             measured,
             rehearsals: self.rehearsed.clone(),
             dependencies: self.dependencies.clone(),
+            configs: self.configs.clone(),
         }
     }
 
