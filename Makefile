@@ -48,7 +48,7 @@ mutants:
 	tests/mutants/run $(ARGS)
 
 # The hub against faults on virtual time: every index of every pattern on every run, which takes a day; ONLY=1,2,14 takes
-# these patterns, KINDS=skipper,nginx these kinds of route. PLAN='P1 k=17 seed=3' replays one plan with its history,
+# these patterns, KINDS=skipper,istio these kinds of route. PLAN='P1 k=17 seed=3' replays one plan with its history,
 # SEEDS=7..20 goes on with fresh seeds.
 sim:
 	@PLAN="$(PLAN)" SEEDS="$(SEEDS)" ONLY="$(ONLY)" KINDS="$(KINDS)" ALL=1 $(SIM)

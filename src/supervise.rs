@@ -63,6 +63,6 @@ mod tests {
         };
         assert!(timeout(Duration::from_mins(1), run_forever("test", &metrics, work)).await.is_err());
         assert_eq!(*times.lock().unwrap(), [Duration::ZERO, PAUSE, PAUSE]);
-        assert!(metrics.text().contains("cutover_panics_total 1"));
+        assert!(metrics.text(None).contains("cutover_panics_total 1"));
     }
 }

@@ -156,6 +156,35 @@ pub(crate) fn print(value: &impl Serialize) -> Result<String, YamlError> {
     serde_yaml::to_string(value).map_err(|_| YamlError::Unwritable)
 }
 
+/// A value whose mappings have their fields in the order in which they are declared.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Ordered {
+    /// A text, number or truth; or null.
+    Scalar(Value),
+    /// Entries.
+    List(Vec<Self>),
+    /// Fields.
+    Map(Vec<(String, Self)>),
+}
+
+/// A value as it is written, field by field.
+pub(crate) fn ordered(value: &impl Serialize) -> Result<Ordered, YamlError> {
+    let text = print(value)?;
+    let node: Node = serde_yaml::from_str_with_options(&text, limits()).map_err(|error| refusal(&error))?;
+    Ok(in_order(node))
+}
+
+fn in_order(Node(node): Node) -> Ordered {
+    match node.value {
+        Kind::Null | Kind::NotFinite => Ordered::Scalar(Value::Null),
+        Kind::Scalar(scalar) => Ordered::Scalar(scalar),
+        Kind::List(items) => Ordered::List(items.into_iter().map(in_order).collect()),
+        Kind::Map(fields) => {
+            Ordered::Map(fields.into_iter().map(|(key, value)| (key.value, in_order(value))).collect())
+        }
+    }
+}
+
 /// The path of a key below a path.
 #[must_use]
 pub(crate) fn below(path: &str, key: &str) -> String {

@@ -27,8 +27,9 @@ pub struct Analysis {
     /// What happens on Unknown checks.
     #[serde(default)]
     pub unknown: Unknown,
-    /// The metrics. Each is judged for each service separately; the worst verdict decides.
-    #[schemars(length(min = 1, max = 16))]
+    /// The metrics. Each is judged for each service separately; the worst verdict decides. An empty list says that nothing is
+    /// measured: then only the endpoint probes and the time judge.
+    #[schemars(length(max = 16))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".to_owned()]))]
     pub metrics: Vec<Metric>,
     /// Compares the observed share of each member with the desired one. Declare it only if the rollout owns all
@@ -64,6 +65,9 @@ pub struct Unknown {
     pub limit: u32,
     /// What happens then.
     pub action: UnknownAction,
+    /// A hold because metrics are missing or say too little is announced by `spec.alerts` once it has lasted so long. Default: 5m.
+    #[serde(skip_serializing_if = "is_five_minutes")]
+    pub alert_after: Duration,
 }
 
 /// What happens on too many Unknown checks.
@@ -286,6 +290,13 @@ pub enum MetricKind<'a> {
     Builtin(&'a Builtin),
 }
 
+impl Analysis {
+    /// Whether metrics judge, and not the endpoint probes and the time alone.
+    pub const fn measures(&self) -> bool {
+        !self.metrics.is_empty()
+    }
+}
+
 impl Metric {
     /// The kind of the metric. Validation refuses none or several keys; here the first one counts.
     pub fn kind(&self) -> MetricKind<'_> {
@@ -311,8 +322,15 @@ impl Default for Failures {
 
 impl Default for Unknown {
     fn default() -> Self {
-        Self { limit: 10, action: UnknownAction::default() }
+        Self { limit: 10, action: UnknownAction::default(), alert_after: FIVE_MINUTES }
     }
+}
+
+const FIVE_MINUTES: Duration = Duration::from_secs(300);
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_five_minutes(time: &Duration) -> bool {
+    *time == FIVE_MINUTES
 }
 
 const fn default_interval() -> Duration {

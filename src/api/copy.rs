@@ -200,6 +200,29 @@ mod tests {
     }
 
     #[test]
+    fn every_field_that_is_carried_is_a_change_and_stays_as_it_is() {
+        let declared = json!({"type": "LoadBalancer", "ports": [{"port": 80}]});
+        for key in CARRIED.into_iter().filter(|key| *key != "type") {
+            let mut changed = declared.clone();
+            changed[key] = json!({"any": ["value", 7]});
+            let carried = copy(&changed, &[]);
+            assert!(carried != copy(&declared, &[]), "{key}");
+            assert_eq!(carried.spec.get(key), changed.get(key), "{key}");
+        }
+        for key in PORT {
+            let mut changed = declared.clone();
+            changed["ports"][0][key] = json!("other");
+            assert!(copy(&changed, &[]) != copy(&declared, &[]), "{key}");
+        }
+    }
+
+    #[test]
+    fn selectors_of_any_labels_are_carried_as_they_are() {
+        let selector = json!({"example.com/role": "web", "tier": "", "app.kubernetes.io/part-of": "shop"});
+        assert_eq!(copy(&json!({"selector": selector}), &[]).spec["selector"], selector);
+    }
+
+    #[test]
     fn ports_of_every_shape_are_carried_once() {
         let ports = |ports: &Value| copy(&json!({ "ports": ports }), &[]).spec["ports"].clone();
         let whole = |target: Value| json!([{"port": 80, "protocol": "TCP", "targetPort": target}]);

@@ -3,14 +3,14 @@
 use kube::CustomResourceExt;
 use serde_json::{Value, json};
 
-use super::{FleetRollout, MemberCluster, MetricTemplate, RolloutRequest};
+use super::{AlertProvider, FleetRollout, MemberCluster, MetricTemplate, RolloutRequest};
 
-/// Every kind's definition, as JSON: `FleetRollout`, `MemberCluster`, `MetricTemplate`, `RolloutRequest`.
+/// Every kind's definition, as JSON: `FleetRollout`, `MemberCluster`, `MetricTemplate`, `RolloutRequest`, `AlertProvider`.
 ///
 /// What the schema generator writes and an API server should not see is taken out: `nullable`, because an explicit null
 /// would else be kept and count as given in CEL's `has()`; and formats that an API server does not know.
 pub fn definitions() -> Result<Vec<Value>, serde_json::Error> {
-    [FleetRollout::crd(), MemberCluster::crd(), MetricTemplate::crd(), RolloutRequest::crd()]
+    [FleetRollout::crd(), MemberCluster::crd(), MetricTemplate::crd(), RolloutRequest::crd(), AlertProvider::crd()]
         .into_iter()
         .map(|crd| {
             let mut definition = serde_json::to_value(crd)?;

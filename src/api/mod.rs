@@ -3,14 +3,21 @@
 //! Types here never deny unknown fields: an older hub must read newer objects.
 
 pub mod affinity;
+pub mod alert;
+pub mod alert_provider;
 pub mod analysis;
+pub mod approval;
 pub mod copy;
 pub mod crd;
 pub mod distribution;
 pub mod duration;
 pub mod fingerprint;
+pub mod hook;
+pub mod http_settings;
+pub mod istio;
 pub mod matches;
 pub mod member;
+pub mod mesh_backend;
 pub mod metric_template;
 pub mod name;
 pub mod number;
@@ -30,6 +37,8 @@ pub mod track;
 pub mod window;
 
 pub use affinity::{Affinity, SessionAffinity};
+pub use alert::{Alert, Severity};
+pub use alert_provider::{AlertProvider, AlertProviderSpec};
 pub use analysis::{Analysis, Metric};
 pub use copy::ServiceCopy;
 pub use distribution::Distribution;
@@ -66,6 +75,8 @@ pub const ORIGINAL_ANNOTATION: &str = "cutover.dev/original";
 pub const STEERING_ANNOTATION: &str = "cutover.dev/steering";
 /// On a route: where users are kept, one entry a rollout.
 pub const AFFINITY_ANNOTATION: &str = "cutover.dev/session-affinity";
+/// On a Service that is switched in service mode: whether it stands for the primary or the canary, and by what content.
+pub const SLOT_ANNOTATION: &str = "cutover.dev/slot";
 /// On a backend that the hub made: the uid of its rollout.
 pub const ROLLOUT_LABEL: &str = "cutover.dev/rollout-uid";
 /// In service mode, on the Services of primary and canary: the spec that the hub gave them. A cluster puts the labels of a Service

@@ -64,11 +64,13 @@ reasons! {
     WaitingForTime,
     /// The next step waits for a window of `strategy.windows` that is open long enough.
     WindowClosed,
+    /// A hook has not said yes yet.
+    WaitingForHook,
     /// A rollout of `dependsOn` has not reached its declared target yet.
     WaitingForDependency,
-    /// The last step passed; until `keepPrevious` ends, checks continue and a rollback is possible.
+    /// The last step is over; until `keepPrevious` ends, checks continue and a rollback is possible.
     KeepingPrevious,
-    /// The last step passed; the declared distribution is the primary.
+    /// The last step is over; the declared distribution is the primary.
     RunSucceeded,
     /// A new distribution was declared, or a Service changed, during the run.
     NewTarget,
@@ -92,12 +94,16 @@ reasons! {
     Aborted,
     /// A person requested the rollback.
     RollbackRequested,
+    /// A hook of type `Rollback` said yes.
+    RollbackByHook,
     /// The old primary, or the last promoted Services, was declared again.
     OldTargetDeclared,
 
     // Verdicts.
     /// All checks pass.
     ChecksPass,
+    /// No metric is declared: only the endpoint probes and the time judge.
+    NothingMeasured,
     /// Failed checks reached the limit.
     ChecksFailed,
     /// One check was beyond a `guard`.
@@ -114,6 +120,10 @@ reasons! {
     WeightNotObserved,
     /// Unknown checks reached their limit.
     UnknownLimit,
+    /// A hook said no: a check by `Rollout` or `PreRollout` failed, or what was called after a run did not work.
+    HookFailed,
+    /// Nobody answered a call of a hook.
+    HookUnanswered,
     /// The run took longer than `progressDeadline`.
     ProgressDeadlineExceeded,
 
@@ -136,6 +146,8 @@ reasons! {
     BackendNotReady,
     /// ConfigMaps and Secrets that `track` selects cannot be read.
     ConfigsUnknown,
+    /// A copy that `track.primaryCopies` keeps for the primary is not what passed last yet.
+    ConfigCopiesNotReady,
     /// A member's cluster or endpoint has changed since it was measured.
     ClusterIdentityChanged,
     /// A canary was raised on a live route three times within an hour.

@@ -41,6 +41,11 @@ pub struct RolloutRequestSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1024))]
     pub step: Option<u32>,
+    /// The write whose checks the person looked at (`status.desired.sequence`); only for `Promote`, and required where the step has
+    /// `approval`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub sequence: Option<u64>,
     /// The reason, for the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 256))]

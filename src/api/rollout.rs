@@ -4,7 +4,12 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Analysis, ServiceSpec, Strategy, name, status::FleetRolloutStatus};
+use super::{
+    Alert, Analysis, ServiceSpec, Strategy,
+    hook::{Hook, MOST},
+    name,
+    status::FleetRolloutStatus,
+};
 
 /// Moves the traffic of one or several services, in lockstep, from the present members to the declared distribution.
 #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -36,6 +41,12 @@ use super::{Analysis, ServiceSpec, Strategy, name, status::FleetRolloutStatus};
         .message("spec.members: the initial weights must sum to weightTotal"),
     validation = Rule::new("self.services.all(s, has(self.members) ? self.members.all(m, size(s.name) + size(m.name) <= 62) : size(s.name) <= 55)")
         .message("spec.services: service and member name together at most 62 characters"),
+    validation = Rule::new("!has(self.strategy.ramp) || !has(self.strategy.ramp.matches) || self.services.all(s, !has(s.backend.externalName))")
+        .message("spec.strategy.ramp: matches changes the primary while it has traffic; use backends of kind clusterIP"),
+    validation = Rule::new("has(self.members) || self.strategy.steps.all(s, !has(s.approval) || !has(s.approval.notAuthor) || !s.approval.notAuthor)")
+        .message("spec.strategy.steps: approval.notAuthor belongs to a rollout with members"),
+    validation = Rule::new("!has(self.members) || self.services.all(s, !has(s.track) || !has(s.track.primaryCopies) || !s.track.primaryCopies)")
+        .message("spec.services: track.primaryCopies belongs to service mode, a rollout without members"),
     validation = Rule::new("!has(self.members) || !has(self.strategy.stages) || self.strategy.stages.all(s, s.members.all(n, self.members.exists(m, m.name == n)))")
         .message("spec.strategy.stages: every member must be listed in spec.members")
 )]
@@ -62,12 +73,22 @@ pub struct FleetRolloutSpec {
     /// Service mode: promote a changed Service at once, without steps and checks.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skip_analysis: bool,
+    /// Where transitions are announced, beside Kubernetes events.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16))]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["name".to_owned()]))]
+    pub alerts: Vec<Alert>,
     /// Other rollouts of this namespace. A run begins, and a step raises a canary, only while each of them is Ready
     /// with its present declaration. A rollback does not wait.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".to_owned()]))]
     pub depends_on: Vec<Dependency>,
+    /// HTTP requests at certain moments of a run, whose answers open gates, fail checks or roll back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = MOST))]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["name".to_owned()]))]
+    pub hooks: Vec<Hook>,
     /// If true, the rollout does not advance; checks and rollback stay active.
     #[serde(default)]
     pub paused: bool,

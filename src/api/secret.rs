@@ -6,6 +6,9 @@ pub const PURPOSE_LABEL: &str = "cutover.dev/purpose";
 /// commas. The port is 443 unless it is given.
 pub const HOSTS_ANNOTATION: &str = "cutover.dev/hosts";
 
+/// The label of a Secret of a rollout's namespace whose keys sign calls of hooks.
+pub const HOOK_PURPOSE: &str = "hook";
+
 /// What a Secret is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {

@@ -7,14 +7,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Duration, Mirror, Progress, RequestMatch, SessionAffinity, Window, duration::NotADuration, name,
-    steering::ALL_REQUESTS, text::as_text,
+    Duration, Mirror, Progress, RequestMatch, SessionAffinity, Window, approval::Approval, duration::NotADuration,
+    name, steering::ALL_REQUESTS, text::as_text,
 };
 
 /// How traffic moves from the primary to the declared distribution.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("!has(self.sessionAffinity) || self.steps.all(s, !has(s.matches))")
+#[x_kube(validation = Rule::new("!has(self.sessionAffinity) || (self.steps.all(s, !has(s.matches)) && !(has(self.ramp) && has(self.ramp.matches)))")
     .message("spec.strategy: sessionAffinity keeps users on one member, and matches sends their requests to another; leave one of them out"))]
 pub struct Strategy {
     /// Ordered groups of gaining members that move together. Default: one stage with all gaining members.
@@ -66,6 +66,8 @@ pub struct Strategy {
     validation = Rule::new("[has(self.stepWeight), has(self.stepWeights), has(self.iterations)].exists_one(given, given)")
         .message("a ramp has exactly one of stepWeight, stepWeights and iterations"),
     validation = Rule::new("!has(self.maxWeight) || has(self.stepWeight)").message("maxWeight belongs to stepWeight"),
+    validation = Rule::new("!has(self.matches) || (has(self.iterations) && !has(self.mirror) && !has(self.stepWeightPromotion))")
+        .message("matches belongs to iterations, without mirror and stepWeightPromotion"),
     validation = Rule::new("!has(self.mirrorWeight) || (has(self.mirror) && self.mirror)")
         .message("mirrorWeight belongs to mirror: true")
 )]
@@ -78,15 +80,21 @@ pub struct Ramp {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100))]
     pub max_weight: Option<u32>,
-    /// The rising shares of the canary, in percent.
+    /// The rising shares of the canary, in percent. One beyond 100 counts as 100, and the ramp ends there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(min = 1, max = 32), inner(range(min = 1, max = 100)))]
+    #[schemars(length(min = 1, max = 32), inner(range(min = 1, max = 1000)))]
     pub step_weights: Vec<u32>,
-    /// Blue/green: all traffic moves at once. This many checks must pass: with `mirror`, on copies before the switch;
-    /// otherwise after it.
+    /// Blue/green: all traffic moves at once. This many checks must pass: with `mirror`, on copies before the switch; with
+    /// `matches`, on the requests that match; otherwise after the switch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
     pub iterations: Option<u32>,
+    /// A/B test: during all iterations requests that match any of these go to the canary, all others to the primary. After the
+    /// last check the primary is changed under its traffic, without sending all of it to the canary first. Only for backends of
+    /// kind `clusterIP`: real data planes refuse requests while an external name changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 8))]
+    pub matches: Vec<RequestMatch>,
     /// Sends copies of requests to the canary before it gets a share.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mirror: bool,
@@ -101,8 +109,12 @@ pub struct Ramp {
 }
 
 impl Ramp {
-    /// The canary's steps: first mirroring, if declared, then its shares.
+    /// The canary's steps: first mirroring, if declared, then its shares; or an A/B test alone.
     pub fn steps(&self) -> Vec<Step> {
+        if !self.matches.is_empty() {
+            let (matches, iterations) = (self.matches.clone(), self.iterations);
+            return vec![Step { matches, iterations, ..Step::default() }];
+        }
         let percent = self.mirror_weight.unwrap_or(ALL_REQUESTS);
         let mirror = self.mirror.then_some(Mirror { percent });
         let copied = mirror.map(|_| Step { mirror, iterations: self.iterations, ..Step::default() });
@@ -112,12 +124,19 @@ impl Ramp {
         copied.into_iter().chain(switched).collect()
     }
 
+    /// How many of the `stepWeights` come into effect: at the first of 100 or more the canary has all traffic.
+    pub fn weights_until_all(&self) -> usize {
+        let all = self.step_weights.iter().position(|share| *share >= 100);
+        all.map_or(self.step_weights.len(), |place| place + 1)
+    }
+
     fn shares(&self) -> Vec<Progress> {
         if self.iterations.is_some() {
             return vec![Progress::ALL];
         }
         let Some(step) = self.step_weight.filter(|step| *step > 0) else {
-            return self.step_weights.iter().map(|share| Progress::percent(*share)).collect();
+            let reached = self.step_weights.iter().take(self.weights_until_all());
+            return reached.map(|share| Progress::percent(*share)).collect();
         };
         let most = self.max_weight.unwrap_or(100);
         let steps = most.div_ceil(step);
@@ -142,8 +161,12 @@ pub struct Stage {
 /// before the next step.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("[has(self.progress), has(self.matches), has(self.mirror)].exists_one(given, given)")
-    .message("a step has exactly one of progress, matches and mirror"))]
+#[x_kube(
+    validation = Rule::new("[has(self.progress), has(self.matches), has(self.mirror)].exists_one(given, given)")
+        .message("a step has exactly one of progress, matches and mirror"),
+    validation = Rule::new("!has(self.approval) || (has(self.wait) && self.wait == 'Promotion')")
+        .message("approval belongs to wait: Promotion")
+)]
 pub struct Step {
     /// Part of the way from the old to the new weights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -168,6 +191,9 @@ pub struct Step {
     /// The wait after the bake: `Promotion`, or a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Wait>,
+    /// Who must promote the step; only with `wait: Promotion`. Default: anybody who may create a `RolloutRequest`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
 }
 
 /// The wait of a step after its bake.

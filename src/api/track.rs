@@ -9,6 +9,8 @@ use super::name;
 
 /// On a ConfigMap or Secret: `"false"` leaves it out of what is tracked.
 pub const TRACK_ANNOTATION: &str = "cutover.dev/track";
+/// On a ConfigMap or Secret that the hub made: the name of the one of which it is a copy.
+pub const COPY_OF_ANNOTATION: &str = "cutover.dev/copy-of";
 
 /// The workloads behind a service. A change of a ConfigMap or Secret that their pods use is a change of the service.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
@@ -19,6 +21,11 @@ pub struct Track {
     /// `config/rbac/member-tracking.yaml`.
     #[schemars(length(min = 1, max = 8))]
     pub workloads: Vec<Workload>,
+    /// Service mode, workloads in the hub cluster: keeps a copy `<name>-primary` of each ConfigMap and Secret, for workloads
+    /// that serve as the primary. A copy has the content that passed last, and changes while the primary has no traffic. The
+    /// rollouts that keep it own it. The hub needs the role of `config/rbac/hub-tracking-copies.yaml`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub primary_copies: bool,
 }
 
 /// A workload, whose pod template names what is tracked.
@@ -89,6 +96,9 @@ impl fmt::Display for Site {
     }
 }
 
+/// The fingerprint of what need not exist and does not.
+pub const ABSENT: &str = "absent";
+
 /// Fingerprints of ConfigMaps and Secrets by name: `ConfigMap/shop` in the hub cluster, `eu-3/ConfigMap/shop` in a member. A
 /// fingerprint is a SHA-256 in hexadecimal digits, or `absent` for one that need not exist and does not.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
@@ -112,6 +122,24 @@ impl Configs {
     pub fn at(site: &Site, found: impl IntoIterator<Item = (String, String)>) -> Self {
         let prefix = site.prefix();
         Self(found.into_iter().map(|(name, fingerprint)| (format!("{prefix}{name}"), fingerprint)).collect())
+    }
+
+    /// The fingerprint of one, by name.
+    #[must_use]
+    pub fn fingerprint(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// Names and fingerprints, in the order of the names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, fingerprint)| (name.as_str(), fingerprint.as_str()))
+    }
+
+    /// Those that fit.
+    #[must_use]
+    pub fn filter(&self, mut fits: impl FnMut(&str, &str) -> bool) -> Self {
+        let those = self.iter().filter(|(name, fingerprint)| fits(name, fingerprint));
+        Self(those.map(|(name, fingerprint)| (name.to_owned(), fingerprint.to_owned())).collect())
     }
 
     /// Adds others.

@@ -147,7 +147,7 @@ mod tests {
 
     use super::*;
     use crate::api::{CANARY, ROLLOUT_LABEL};
-    use crate::object::AllowedHosts;
+    use crate::object::{AllowedHosts, Mesh};
 
     fn copy_of(spec: &Value) -> ServiceCopy {
         ServiceCopy::of(spec, &BTreeMap::new(), &BTreeMap::new())
@@ -168,6 +168,7 @@ mod tests {
             copies: &copies,
             allowed_hosts: &AllowedHosts::new(["eu-1", "eu-3"].map(|member| format!("{member}.example.com")), &[]),
             neighbours: &[],
+            mesh: &Mesh::NotKnown,
         };
         let mut live: DynamicObject = serde_json::from_value(live.clone()).unwrap();
         (live.metadata.name, live.metadata.namespace) = (Some("shop-canary".to_owned()), Some("shop".to_owned()));

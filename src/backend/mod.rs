@@ -10,6 +10,9 @@ mod endpoint_slice;
 mod external_name;
 mod reach;
 mod ready;
+mod registered;
+mod service_entry;
+pub(crate) mod subset;
 #[cfg(test)]
 mod tests;
 
@@ -24,9 +27,10 @@ use k8s_openapi::api::core::v1::Service;
 use kube::core::{ApiResource, DynamicObject};
 pub(crate) use reach::{hosts, reach, reach_of};
 pub(crate) use ready::{slices, unready};
+pub(crate) use registered::read_of_mesh;
 use serde_json::Value;
 
-use crate::api::{Backend, DeletionPolicy, MEMBER_LABEL, Reason, ServiceSpec};
+use crate::api::{Backend, DeletionPolicy, MEMBER_LABEL, Reason, Route, ServiceSpec};
 use crate::object::{Context, Owner, Target, Write, owner};
 use crate::rollout::input::{BackendSeen, Problem};
 
@@ -56,20 +60,31 @@ pub(crate) fn is_of_service(context: &Context<'_>, backend: &str) -> bool {
     member(context, backend).is_some() || rest.is_some_and(|member| !member.is_empty())
 }
 
-/// The port under which routes reach a member's backend. An ExternalName Service translates no ports, so there it is
-/// the endpoint's own.
+/// The port under which routes reach a member's backend. An ExternalName Service translates no ports, and a ServiceEntry of
+/// ours has none but the endpoint's, so there it is that one.
 #[must_use]
 pub(crate) fn port(context: &Context<'_>, member: &str) -> u16 {
     match (&context.service.backend, context.endpoints.get(member)) {
-        (Backend::ExternalName(_), Some(reach)) if existing(context.service, member).is_none() => reach.port,
-        (Backend::ExternalName(_) | Backend::ClusterIp(_) | Backend::EndpointSlice(_), _) => context.service.port,
+        (Backend::ExternalName(_) | Backend::ServiceEntry(_), Some(reach))
+            if existing(context.service, member).is_none() =>
+        {
+            reach.port
+        }
+        (
+            Backend::ExternalName(_)
+            | Backend::ClusterIp(_)
+            | Backend::EndpointSlice(_)
+            | Backend::ServiceEntry(_)
+            | Backend::Subset(_),
+            _,
+        ) => context.service.port,
     }
 }
 
-/// The Service that the user named for a member; the hub never changes it.
+/// The backend that the user named for a member; the hub never changes it.
 #[must_use]
 pub(crate) fn existing<'s>(service: &'s ServiceSpec, member: &str) -> Option<&'s str> {
-    service.backend.named().existing.get(member).map(String::as_str)
+    service.backend.existing().get(member).map(String::as_str)
 }
 
 /// The objects to fetch for a member's backend. Their order is that of the objects which the other functions take.
@@ -78,11 +93,44 @@ pub(crate) fn targets(context: &Context<'_>, member: &str) -> Vec<Target> {
     let backend = name(context.service, member);
     let target =
         |resource: ApiResource, name: String| Target { resource, namespace: context.namespace.to_owned(), name };
-    let mut targets = vec![target(ApiResource::erase::<Service>(&()), backend.clone())];
-    if is_made_of_slices(context, member) {
-        targets.extend(endpoint_slice::names(&backend).map(|name| target(slices(), name)));
+    let service = || target(ApiResource::erase::<Service>(&()), backend.clone());
+    match (&context.service.backend, existing(context.service, member)) {
+        (Backend::ExternalName(_) | Backend::ClusterIp(_), _) | (Backend::EndpointSlice(_), Some(_)) => vec![service()],
+        (Backend::EndpointSlice(_), None) => {
+            let slices = endpoint_slice::names(&backend).map(|name| target(slices(), name));
+            std::iter::once(service()).chain(slices).collect()
+        }
+        (Backend::ServiceEntry(_), None) => {
+            [service_entry::entries(), service_entry::rules()].map(|kind| target(kind, backend.clone())).into()
+        }
+        (Backend::Subset(_), None) => vec![target(service_entry::rules(), backend)],
+        // Such a one is known by its host, or with others in one object.
+        (Backend::ServiceEntry(_) | Backend::Subset(_), Some(_)) => Vec::new(),
     }
-    targets
+}
+
+/// The kinds of what a mesh knows beside Services, if backends of this service depend on it: those that Istio serves, but for
+/// Services with addresses.
+#[must_use]
+pub(crate) fn mesh_kinds(service: &ServiceSpec) -> Option<[ApiResource; 2]> {
+    let is_served = service.routes.iter().any(|route| matches!(route, Route::Istio(_)));
+    let depends = match service.backend {
+        Backend::ExternalName(_) | Backend::ServiceEntry(_) | Backend::Subset(_) => is_served,
+        Backend::ClusterIp(_) | Backend::EndpointSlice(_) => false,
+    };
+    depends.then(|| [service_entry::entries(), service_entry::rules()])
+}
+
+/// The kind of the first object of a backend that the hub makes, by which those that are left are found.
+#[must_use]
+pub(crate) fn kind(service: &ServiceSpec) -> ApiResource {
+    match service.backend {
+        Backend::ExternalName(_) | Backend::ClusterIp(_) | Backend::EndpointSlice(_) => {
+            ApiResource::erase::<Service>(&())
+        }
+        Backend::ServiceEntry(_) => service_entry::entries(),
+        Backend::Subset(_) => service_entry::rules(),
+    }
 }
 
 /// Members of which no route can tell one from the other: weights between them would have no effect.
@@ -98,7 +146,9 @@ pub(crate) fn problems(context: &Context<'_>) -> Vec<Problem> {
     for (member, reach) in context.endpoints {
         let backend = name(service, member);
         let mut identities = vec![format!("backend {backend}")];
-        if existing(service, member).is_none() && !matches!(service.backend, Backend::ClusterIp(_)) {
+        // Elsewhere the data plane does not use the endpoint.
+        let by_endpoint = !matches!(service.backend, Backend::ClusterIp(_) | Backend::Subset(_));
+        if existing(service, member).is_none() && by_endpoint {
             identities.push(format!(
                 "endpoint {}:{} {}",
                 reach.host,
@@ -121,7 +171,7 @@ pub(crate) fn problems(context: &Context<'_>) -> Vec<Problem> {
 }
 
 /// The writes that make a member's backend what it should be; nothing where it is so already. `addresses` are those of
-/// the endpoint's host, used by EndpointSlice backends alone; an empty answer keeps the addresses that are there.
+/// the endpoint's host, used by backends that hold addresses alone; an empty answer keeps the addresses that are there.
 pub(crate) fn render(
     context: &Context<'_>,
     member: &str,
@@ -132,7 +182,7 @@ pub(crate) fn render(
         return copy::render(context, member, copy, current.first().and_then(Option::as_deref));
     }
     if is_the_users(context, member) {
-        return cluster_ip::check(context, member, current.first().and_then(Option::as_deref)).map(|()| Vec::new());
+        return registered::named(context, member, current.first().and_then(Option::as_deref)).map(|()| Vec::new());
     }
     let mut writes = Vec::new();
     let desired = desired(context, member, current, addresses)?;
@@ -155,8 +205,10 @@ pub(crate) fn assess(
     current: &[Option<Arc<DynamicObject>>],
     addresses: &[IpAddr],
 ) -> BackendSeen {
-    match render(context, member, current, addresses) {
-        Err(problem) if is_the_users(context, member) && current.first().is_none_or(Option::is_none) => {
+    let rendered = render(context, member, current, addresses);
+    let registered = || registered::alias(context, member, current.first().and_then(Option::as_deref));
+    match rendered.and_then(|writes| if writes.is_empty() { registered().map(|()| writes) } else { Ok(writes) }) {
+        Err(problem) if is_the_users(context, member) && current.first().is_some_and(Option::is_none) => {
             BackendSeen::Missing(problem)
         }
         Err(problem) => BackendSeen::NotReady(problem),
@@ -192,10 +244,6 @@ fn is_the_users(context: &Context<'_>, member: &str) -> bool {
     context.copies.is_empty() && (is_clusters_own || existing(context.service, member).is_some())
 }
 
-fn is_made_of_slices(context: &Context<'_>, member: &str) -> bool {
-    matches!(context.service.backend, Backend::EndpointSlice(_)) && existing(context.service, member).is_none()
-}
-
 fn desired(
     context: &Context<'_>,
     member: &str,
@@ -208,9 +256,11 @@ fn desired(
             format!("service {}: member {member} has no endpoint", context.service.name),
         ));
     };
-    match context.service.backend {
+    match &context.service.backend {
         Backend::ExternalName(_) => Ok(vec![Some(external_name::service(reach))]),
         Backend::EndpointSlice(_) => endpoint_slice::objects(context.service, member, reach, current, addresses),
+        Backend::ServiceEntry(entry) => service_entry::objects(context, entry, member, reach, current, addresses),
+        Backend::Subset(subset) => Ok(vec![Some(subset::rule(context, subset, member))]),
         Backend::ClusterIp(_) => Ok(Vec::new()),
     }
 }

@@ -8,9 +8,10 @@ use serde_json::json;
 use super::*;
 use crate::api::member::HostHeader;
 use crate::api::{MemberClusterSpec, ServiceCopy};
-use crate::object::{AllowedHosts, Reach, shared};
+use crate::object::{AllowedHosts, Mesh, Reach, shared};
 
 mod bad_services;
+mod mesh;
 mod writes;
 
 /// Member mode.
@@ -116,6 +117,7 @@ struct World {
     service: ServiceSpec,
     endpoints: BTreeMap<String, Reach>,
     allowed_hosts: AllowedHosts,
+    mesh: Mesh,
     uid: &'static str,
     current: Vec<Option<DynamicObject>>,
 }
@@ -134,6 +136,7 @@ impl World {
             service: serde_json::from_value(service).unwrap(),
             endpoints: BTreeMap::from([("eu-1".to_owned(), endpoint)]),
             allowed_hosts: AllowedHosts::new(["gw.eu-1.example.com".to_owned()], &[]),
+            mesh: Mesh::NotKnown,
             uid: "uid-1",
             current: Vec::new(),
         };
@@ -142,7 +145,7 @@ impl World {
     }
 
     fn context(&self) -> Context<'_> {
-        let Self { service, endpoints, allowed_hosts, uid, .. } = self;
+        let Self { service, endpoints, allowed_hosts, mesh, uid, .. } = self;
         Context {
             namespace: "shop",
             rollout: "fleet",
@@ -154,6 +157,7 @@ impl World {
             copies: &NO_COPIES,
             allowed_hosts,
             neighbours: &[],
+            mesh,
         }
     }
 
@@ -180,11 +184,12 @@ impl World {
 
     fn apply(&mut self, writes: Vec<Write>) {
         for write in writes {
-            let (name, object) = match write {
-                Write::Create(object) | Write::Replace(object) => (object.name_any(), Some(object)),
-                Write::Delete { target, .. } => (target.name, None),
+            let written = write.target();
+            let object = match write {
+                Write::Create(object) | Write::Replace(object) => Some(object),
+                Write::Delete { .. } => None,
             };
-            let index = targets(&self.context(), "eu-1").iter().position(|target| target.name == name).unwrap();
+            let index = targets(&self.context(), "eu-1").iter().position(|target| *target == written).unwrap();
             self.current[index] = object;
         }
     }

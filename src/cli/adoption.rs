@@ -14,8 +14,11 @@ use super::{
 };
 use crate::{
     api::{Distribution, Route},
-    object::{Context, Write},
-    rollout::input::{Mark, RouteSeen},
+    object::{Context, Target, Write},
+    rollout::{
+        input::{Mark, RouteSeen},
+        plan::primary_and_canary,
+    },
     route,
 };
 
@@ -29,23 +32,56 @@ pub(super) async fn rehearse(cluster: &Cluster, view: &View, out: &mut Output) -
         let context = owner.context(&place);
         for route in &place.service.routes {
             let objects = live::objects(cluster, &context, route).await?;
-            out.text(&format!("{}: ", route::key(&place.service, route)))?;
-            match route::read(&context, route, &objects) {
-                RouteSeen::Live(seen) => {
-                    out.line(format!("{} would become the primary", shares(&seen.split.weights, view.total())))?;
-                    out.text(&first_write(&context, route, &objects, &seen.split.weights, &mark)?)?;
-                }
-                RouteSeen::ToCreate => out.line("does not exist; the hub would create it")?,
-                RouteSeen::Unusable(problem) => {
-                    exit = Exit::Held;
-                    out.line(escape(&format!("{}: {}", problem.reason, problem.message)))?;
-                }
-                RouteSeen::Unseen => out.line("could not be read")?,
-            }
+            let outlook = outlook(&context, route, &objects, &mark)?;
+            out.text(&outlook.text)?;
+            exit = if outlook.adoptable { exit } else { Exit::Held };
         }
     }
-    out.line("nothing was written")?;
+    out.line(NOTHING_WRITTEN)?;
     Ok(exit)
+}
+
+/// What ends every rehearsal.
+pub(super) const NOTHING_WRITTEN: &str = "nothing was written";
+
+/// A route as the hub would read it.
+pub(super) struct Outlook {
+    /// What it shows and what the first write would change, in lines.
+    pub(super) text: String,
+    pub(super) adoptable: bool,
+}
+
+/// One route as the hub would read it.
+pub(super) fn outlook(
+    context: &Context<'_>,
+    route: &Route,
+    objects: &[Option<Arc<DynamicObject>>],
+    mark: &Mark,
+) -> Result<Outlook, CliError> {
+    let key = route::key(context.service, route);
+    let yes = |said: String| Outlook { text: format!("{key}: {said}\n"), adoptable: true };
+    let no = |said: &str| Outlook { text: format!("{key}: {}\n", escape(said)), adoptable: false };
+    Ok(match route::read(context, route, objects) {
+        RouteSeen::Live(seen) => {
+            let weights = &seen.split.weights;
+            let shown = shares(weights, context.total);
+            if is_elsewhere(context, weights) {
+                let service = &context.service.name;
+                no(&format!("{shown}; bring it to Service {service} or to its primary first"))
+            } else {
+                let changes = first_write(context, route, objects, weights, mark)?;
+                yes(format!("{shown} would become the primary\n{}", changes.trim_end()))
+            }
+        }
+        RouteSeen::ToCreate => yes("does not exist; the hub would create it".to_owned()),
+        RouteSeen::Unusable(problem) => no(&format!("{}: {}", problem.reason, problem.message)),
+        RouteSeen::Unseen => yes("could not be read".to_owned()),
+    })
+}
+
+/// In service mode a canary that has traffic may lead anywhere, and is no beginning.
+fn is_elsewhere(context: &Context<'_>, weights: &Distribution) -> bool {
+    !context.copies.is_empty() && !weights.same_as(&primary_and_canary(0, context.total))
 }
 
 /// The changes of the first write, one line for each field.
@@ -57,16 +93,22 @@ fn first_write(
     mark: &Mark,
 ) -> Result<String, CliError> {
     let writes = route::render(context, route, objects, &weights.into(), mark).map_err(CliError::said)?;
-    let mut text = String::new();
-    for write in writes {
-        let Write::Replace(after) = write else { continue };
-        let before =
-            objects.iter().filter_map(Option::as_deref).find(|object| object.metadata.name == after.metadata.name);
-        let as_json = |object| serde_json::to_value(object).map_err(CliError::said);
-        let before = before.map_or(Ok(Value::Null), as_json)?;
-        text.push_str(&difference(&before, &as_json(&after)?));
-    }
+    let text = writes.into_iter().map(|write| changes(write, objects)).collect::<Result<String, _>>()?;
     Ok(if text.is_empty() { "  no field would change\n".to_owned() } else { text })
+}
+
+fn changes(write: Write, objects: &[Option<Arc<DynamicObject>>]) -> Result<String, CliError> {
+    let Target { resource, name, .. } = write.target();
+    let object = escape(&format!("{}/{name}", resource.kind));
+    let after = match write {
+        Write::Create(_) => return Ok(format!("  {object} would be made\n")),
+        Write::Delete { .. } => return Ok(format!("  {object} would be removed\n")),
+        Write::Replace(after) => after,
+    };
+    let before = objects.iter().filter_map(Option::as_deref).find(|object| object.metadata.name == after.metadata.name);
+    let as_json = |object| serde_json::to_value(object).map_err(CliError::said);
+    let before = before.map_or(Ok(Value::Null), as_json)?;
+    Ok(difference(&before, &as_json(&after)?))
 }
 
 fn difference(before: &Value, after: &Value) -> String {

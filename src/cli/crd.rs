@@ -12,7 +12,7 @@ use crate::api::crd::definitions;
 Exit status: 0 done, 1 an error.")]
 pub(super) struct Crd {
     /// Only the one with this plural name; default: all.
-    #[arg(value_parser = ["fleetrollouts", "memberclusters", "metrictemplates", "rolloutrequests"])]
+    #[arg(value_parser = ["fleetrollouts", "memberclusters", "metrictemplates", "rolloutrequests", "alertproviders"])]
     name: Option<String>,
 }
 

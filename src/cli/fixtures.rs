@@ -196,6 +196,21 @@ pub(super) fn in_the_middle() -> View {
     view(&status("Progressing", "Baking", "step 2: 6m of bake 10m left", &run()))
 }
 
+/// The same, and no metric is declared.
+pub(super) fn unmeasured() -> View {
+    let mut run = run();
+    run["check"] = json!({
+        "at": "2026-01-03T03:00:39Z", "verdict": "Pass", "reason": "NothingMeasured", "message": "nothing is measured",
+        "since": "2026-01-03T00:47:00Z", "sequence": 9, "metrics": []
+    });
+    let mut spec = spec();
+    spec["analysis"]["metrics"] = json!([]);
+    let message = "step 2: 6m of bake 10m left; nothing is measured";
+    let mut status = status("Progressing", "NothingMeasured", message, &run);
+    status["summary"]["verdict"] = json!("NotMeasured");
+    view_of(&spec, &status)
+}
+
 /// The hub fell silent in the middle of a run.
 pub(super) fn silent_hub() -> View {
     let mut run = run();

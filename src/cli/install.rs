@@ -21,6 +21,7 @@ const BEFORE: &[&str] = &[
     include_str!("../../config/crd/memberclusters.yaml"),
     include_str!("../../config/crd/metrictemplates.yaml"),
     include_str!("../../config/crd/rolloutrequests.yaml"),
+    include_str!("../../config/crd/alertproviders.yaml"),
     include_str!("../../config/rbac/hub.yaml"),
     include_str!("../../config/rbac/hub-token-renewal.yaml"),
     include_str!("../../config/rbac/people.yaml"),
@@ -28,6 +29,7 @@ const BEFORE: &[&str] = &[
 const AFTER: &[&str] = &[
     include_str!("../../config/admission/authors.yaml"),
     include_str!("../../config/admission/requested-by.yaml"),
+    include_str!("../../config/admission/declared-by.yaml"),
     include_str!("../../deploy/network-policy.yaml"),
     include_str!("../../deploy/hub.yaml"),
 ];
@@ -39,6 +41,8 @@ enum Routes {
     GatewayApi,
     /// `HTTPProxy`.
     Contour,
+    /// `VirtualService`.
+    Istio,
     /// `RouteGroup`.
     Skipper,
     /// `Ingress`: nginx, aliyunALB, and Skipper's.
@@ -50,6 +54,7 @@ impl Routes {
         match self {
             Self::GatewayApi => include_str!("../../config/rbac/routes/gateway-api.yaml"),
             Self::Contour => include_str!("../../config/rbac/routes/contour.yaml"),
+            Self::Istio => include_str!("../../config/rbac/routes/istio.yaml"),
             Self::Skipper => include_str!("../../config/rbac/routes/skipper.yaml"),
             Self::Ingress => include_str!("../../config/rbac/routes/ingress.yaml"),
         }

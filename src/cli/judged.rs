@@ -12,6 +12,9 @@ use crate::api::{
     status::{Check, Desired, MetricCheck, RunState, Verdict},
 };
 
+/// No metric is declared.
+const NOT_MEASURED: &str = "not measured";
+
 /// What the measured columns show.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Judged<'v> {
@@ -55,6 +58,7 @@ impl View {
         let left = |at| seconds_up(between(self.now, at));
         match (left(settled), left(full)) {
             (Some(left), _) => format!("settling {left}"),
+            _ if !analysis.measures() => NOT_MEASURED.to_owned(),
             (None, Some(left)) => format!("filling {left}"),
             (None, None) => "check due".to_owned(),
         }
@@ -92,6 +96,7 @@ fn on_canary(view: &View, check: &Check, service: &str, member: &str) -> String 
     let unknown = metrics().any(|metric| metric.verdict == Verdict::Unknown && metric.reason != Reason::Settling);
     let worst = metrics().map(|metric| metric.verdict).max();
     match worst {
+        None if check.reason == Reason::NothingMeasured => NOT_MEASURED.to_owned(),
         None => "-".to_owned(),
         Some(Verdict::Fail) => "FAIL".to_owned(),
         Some(Verdict::Unknown) if !unknown => {

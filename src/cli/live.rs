@@ -15,7 +15,7 @@ use super::{
 use crate::{
     api::{Mode, Route, ServiceCopy, ServiceSpec},
     backend,
-    object::{AllowedHosts, Context, Reach, Target},
+    object::{AllowedHosts, Context, Mesh, Reach, Target},
     rollout::{
         self, RouteKey,
         input::{LiveRoute, RouteSeen},
@@ -81,8 +81,9 @@ impl Owner {
             copies: &place.copies,
             // Nor does it make Services.
             allowed_hosts: AllowedHosts::none(),
-            // Only the hub assigns numbers, so the neighbours do not matter here.
+            // Only the hub assigns numbers and looks at backends, so neither neighbours nor the mesh matter here.
             neighbours: &[],
+            mesh: &Mesh::NotKnown,
         }
     }
 }
@@ -90,11 +91,14 @@ impl Owner {
 /// Every route as it is now; of one that cannot be read, why.
 pub(super) async fn shown(cluster: &Cluster, view: &View) -> Vec<RouteShown> {
     let (owner, services) = (Owner::reading(view), rollout::services(&view.rollout.spec, &view.status));
-    let keys = |service: &ServiceSpec| service.routes.iter().map(|route| route::key(service, route)).collect();
+    let keys = |service: &ServiceSpec| {
+        let service = service.in_mode(view.rollout.spec.mode());
+        service.routes.iter().map(|route| route::key(&service, route)).collect::<Vec<RouteKey>>()
+    };
     let places = match places(view) {
         Ok(places) => places,
         Err(why) => {
-            let keys = services.iter().flat_map(keys as fn(&ServiceSpec) -> Vec<RouteKey>);
+            let keys = services.iter().flat_map(keys);
             return keys.map(|key| RouteShown { key, live: Err(why.to_string()) }).collect();
         }
     };
@@ -138,7 +142,7 @@ pub(super) fn places(view: &View) -> Result<Vec<Place>, CliError> {
         };
         let endpoints = names.iter().map(|name| Ok(((*name).to_owned(), reach(name)?)));
         let endpoints = endpoints.collect::<Result<_, CliError>>()?;
-        Ok(Place { service: service.clone(), endpoints, copies: BTreeMap::new() })
+        Ok(Place { service: service.in_mode(Mode::Member), endpoints, copies: BTreeMap::new() })
     };
     services.iter().map(place).collect()
 }
@@ -151,7 +155,7 @@ fn copied(view: &View, service: &ServiceSpec) -> Place {
         backend::reach_of(copy, service, &view.namespace(), member.map(|member| &member.spec))
     };
     let endpoints = copies.iter().map(|(slot, copy)| (slot.clone(), reach(copy))).collect();
-    Place { service: service.clone(), endpoints, copies }
+    Place { service: service.in_mode(Mode::Service), endpoints, copies }
 }
 
 /// The objects of one route, in the order of its targets; `None` for a missing one.

@@ -22,9 +22,11 @@ mod doctor;
 mod files;
 mod get;
 mod history;
+mod hooks;
 mod hub;
 mod hub_deployment;
 mod hub_liveness;
+mod import;
 mod install;
 mod judged;
 mod live;
@@ -85,6 +87,7 @@ Installed as kubectl-cutover it is also `kubectl cutover`."
 enum Command {
     Validate(validate::Validate),
     Plan(plan::Plan),
+    Import(import::Import),
     #[cfg(feature = "demo")]
     Demo(demo::Demo),
     Hub(hub::Hub),
@@ -117,6 +120,7 @@ enum Command {
     #[command(after_help = verbs::help("  cutover rollback shop -n shop --reason 'complaints'"))]
     Rollback(verbs::RequestArgs),
     Adopt(verbs::Adopt),
+    Hooks(hooks::Hooks),
     Member(member::Member),
     Version(version::Version),
     /// Print shell completions; they know the names of contexts, namespaces, rollouts and members.
@@ -132,6 +136,7 @@ impl Command {
         match self {
             Self::Validate(validate) => validate.run(out),
             Self::Plan(plan) => plan.run(out),
+            Self::Import(import) => import.run(out),
             #[cfg(feature = "demo")]
             Self::Demo(demo) => demo.run(out),
             Self::Hub(hub) => hub.run(out),
@@ -150,6 +155,7 @@ impl Command {
             Self::Retry(request) => request.run(Verb::Retry, out),
             Self::Rollback(request) => request.run(Verb::Rollback, out),
             Self::Adopt(adopt) => adopt.run(out),
+            Self::Hooks(hooks) => hooks.run(out),
             Self::Member(member) => member.run(out),
             Self::Version(version) => version.run(out),
             Self::Completions { shell } => completions(shell, out),

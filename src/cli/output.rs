@@ -123,6 +123,11 @@ impl Output {
         Ok(writeln!(self.to, "{}", line.as_ref())?)
     }
 
+    /// Prints one line to the error stream; if that is closed, there is nowhere to report it.
+    pub(super) fn remark(&mut self, line: &str) {
+        let _ = writeln!(self.errors, "{line}");
+    }
+
     /// Columns and lines of the terminal, as they are now; nothing elsewhere.
     pub(super) fn size(&self) -> Option<(usize, usize)> {
         let unknown = || (80, 24);

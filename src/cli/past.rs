@@ -82,6 +82,7 @@ pub(super) fn users(view: &View, loss: &Loss<'_>) -> String {
     let Some(check) = loss.check else { return "no check was made, so nothing is known".to_owned() };
     let failed: Vec<&MetricCheck> = check.metrics.iter().filter(|metric| metric.verdict == Verdict::Fail).collect();
     let seen = match (failed.is_empty(), check.verdict) {
+        _ if check.reason == Reason::NothingMeasured => "NOT KNOWN: nothing was measured".to_owned(),
         (false, _) => {
             let values = failed.iter().flat_map(|metric| values(view, metric)).collect::<Vec<_>>();
             format!("HURT {back}: {}", values.join(", "))

@@ -133,6 +133,9 @@ impl Planned<'_> {
             if let Some(wait) = step.wait {
                 json["wait"] = json!(wait);
             }
+            if let Some(approval) = step.approval {
+                json["approval"] = json!(approval);
+            }
             if let Some(steering) = &step.split.steering {
                 json["steering"] = json!(steering);
             }

@@ -6,10 +6,13 @@ use super::{
     text::{age, clock, day_and_clock, share, shares},
     view::{View, bake_left},
 };
-use crate::api::{
-    Duration, Mode, Reason, RolloutRequestSpec, Split, Steering, Verb,
-    status::{ConditionStatus, Phase, PlannedStep, Run, RunRecord, RunState, Soaking},
-    strategy::Wait,
+use crate::{
+    api::{
+        Duration, Mode, Reason, RolloutRequestSpec, Split, Steering, Verb,
+        status::{ConditionStatus, Phase, PlannedStep, Run, RunRecord, RunState, Soaking},
+        strategy::Wait,
+    },
+    rollout::awaited,
 };
 use jiff::Timestamp;
 
@@ -24,6 +27,7 @@ pub(super) const fn state(phase: Phase) -> &'static str {
         Phase::Paused => "PAUSED",
         Phase::Soaking => "SOAKING",
         Phase::Promoting => "PROMOTING",
+        Phase::Finalizing => "FINALIZING",
         Phase::Succeeded => "SUCCEEDED",
         Phase::Failed => "FAILED, rolled back",
         Phase::RolledBack => "ROLLED BACK",
@@ -71,7 +75,8 @@ pub(super) fn users(view: &View) -> String {
     let endpoints = view.gaining().into_iter().filter_map(|member| endpoint(view, member));
     let primaries = view.check().and_then(|check| past::primaries(view, check));
     let parts: Vec<String> = endpoints.chain(primaries).collect();
-    let seen = if parts.is_empty() { "nothing is measured yet".to_owned() } else { parts.join("; ") };
+    let nothing = if view.rollout.spec.analysis.measures() { "nothing is measured yet" } else { "nothing is measured" };
+    let seen = if parts.is_empty() { nothing.to_owned() } else { parts.join("; ") };
     if view.hub().is_silent() { format!("NOT KNOWN while no hub looks; last seen: {seen}") } else { seen }
 }
 
@@ -143,7 +148,7 @@ pub(super) fn next(view: &View) -> String {
     if let Some(check) = view.unknown() {
         order.push(format!("no more {}", check.reason));
     }
-    order.extend(step_needs(run));
+    order.extend(step_needs(view, run));
     order.extend(schedule(view));
     order.push(step_after(view, run));
     order.join(", then ")
@@ -157,6 +162,8 @@ fn schedule(view: &View) -> Option<String> {
         | Reason::DependencyMissing
         | Reason::DependencyFailed
         | Reason::DependencyCycle => Some("every rollout of spec.dependsOn is complete".to_owned()),
+        Reason::WaitingForHook => Some("the hook above says yes".to_owned()),
+        Reason::HookUnanswered => Some("the hook above answers, or is removed".to_owned()),
         _ => None,
     }
 }
@@ -183,20 +190,30 @@ fn at_rest(view: &View) -> String {
         | Phase::Paused
         | Phase::Soaking
         | Phase::Promoting
+        | Phase::Finalizing
         | Phase::Succeeded => "nothing; declare a new target to begin a run".to_owned(),
     }
 }
 
+/// What `iterations` counts: checks, or where nothing is measured the time between them.
+fn rounds<'w>(view: &View, checks: &'w str) -> &'w str {
+    if view.rollout.spec.analysis.measures() { checks } else { "intervals" }
+}
+
 /// What the present step still needs.
-fn step_needs(run: &Run) -> Vec<String> {
+fn step_needs(view: &View, run: &Run) -> Vec<String> {
     let (Some(present), RunState::Stepping(stepping)) = (run.present(), &run.state) else { return Vec::new() };
     let bake = bake_left(run);
     let left = (bake.as_millis() > 0 && stepping.waiting_since.is_none()).then(|| format!("{bake} of bake left"));
     let checks = present.iterations.unwrap_or(0).saturating_sub(stepping.bake.passes);
-    let checks = (checks > 0 && stepping.waiting_since.is_none()).then(|| format!("{checks} passing checks"));
+    let checks = (checks > 0 && stepping.waiting_since.is_none())
+        .then(|| format!("{checks} {}", rounds(view, "passing checks")));
     let wait = present.wait.filter(|_| !run.approved.contains(&stepping.step));
     let wait = wait.map(|wait| match (wait, stepping.waiting_since) {
-        (Wait::Promotion, _) => format!("promotion of step {}", stepping.step),
+        (Wait::Promotion, _) => {
+            let approvals = awaited(run).map(|approvals| format!(": {approvals}")).unwrap_or_default();
+            format!("promotion of step {}{approvals}", stepping.step)
+        }
         (Wait::For(time), Some(since)) => format!("a wait of {time} since {}", clock(since)),
         (Wait::For(time), None) => format!("a wait of {time}"),
     });
@@ -259,7 +276,8 @@ fn live_run(view: &View, run: &Run) -> Vec<String> {
     let began = past::began(run.number, &run.revision, "", run.started_at, run.started_by.as_deref());
     let deadline = run.pinned.strategy.progress_deadline.filter(|_| !view.hub().is_silent());
     let clock = deadline.map(|deadline| format!("deadline clock at {} of {deadline}", run.deadline_used_at(view.now)));
-    let checked = run.check.as_ref().map(|check| format!("last check {} ago", age(check.at, view.now)));
+    let checked = run.check.as_ref().filter(|check| check.reason != Reason::NothingMeasured);
+    let checked = checked.map(|check| format!("last check {} ago", age(check.at, view.now)));
     [Some(began), clock, checked].into_iter().flatten().collect()
 }
 
@@ -293,7 +311,9 @@ pub(super) fn requests(view: &View) -> Option<String> {
 pub(super) fn gates(view: &View) -> Option<String> {
     let run = view.live()?;
     let (present, RunState::Stepping(stepping)) = (run.present()?, &run.state) else { return None };
-    let checks = present.iterations.map(|checks| format!("checks {}/{checks}", stepping.bake.passes.min(checks)));
+    let checks = present
+        .iterations
+        .map(|checks| format!("{} {}/{checks}", rounds(view, "checks"), stepping.bake.passes.min(checks)));
     let bakes = present.bake > Duration::ZERO || checks.is_none();
     let bake = bakes.then(|| format!("bake {}/{}", stepping.bake.time.min(present.bake), present.bake));
     let mut gates: Vec<String> = bake.into_iter().chain(checks).collect();
@@ -304,7 +324,10 @@ pub(super) fn gates(view: &View) -> Option<String> {
             (false, None) => "not reached yet".to_owned(),
         };
         match wait {
-            Wait::Promotion => format!("promotion (step {}) {state}", stepping.step),
+            Wait::Promotion => {
+                let approvals = awaited(run).map(|approvals| format!(", {approvals}")).unwrap_or_default();
+                format!("promotion (step {}) {state}{approvals}", stepping.step)
+            }
             Wait::For(time) => format!("wait {time} {state}"),
         }
     }));

@@ -168,12 +168,19 @@ fn request(rollout: &FleetRollout, verb: Verb, reason: Option<String>, requested
         verb,
         run: status.map_or(0, FleetRolloutStatus::last_run),
         step: run.map(Run::step).filter(|step| verb == Verb::Promote && *step > 0),
+        sequence: seen(status, verb),
         reason,
         requested_by,
     };
     let prefix = format!("{name}-{}-", verb.to_string().to_lowercase());
     let metadata = ObjectMeta { generate_name: Some(prefix), namespace: rollout.namespace(), ..ObjectMeta::default() };
     RolloutRequest { metadata, spec, status: None }
+}
+
+/// The write whose checks the status shows: whoever promotes has looked at these.
+fn seen(status: Option<&FleetRolloutStatus>, verb: Verb) -> Option<u64> {
+    let desired = status?.desired.as_ref().filter(|_| verb == Verb::Promote)?;
+    Some(desired.sequence)
 }
 
 /// Waits for the hub's answer and prints it.
@@ -231,19 +238,20 @@ mod tests {
     use crate::cli::fixtures;
 
     #[test]
-    fn a_request_is_for_the_run_and_step_that_are_live() {
+    fn a_request_is_for_the_run_and_step_that_are_live_and_for_what_was_seen() {
         let request = request(&fixtures::waiting().rollout, Verb::Promote, Some("go".to_owned()), "ada".to_owned());
         assert_eq!(request.metadata.generate_name.as_deref(), Some("shop-promote-"));
         let expected = serde_json::json!({
-            "rollout": {"name": "shop", "uid": "u-1"}, "verb": "Promote", "run": 7, "step": 2, "reason": "go",
-            "requestedBy": "ada"
+            "rollout": {"name": "shop", "uid": "u-1"}, "verb": "Promote", "run": 7, "step": 2, "sequence": 9,
+            "reason": "go", "requestedBy": "ada"
         });
         assert_eq!(serde_json::to_value(&request.spec).unwrap(), expected);
     }
 
     #[test]
     fn only_a_promotion_is_bound_to_a_step_and_no_run_is_run_0() {
-        assert_eq!(request(&fixtures::waiting().rollout, Verb::Abort, None, "ada".to_owned()).spec.step, None);
+        let abort = request(&fixtures::waiting().rollout, Verb::Abort, None, "ada".to_owned()).spec;
+        assert_eq!((abort.step, abort.sequence), (None, None));
         let before = request(&fixtures::needs_mapping().rollout, Verb::Promote, None, "ada".to_owned()).spec;
         assert_eq!((before.run, before.step), (0, None));
     }

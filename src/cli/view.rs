@@ -212,7 +212,9 @@ impl View {
                     Exit::Held
                 }
             }
-            Phase::Progressing | Phase::Soaking | Phase::Promoting | Phase::Terminating => Exit::Progressing,
+            Phase::Progressing | Phase::Soaking | Phase::Promoting | Phase::Finalizing | Phase::Terminating => {
+                Exit::Progressing
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! A client for one peer.
 
+mod post;
+
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use http::{Method, Request};
@@ -14,6 +16,7 @@ use secrecy::ExposeSecret;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::{HttpError, Limits, Network, Peer, Peers, sanitise};
+pub(crate) use post::{Post, Reply};
 
 /// An answer.
 #[derive(Clone, Debug)]

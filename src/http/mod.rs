@@ -11,6 +11,7 @@ mod error;
 pub(crate) mod fixtures;
 mod network;
 mod peer;
+mod signature;
 #[cfg(test)]
 mod tests;
 
@@ -20,10 +21,11 @@ pub(crate) use crate::text::{sanitise, sanitise_to};
 pub use address::AddressRules;
 pub(crate) use aliases::Aliases;
 pub use client::Answer;
-pub(crate) use client::Client;
+pub(crate) use client::{Client, Post, Reply};
 pub use error::HttpError;
 pub use network::{Names, Network, Peers};
 pub(crate) use peer::Peer;
+pub(crate) use signature::{HEADER as SIGNATURE_HEADER, SigningKey, TIMESTAMP_HEADER};
 
 /// The time that a call may take, from resolving the name to the last byte.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(10);

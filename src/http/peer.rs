@@ -53,6 +53,22 @@ impl Peer {
         })
     }
 
+    /// The same for a URL that may have a query, as the webhooks of chat services do. An error repeats nothing of it, for it may be
+    /// a secret.
+    ///
+    /// # Errors
+    /// If it is not an `http` or `https` URL, or contains credentials or a fragment.
+    pub(crate) fn of_webhook(url: &str) -> Result<Self, HttpError> {
+        let bad = || HttpError::BadAddress("not an http or https URL without credentials and fragment".to_owned());
+        let mut base = Url::parse(url).map_err(|_| bad())?;
+        let query = base.query().map(str::to_owned);
+        base.set_query(None);
+        let mut peer = Self::at(base.as_str()).map_err(|_| bad())?;
+        peer.base.set_query(query.as_deref());
+        peer.keep_alive = false;
+        Ok(peer)
+    }
+
     /// Uses `name` for TLS while the connection goes to the host of the address.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use futures::future::join_all;
 use tokio::{sync::Notify, time::Instant};
 
 use super::{Hub, background_task::BackgroundTask, placed::Placed, subject::Subject};
-use crate::{api::Backend, http};
+use crate::http;
 
 /// A change of an address is followed within this time.
 const REFRESH_EVERY: Duration = Duration::from_secs(30);
@@ -64,7 +64,7 @@ impl Addresses {
 }
 
 fn hosts(subject: &Subject) -> BTreeSet<String> {
-    let needed = subject.services.iter().filter(|placed| matches!(placed.spec.backend, Backend::EndpointSlice(_)));
+    let needed = subject.services.iter().filter(|placed| placed.spec.backend.has_addresses());
     needed.flat_map(|placed| placed.endpoints.values().map(|reach| reach.host.clone())).collect()
 }
 

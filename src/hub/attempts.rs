@@ -25,6 +25,8 @@ enum About {
     Rehearsal(RouteKey),
     Route(RouteKey),
     Backends,
+    ConfigCopies(String),
+    OwnersOfCopies,
     Request(String),
 }
 
@@ -88,6 +90,11 @@ impl Attempts {
         }
     }
 
+    /// Why the copies of a service's ConfigMaps and Secrets could not be written, if they could not.
+    pub(super) fn copies_failure(&self, service: &str) -> Option<String> {
+        self.failure(&About::ConfigCopies(service.to_owned()))
+    }
+
     fn failure(&self, about: &About) -> Option<String> {
         self.0.get(about).and_then(|attempt| attempt.failed.clone())
     }
@@ -108,6 +115,8 @@ impl About {
             Action::Rehearse { route, .. } => Self::Rehearsal(route.clone()),
             Action::WriteRoute { route, .. } | Action::ReleaseRoute { route, .. } => Self::Route(route.clone()),
             Action::ReleaseBackends { .. } => Self::Backends,
+            Action::WriteConfigCopies { service, .. } => Self::ConfigCopies(service.clone()),
+            Action::ReleaseConfigCopies => Self::OwnersOfCopies,
             Action::AnswerRequest { name, .. } => Self::Request(name.clone()),
         }
     }

@@ -115,6 +115,6 @@ mod tests {
         wake.notified().await;
         assert_eq!(task.take_result(), None);
         assert!(!task.is_running());
-        assert!(metrics.text().contains("cutover_panics_total 1"));
+        assert!(metrics.text(None).contains("cutover_panics_total 1"));
     }
 }

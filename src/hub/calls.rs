@@ -6,6 +6,7 @@ mod own;
 
 use std::{sync::Arc, time::Duration};
 
+use futures::TryFutureExt;
 use k8s_openapi::{
     ByteString,
     api::{core::v1::Secret, events::v1::Event},
@@ -59,6 +60,28 @@ pub(super) struct Caches {
     pub(super) secrets: Arc<Cache<Secret>>,
 }
 
+/// What a call does, in the words of Kubernetes' roles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verb {
+    Get,
+    Create,
+    Update,
+    Patch,
+    Delete,
+}
+
+impl Verb {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Patch => "patch",
+            Self::Delete => "delete",
+        }
+    }
+}
+
 /// Whose kind an object is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -82,7 +105,7 @@ impl Calls {
 
     /// The rollout as it is stored now.
     pub(super) async fn read(&self, turn: &Turn, key: &Key) -> Result<FleetRollout, CallError> {
-        let rollout = self.call(turn, Kind::Own, self.api::<FleetRollout>(key).get(&key.name)).await?;
+        let rollout = self.call(turn, (Verb::Get, Kind::Own), self.api::<FleetRollout>(key).get(&key.name)).await?;
         self.caches.rollouts.wrote(DeserializeGuard(Ok(rollout.clone())));
         Ok(rollout)
     }
@@ -93,7 +116,7 @@ impl Calls {
         let known = || self.caches.objects.known(target).and_then(|object| object.resource_version());
         let before = known();
         let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), &target.namespace, resource);
-        match self.call(turn, Kind::Foreign, api.get(&target.name)).await {
+        match self.call(turn, (Verb::Get, Kind::Foreign), api.get(&target.name)).await {
             Ok(object) => self.caches.objects.wrote(resource, object),
             Err(CallError::Gone) => self.caches.objects.gone(resource, &key),
             Err(error) => return Err(error),
@@ -109,8 +132,9 @@ impl Calls {
     ) -> Result<FleetRollout, CallError> {
         let key = Key::of(rollout);
         let call = self.api(&key);
-        let written =
-            self.call(turn, Kind::Own, call.replace_status(&key.name, &post_params(WriteMode::Real), rollout)).await?;
+        let params = post_params(WriteMode::Real);
+        let put = call.replace_status(&key.name, &params, rollout);
+        let written = self.call(turn, (Verb::Update, Kind::Own), put).await?;
         self.caches.rollouts.wrote(DeserializeGuard(Ok(written.clone())));
         Ok(written)
     }
@@ -126,7 +150,7 @@ impl Calls {
         let key = Key::of(rollout);
         let call: Api<FleetRollout> = self.api(&key);
         let patch = over_version(rollout.meta(), json!({"metadata": {"finalizers": finalizers}}));
-        let written = self.call(turn, Kind::Own, call.patch(&key.name, &patch_params(), &patch)).await?;
+        let written = self.call(turn, (Verb::Patch, Kind::Own), call.patch(&key.name, &patch_params(), &patch)).await?;
         take_finalizers(&self.caches.rollouts, DeserializeGuard(Ok(written.clone())));
         Ok(written)
     }
@@ -135,8 +159,9 @@ impl Calls {
     pub(super) async fn write_request_status(&self, turn: &Turn, request: &RolloutRequest) -> Result<(), CallError> {
         let key = Key::of(request);
         let call = self.api(&key);
-        let written =
-            self.call(turn, Kind::Own, call.replace_status(&key.name, &post_params(WriteMode::Real), request)).await?;
+        let params = post_params(WriteMode::Real);
+        let put = call.replace_status(&key.name, &params, request);
+        let written = self.call(turn, (Verb::Update, Kind::Own), put).await?;
         self.caches.requests.wrote(DeserializeGuard(Ok(written)));
         Ok(())
     }
@@ -146,7 +171,7 @@ impl Calls {
         let key = Key::of(request);
         let which = Preconditions { uid: request.uid(), resource_version: request.resource_version() };
         let params = DeleteParams::default().preconditions(which);
-        self.call(turn, Kind::Own, self.api::<RolloutRequest>(&key).delete(&key.name, &params)).await?;
+        self.call(turn, (Verb::Delete, Kind::Own), self.api::<RolloutRequest>(&key).delete(&key.name, &params)).await?;
         self.caches.requests.gone(&key);
         Ok(())
     }
@@ -162,7 +187,7 @@ impl Calls {
         let (members, name) = (self.members(), member.name.clone().unwrap_or_default());
         take_finalizers(
             &self.caches.members,
-            self.call(turn, Kind::Own, members.patch(&name, &patch_params(), &patch)).await?,
+            self.call(turn, (Verb::Patch, Kind::Own), members.patch(&name, &patch_params(), &patch)).await?,
         );
         Ok(())
     }
@@ -176,9 +201,9 @@ impl Calls {
     ) -> Result<(), CallError> {
         let patch = over_version(member, json!({"metadata": {}, "status": status}));
         let (members, name) = (self.members(), member.name.clone().unwrap_or_default());
-        self.caches
-            .members
-            .wrote(self.call(turn, Kind::Own, members.patch_status(&name, &patch_params(), &patch)).await?);
+        self.caches.members.wrote(
+            self.call(turn, (Verb::Patch, Kind::Own), members.patch_status(&name, &patch_params(), &patch)).await?,
+        );
         Ok(())
     }
 
@@ -195,7 +220,8 @@ impl Calls {
         let data = json!({key: ByteString(value.into())});
         let patch = over_version(&secret.metadata, json!({"metadata": {}, "data": data}));
         let call: Api<Secret> = Api::namespaced(self.client.clone(), &place.namespace);
-        let written = self.call(turn, Kind::Foreign, call.patch(&place.name, &patch_params(), &patch)).await?;
+        let written =
+            self.call(turn, (Verb::Patch, Kind::Foreign), call.patch(&place.name, &patch_params(), &patch)).await?;
         self.caches.secrets.wrote(written);
         Ok(())
     }
@@ -203,7 +229,7 @@ impl Calls {
     /// Creates an event; there is no version to write over, and the name is the transition's own.
     pub(super) async fn create_event(&self, turn: &Turn, event: &Event) -> Result<(), CallError> {
         let call = self.api::<Event>(&Key::of(event));
-        self.call(turn, Kind::Own, call.create(&post_params(WriteMode::Real), event)).await.map(|_| ())
+        self.call(turn, (Verb::Create, Kind::Own), call.create(&post_params(WriteMode::Real), event)).await.map(|_| ())
     }
 
     /// Creates, replaces or deletes an object of a route or a backend.
@@ -211,13 +237,15 @@ impl Calls {
         match write {
             Write::Create(object) => {
                 let (resource, api) = self.dynamic(object);
-                let created = self.call(turn, Kind::Foreign, api.create(&post_params(mode), object)).await?;
+                let created =
+                    self.call(turn, (Verb::Create, Kind::Foreign), api.create(&post_params(mode), object)).await?;
                 self.take(&resource, created, mode);
             }
             Write::Replace(object) => {
                 let (resource, api) = self.dynamic(object);
                 let (key, params) = (Key::of(object), post_params(mode));
-                let written = self.call(turn, Kind::Foreign, api.replace(&key.name, &params, object)).await;
+                let written =
+                    self.call(turn, (Verb::Update, Kind::Foreign), api.replace(&key.name, &params, object)).await;
                 if written == Err(CallError::Gone) {
                     self.caches.objects.gone(&resource, &key);
                 }
@@ -229,13 +257,31 @@ impl Calls {
                 params.dry_run = mode == WriteMode::DryRun;
                 let api: Api<DynamicObject> =
                     Api::namespaced_with(self.client.clone(), &target.namespace, &target.resource);
-                self.call(turn, Kind::Foreign, api.delete(&target.name, &params)).await?;
+                self.call(turn, (Verb::Delete, Kind::Foreign), api.delete(&target.name, &params)).await?;
                 if mode == WriteMode::Real {
                     self.caches.objects.gone(&target.resource, &Key::new(&target.namespace, &target.name));
                 }
             }
         }
         Ok(())
+    }
+
+    /// Creates or replaces the copy of a ConfigMap or Secret. It goes into no cache, and an error repeats no word of the answer:
+    /// it may hold what is in a Secret.
+    pub(super) async fn write_config_copy(&self, turn: &Turn, write: &Write) -> Result<(), CallError> {
+        let (Write::Create(object) | Write::Replace(object)) = write else { return Ok(()) };
+        let (_, api) = self.dynamic(object);
+        let (name, params) = (object.name_any(), post_params(WriteMode::Real));
+        let written = async {
+            match write {
+                Write::Create(_) => api.create(&params, object).await,
+                Write::Replace(_) | Write::Delete { .. } => api.replace(&name, &params, object).await,
+            }
+        };
+        let verb = if matches!(write, Write::Create(_)) { Verb::Create } else { Verb::Update };
+        let written =
+            self.call(turn, (verb, Kind::Foreign), written.map_err(|error| error::without_words(error, &name)));
+        written.await.map(drop)
     }
 
     fn take(&self, resource: &ApiResource, object: DynamicObject, mode: WriteMode) {
@@ -267,12 +313,14 @@ impl Calls {
     async fn call<T>(
         &self,
         _turn: &Turn,
-        kind: Kind,
+        (verb, kind): (Verb, Kind),
         call: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, CallError> {
         let deadline = self.leadership.deadline().ok_or(CallError::NotLeading)?;
         let began = Instant::now();
-        let result = match tokio::time::timeout_at(deadline, call).await {
+        let answered = tokio::time::timeout_at(deadline, call).await;
+        self.turns.count_call(verb.word(), code(&answered));
+        let result = match answered {
             Ok(answer) => answer.map_err(CallError::from),
             Err(_) => Err(CallError::Late),
         };
@@ -285,6 +333,20 @@ impl Calls {
             }
             result => result,
         }
+    }
+}
+
+/// For the metric `api_calls`: the status of an answer, or what happened without one. Other statuses than those of the API are
+/// one: an admission webhook may answer with any.
+fn code<T>(answered: &Result<kube::Result<T>, tokio::time::error::Elapsed>) -> String {
+    const KNOWN: [u16; 10] = [400, 401, 403, 404, 409, 410, 413, 422, 429, 500];
+    match answered {
+        Ok(Ok(_)) => "2xx".to_owned(),
+        Ok(Err(kube::Error::Api(status))) if KNOWN.contains(&status.code) => status.code.to_string(),
+        Ok(Err(kube::Error::Api(status))) if (502..=504).contains(&status.code) => status.code.to_string(),
+        Ok(Err(kube::Error::Api(_))) => "other".to_owned(),
+        Ok(Err(_)) => "unreachable".to_owned(),
+        Err(_) => "late".to_owned(),
     }
 }
 

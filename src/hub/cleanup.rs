@@ -50,7 +50,8 @@ mod tests {
     fn only_answered_requests_grow_old() {
         let rollout = RolloutRef { name: "shop".to_owned(), uid: "u".to_owned() };
         let (step, reason, requested_by) = (None, None, "ann".to_owned());
-        let spec = RolloutRequestSpec { rollout, verb: Verb::Abort, run: 1, step, reason, requested_by };
+        let spec =
+            RolloutRequestSpec { rollout, verb: Verb::Abort, run: 1, step, sequence: None, reason, requested_by };
         let mut request = RolloutRequest::new("r", spec);
         let now = Timestamp::UNIX_EPOCH + Duration::from_hours(48);
         assert!(!is_old(&request, now));

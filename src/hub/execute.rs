@@ -9,6 +9,7 @@ use super::{
     Hub,
     cache::Key,
     calls::{CallError, WriteMode},
+    config_copies::ConfigCopies,
     memory::Memory,
     observed::{Found, Observed},
     placed::Placed,
@@ -65,6 +66,14 @@ impl<'a> Execution<'a> {
             if let Action::Rehearse { route, .. } = action {
                 memory.rehearsed(self.subject.status, route, &result);
             }
+            if let Action::WriteConfigCopies { .. } = action {
+                memory.configs.wrote();
+            }
+            if let (Action::ReleaseRoute { route, .. }, Ok(())) = (action, &result)
+                && let Ok((placed, route)) = self.route(route)
+            {
+                memory.propagation.released(route::obeyed_within(&placed.spec, route), Instant::now());
+            }
             memory.attempts.record(action, &result, Instant::now());
             if result.is_ok() && self.creates_route(action) {
                 memory.attempts.forget(action);
@@ -91,8 +100,14 @@ impl<'a> Execution<'a> {
             Action::ReleaseBackends { policy, which: Backends::Left } => {
                 self.release(&self.observed.left.of_members, *policy).await
             }
+            Action::WriteConfigCopies { configs, .. } => self.copies().write(configs).await,
+            Action::ReleaseConfigCopies => self.copies().release(self.subject.status).await,
             Action::AnswerRequest { name, answer } => self.answer(name, answer).await,
         }
+    }
+
+    const fn copies(&self) -> ConfigCopies<'_> {
+        ConfigCopies { hub: self.hub, turn: self.turn, subject: self.subject, owner: &self.rollout }
     }
 
     async fn finalizer(&mut self, wanted: bool) -> Result<(), CallError> {
@@ -258,6 +273,8 @@ const fn kind(action: &Action) -> &'static str {
         Action::WriteRoute { .. } => "WriteRoute",
         Action::ReleaseRoute { .. } => "ReleaseRoute",
         Action::ReleaseBackends { .. } => "ReleaseBackends",
+        Action::WriteConfigCopies { .. } => "WriteConfigCopies",
+        Action::ReleaseConfigCopies => "ReleaseConfigCopies",
         Action::AnswerRequest { .. } => "AnswerRequest",
         Action::RemoveFinalizer => "RemoveFinalizer",
     }

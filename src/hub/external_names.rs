@@ -18,7 +18,7 @@ pub(super) fn allowed(
 ) -> AllowedHosts {
     let is_needed = match mode {
         Mode::Service => true,
-        Mode::Member => !service.backend.named().existing.is_empty(),
+        Mode::Member => !service.backend.existing().is_empty(),
     };
     if !is_needed {
         return AllowedHosts::default();

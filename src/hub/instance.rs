@@ -25,7 +25,7 @@ use crate::{
     clock::Clock,
     http::Network,
     supervise,
-    web::{self, Metrics},
+    web::{self, Metrics, Pages},
 };
 
 /// The write under way may end after a signal; so does the lease.
@@ -132,9 +132,10 @@ async fn wait_for_release(released: oneshot::Receiver<()>) {
 
 fn serve_pages(hub: &Arc<Hub>, listener: Option<TcpListener>) -> JoinHandle<()> {
     let Some(listener) = listener else { return tokio::spawn(pending()) };
-    let probed = hub.clone();
-    let ready = move || probed.unready().map_or(Ok(()), Err);
-    tokio::spawn(web::serve(listener, hub.metrics.clone(), Arc::new(ready)))
+    let (probed, shown) = (hub.clone(), hub.clone());
+    let ready = Arc::new(move || probed.unready().map_or(Ok(()), Err));
+    let known = Arc::new(move || shown.leadership.is_current().then(|| shown.snapshot()));
+    tokio::spawn(web::serve(listener, Pages { metrics: hub.metrics.clone(), ready, known }))
 }
 
 /// Begins the watches that last as long as the process.

@@ -20,6 +20,7 @@ use super::{
 use crate::{
     api::{CANARY, MEMBER_LABEL, Mode, PRIMARY},
     backend,
+    object::resource_of,
     rollout::input::RouteSeen,
     route,
 };
@@ -40,14 +41,15 @@ pub(super) fn find(hub: &Hub, subject: &Subject, mode: Mode, deleting: bool, obs
     if !deleting && (subject.status.run.is_some() || !sees_every_route(observed)) {
         return found;
     }
-    let services = ApiResource::erase::<Service>(&());
     let looked_at: BTreeSet<String> =
         observed.backends.values().flatten().flatten().map(|object| object.name_any()).collect();
-    for object in hub.objects.of_rollout(&services, &subject.namespace, &subject.uid) {
+    for object in kinds(subject).flat_map(|kind| hub.objects.of_rollout(&kind, &subject.namespace, &subject.uid)) {
         if looked_at.contains(&object.name_any()) {
             continue;
         }
-        let Some((placed, member)) = of_member(subject, &object) else {
+        let of_member =
+            of_member(subject, &object).filter(|(placed, _)| resource_of(&object) == backend::kind(&placed.spec));
+        let Some((placed, member)) = of_member else {
             found.of_services.push(object.as_ref().clone());
             continue;
         };
@@ -58,6 +60,16 @@ pub(super) fn find(hub: &Hub, subject: &Subject, mode: Mode, deleting: bool, obs
         }
     }
     found
+}
+
+/// The kinds of which backends may be left: Services, and what the declared ones are made of.
+fn kinds(subject: &Subject) -> impl Iterator<Item = ApiResource> {
+    let declared = subject.services.iter().map(|placed| backend::kind(&placed.spec));
+    let kinds: BTreeMap<String, ApiResource> = std::iter::once(ApiResource::erase::<Service>(&()))
+        .chain(declared)
+        .map(|kind| (kind.kind.clone(), kind))
+        .collect();
+    kinds.into_values()
 }
 
 fn sees_every_route(observed: &Observed) -> bool {
@@ -74,7 +86,7 @@ fn of_member<'s>(subject: &'s Subject, object: &DynamicObject) -> Option<(&'s Pl
 
 /// The user named it for some member: then it is the user's.
 fn is_named(placed: &Placed, object: &DynamicObject) -> bool {
-    placed.spec.backend.named().existing.values().any(|name| *name == object.name_any())
+    placed.spec.backend.existing().values().any(|name| *name == object.name_any())
 }
 
 /// A member that is declared, though perhaps not registered now, or that has weight by what is recorded.

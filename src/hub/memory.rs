@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::{
-    addresses::Addresses, attempts::Attempts, calls::CallError, configs::Configs, measuring::Measuring, probes::Probes,
-    propagation::Propagation, turns::Place,
+    addresses::Addresses, alerts::Alerts, attempts::Attempts, calls::CallError, configs::Configs, hooks::Hooks,
+    measuring::Measuring, probes::Probes, propagation::Propagation, turns::Place,
 };
 use crate::{
     api::{Analysis, Distribution, FleetRollout, FleetRolloutStatus, Reason},
@@ -24,6 +24,8 @@ pub(super) struct Memory {
     pub(super) probes: Probes,
     pub(super) addresses: Addresses,
     pub(super) configs: Configs,
+    pub(super) hooks: Hooks,
+    pub(super) alerts: Alerts,
     pub(super) attempts: Attempts,
     pub(super) propagation: Propagation,
     /// Number of the last transition that was announced; nothing before the first pass.
@@ -82,11 +84,13 @@ struct Rehearsed {
 
 impl Memory {
     /// Takes what was sent for and has come back.
-    pub(super) fn collect(&mut self) {
+    pub(super) fn collect(&mut self, now: Timestamp) {
         self.measuring.collect();
         self.probes.collect();
         self.addresses.collect();
         self.configs.collect();
+        self.hooks.collect(now);
+        self.alerts.collect();
     }
 
     /// The first rule that the spec, with its metrics resolved, breaks.

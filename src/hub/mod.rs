@@ -4,18 +4,21 @@
 //! (`task`) makes passes (`reconcile`), whose phases are the files `observe`, `persist`, `execute` and `publish`.
 //! Everything is read from watches (`watch`, `cache`, `objects`; docs/adr/0002-watches.md says why these). Every write
 //! goes through `calls`, which asks the lease (`lease`) first. What is slow is done in the background
-//! (`background_task`): measurements, probes, addresses, tracked ConfigMaps and Secrets. `members` keeps the registry, writes members' status and renews their tokens.
+//! (`background_task`): measurements, probes, addresses, tracked ConfigMaps and Secrets, hooks, alerts. `members` keeps the registry, writes members' status and renews their tokens.
 //!
 //! Guarantee: nothing is done that is not recorded in the rollout's status before, and every write is over the very
-//! version from which it was decided.
+//! version from which it was decided. A hook is called for a moment that is recorded, and named by it.
 
 mod addresses;
+mod alerts;
 mod attempts;
 mod background_task;
 mod backoff;
 mod cache;
 mod calls;
 mod cleanup;
+mod concurrency;
+mod config_copies;
 mod configs;
 mod controller;
 mod dependencies;
@@ -23,6 +26,7 @@ mod execute;
 mod external_names;
 #[cfg(test)]
 mod fixtures;
+mod hooks;
 mod instance;
 mod lease;
 mod leftovers;
@@ -52,6 +56,7 @@ mod tests;
 mod trim;
 mod turns;
 mod unclaimed;
+mod user_secrets;
 mod wake;
 mod watch;
 
@@ -75,10 +80,11 @@ use crate::{
     http::Network,
     member::Registry,
     text::one_line,
-    web::Metrics,
+    web::{Metrics, Snapshot},
 };
 use cache::{Availability, Cache, Change, Key};
 use calls::{Caches, Calls};
+use concurrency::ConcurrencyLimits;
 use lease::Leadership;
 use objects::Objects;
 use turns::Turns;
@@ -120,6 +126,10 @@ struct Hub {
     wakers: Arc<Wakers>,
     registry: Registry,
     network: Network,
+    /// How many hooks of one namespace are called at a time.
+    hook_limits: ConcurrencyLimits<String>,
+    /// How many alerts of one provider are sent at a time.
+    alert_limits: Arc<ConcurrencyLimits<Key>>,
     clock: Clock,
     metrics: Metrics,
 }
@@ -157,6 +167,8 @@ impl Hub {
             wakers,
             registry: Registry::default(),
             network,
+            hook_limits: ConcurrencyLimits::new(hooks::OF_A_NAMESPACE),
+            alert_limits: Arc::new(ConcurrencyLimits::new(alerts::OF_A_PROVIDER)),
             clock,
             metrics,
         }
@@ -180,6 +192,12 @@ impl Hub {
     /// Why this process is not ready. A standby is, if it can take over.
     fn unready(&self) -> Option<String> {
         self.missing().map(str::to_owned).or_else(|| self.leadership.obstacle())
+    }
+
+    /// What is known now, to be shown.
+    fn snapshot(&self) -> Snapshot {
+        let (rollouts, members) = (self.rollouts.all(), self.members.all());
+        Snapshot { now: self.clock.now(), rollouts, members, waiting: self.turns.waiting() }
     }
 
     /// Something that every rollout of a namespace may use changed.
@@ -223,9 +241,11 @@ impl Hub {
 
     /// The task of a rollout ended: it is gone, or another one has its name.
     fn task_ended(&self, key: &Key) {
-        match self.rollouts.get(key) {
-            Some(_) => self.changed.notify_one(),
-            None => self.wakers.forget(key),
+        if self.rollouts.get(key).is_some() {
+            self.changed.notify_one();
+        } else {
+            self.metrics.forget_rollout(&key.namespace, &key.name);
+            self.wakers.forget(key);
         }
     }
 }

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::{
     Hub,
-    cache::Key,
+    cache::{Availability, Key},
     dependencies, leftovers,
     memory::Memory,
     objects::{Lookup, kind_of},
@@ -23,7 +23,7 @@ use super::{
 use crate::{
     api::{Distribution, FleetRollout, Mode, PRIMARY, Reason, Route, status::PlannedStep},
     backend,
-    object::Target,
+    object::{Mesh, Target},
     rollout::{
         self, RouteKey,
         input::{BackendSeen, Problem, RouteSeen, SourceSeen},
@@ -67,6 +67,8 @@ pub(super) fn observe(
     observed.seen.endpoints = memory.probes.endpoints(subject);
     observed.seen.rehearsals = memory.rehearsals(subject.status);
     observed.seen.configs = memory.configs.known();
+    observed.seen.config_copies = memory.configs.copies(&memory.attempts);
+    observed.seen.hooks = memory.hooks.seen();
     observed.seen.measured = memory.measuring.arrived();
     observed.seen.dependencies = dependencies::states(hub, rollout);
     let overloaded_at = hub.turns.since_overload().map(|time| hub.clock.now() - time);
@@ -99,6 +101,20 @@ pub(super) fn name_all(hub: &Hub, subject: &Subject) -> bool {
 /// Every object of the kinds of which its routes count all.
 pub(super) fn neighbours(hub: &Hub, subject: &Subject) -> Vec<Arc<DynamicObject>> {
     subject.neighbour_kinds().next().map(|kind| hub.objects.all(&kind)).unwrap_or_default()
+}
+
+/// What the mesh knows beside Services, as far as that is listed.
+pub(super) fn mesh(hub: &Hub, subject: &Subject) -> Mesh {
+    let Some(kinds) = subject.mesh_kinds() else { return Mesh::NotKnown };
+    let [entries, rules] = &kinds;
+    match (hub.objects.availability(entries), hub.objects.availability(rules)) {
+        (Availability::Pending, _) | (_, Availability::Pending) => Mesh::NotKnown,
+        (Availability::Forbidden, _) | (_, Availability::Forbidden) => Mesh::Forbidden,
+        (Availability::Synced | Availability::NotInstalled, Availability::Synced | Availability::NotInstalled) => {
+            let objects = kinds.iter().flat_map(|kind| hub.objects.all(kind)).collect::<Vec<_>>();
+            Mesh::of(objects.iter().map(AsRef::as_ref))
+        }
+    }
 }
 
 /// What makes the declaration unfit to start a run: the first problem.
@@ -207,7 +223,8 @@ fn see_route(
                 claimed(subject, &key, route::read(&context, route, &found), |uid| hub.rollout_of(uid)),
             );
             observed.routes.insert(key.clone(), found);
-            memory.propagation.awaited(subject, &key, route, seen, Instant::now())
+            let within = route::obeyed_within(&placed.spec, route);
+            memory.propagation.awaited(subject, &key, within, seen, Instant::now())
         }
     };
     observed.seen.routes.insert(key, seen);

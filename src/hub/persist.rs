@@ -35,7 +35,11 @@ async fn record(
     let metadata = ObjectMeta { managed_fields: None, ..rollout.metadata.clone() };
     let next = FleetRollout { metadata, spec: rollout.spec.clone(), status: Some(status.clone()) };
     match hub.calls.write_rollout_status(turn, &next).await {
-        Ok(written) => Ok(Some(written)),
+        Ok(written) => {
+            let key = Key::of(rollout);
+            hub.metrics.count_recorded((&key.namespace, &key.name), recorded(rollout), status);
+            Ok(Some(written))
+        }
         Err(CallError::Conflict | CallError::Gone) => {
             hub.metrics.count_status_conflict();
             Ok(None)

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    api::{ServiceCopy, ServiceSpec},
+    api::{Mode, ServiceCopy, ServiceSpec},
     backend,
     member::Member,
     object::{AllowedHosts, Reach},
@@ -41,14 +41,15 @@ impl Placed {
             Some(((*name).to_owned(), reach))
         };
         let endpoints = members.iter().filter_map(reach).collect();
-        Self { spec: spec.clone(), total, endpoints, copies: BTreeMap::new(), allowed_hosts: AllowedHosts::default() }
+        let (spec, copies) = (spec.in_mode(Mode::Member), BTreeMap::new());
+        Self { spec, total, endpoints, copies, allowed_hosts: AllowedHosts::default() }
     }
 
     /// In service mode: primary and canary, with where each leads.
     pub(super) fn of_copies(spec: &ServiceSpec, total: u32, copies: BTreeMap<String, (ServiceCopy, Reach)>) -> Self {
         let endpoints = copies.iter().map(|(slot, (_, reach))| (slot.clone(), reach.clone())).collect();
         let copies = copies.into_iter().map(|(slot, (copy, _))| (slot, copy)).collect();
-        Self { spec: spec.clone(), total, endpoints, copies, allowed_hosts: AllowedHosts::default() }
+        Self { spec: spec.in_mode(Mode::Service), total, endpoints, copies, allowed_hosts: AllowedHosts::default() }
     }
 
     /// With the hosts to which users' Services may lead; before there are none.

@@ -1,41 +1,43 @@
 //! Data planes that do not say what they have read: a write counts as applied once they must have read it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use tokio::time::Instant;
 
 use super::subject::Subject;
-use crate::{
-    api::Route,
-    rollout::{
-        RouteKey,
-        input::{Accepted, LiveRoute, RouteSeen},
-    },
-    route::{self, capability::Applied},
+use crate::rollout::{
+    RouteKey,
+    input::{Accepted, LiveRoute, RouteSeen},
 };
 
-/// The writes of one rollout that are still to be read: their sequence, and until when. The time counts from the first look
-/// at the written objects, which is never before the write.
+/// The writes of one rollout that are still to be read.
 #[derive(Default)]
-pub(super) struct Propagation(BTreeMap<RouteKey, (u64, Instant)>);
+pub(super) struct Propagation {
+    /// Their sequence, and until when. The time counts from the first look at the written objects, which is never before
+    /// the write.
+    written: BTreeMap<RouteKey, (u64, Instant)>,
+    /// Until when what was last given back is still to be read: a backend that it named is in use as long.
+    released: Option<Instant>,
+}
 
 impl Propagation {
-    /// A route as it was seen, not accepted yet while its data plane may still use what was there before.
+    /// A route as it was seen, not accepted yet while its data plane, which obeys within this time if it does not say when,
+    /// may still use what was there before.
     pub(super) fn awaited(
         &mut self,
         subject: &Subject,
         key: &RouteKey,
-        route: &Route,
+        within: Option<Duration>,
         mut seen: RouteSeen,
         now: Instant,
     ) -> RouteSeen {
-        let Applied::Polled { within } = route::capability(route).applied else { return seen };
+        let Some(within) = within else { return seen };
         let RouteSeen::Live(live) = &mut seen else { return seen };
         let Some(sequence) = unconfirmed(subject, key, live) else {
-            self.0.remove(key);
+            self.written.remove(key);
             return seen;
         };
-        let awaited = self.0.entry(key.clone()).or_insert((sequence, now + within));
+        let awaited = self.written.entry(key.clone()).or_insert((sequence, now + within));
         if awaited.0 != sequence {
             *awaited = (sequence, now + within);
         }
@@ -45,9 +47,19 @@ impl Propagation {
         seen
     }
 
+    /// A route was given back now, which its data plane obeys within this time, if it does not say when.
+    pub(super) fn released(&mut self, within: Option<Duration>, now: Instant) {
+        self.released = self.released.max(within.map(|within| now + within));
+    }
+
+    /// Until when backends are still in use.
+    pub(super) fn in_use_until(&self, now: Instant) -> Option<Instant> {
+        self.released.filter(|until| *until > now)
+    }
+
     /// When the next of them has been read.
     pub(super) fn due(&self, now: Instant) -> Option<Instant> {
-        self.0.values().map(|(_, until)| *until).filter(|until| *until > now).min()
+        self.written.values().map(|(_, until)| *until).filter(|until| *until > now).min()
     }
 }
 
@@ -61,12 +73,10 @@ fn unconfirmed(subject: &Subject, key: &RouteKey, live: &LiveRoute) -> Option<u6
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
-    use crate::{hub::fixtures::objects::live_route, member::Registry, rollout::input::Mark};
+    use crate::{hub::fixtures::objects::live_route, member::Registry, rollout::input::Mark, route};
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -86,12 +96,18 @@ mod tests {
         Subject::new("hub-1", rollout, &Registry::default(), &[])
     }
 
+    /// How long the data plane of a route to this kind of backend may take.
+    fn obeyed_within(backend: &str, route: &Value) -> Option<Duration> {
+        let service = json!({"name": "shop", "port": 80, "backend": {backend: {}}, "routes": [route]});
+        let service: crate::api::ServiceSpec = serde_json::from_value(service).unwrap();
+        route::obeyed_within(&service, &service.routes[0])
+    }
+
     /// What is said of a route with this mark.
-    fn accepted(awaited: &mut Propagation, route: &serde_json::Value, sequence: Option<u64>, now: Instant) -> Accepted {
+    fn accepted(awaited: &mut Propagation, route: &Value, sequence: Option<u64>, now: Instant) -> Accepted {
         let of = |sequence| Mark { hub: "hub-1".to_owned(), rollout: "uid-1".to_owned(), run: 1, sequence };
         let seen = RouteSeen::Live(Box::new(live_route(sequence.map(of))));
-        let route = serde_json::from_value(route.clone()).unwrap();
-        match awaited.awaited(&subject(), &key(), &route, seen, now) {
+        match awaited.awaited(&subject(), &key(), obeyed_within("externalName", route), seen, now) {
             RouteSeen::Live(live) => live.accepted,
             seen @ (RouteSeen::Unseen | RouteSeen::ToCreate | RouteSeen::Unusable(_)) => panic!("{seen:?}"),
         }
@@ -99,7 +115,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_write_counts_once_skipper_must_have_read_it() {
-        for form in ["RouteGroup", "Ingress", "IngressPerMember"] {
+        for form in ["RouteGroup", "Ingress", "IngressPerMember", "CanaryIngress"] {
             let route = json!({"skipper": {"form": form, "name": "public"}});
             let (mut awaited, begin) = (Propagation::default(), Instant::now());
             let mut at = |sequence, seconds: u32| {
@@ -117,10 +133,28 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_a_route_named_is_in_use_until_its_data_plane_must_have_read_that_it_was_given_back() {
+        let of = |kind: &str| obeyed_within("externalName", &json!({kind: {"name": "public"}}));
+        let (mut released, begin) = (Propagation::default(), Instant::now());
+        released.released(of("contour"), begin);
+        assert_eq!(released.in_use_until(begin), None);
+        released.released(of("istio"), begin);
+        assert_eq!(released.in_use_until(begin), Some(begin + 3 * SECOND));
+        assert_eq!(released.in_use_until(begin + 3 * SECOND), None);
+    }
+
+    #[tokio::test]
     async fn what_says_itself_what_it_has_read_is_not_waited_for() {
         let route = json!({"gatewayAPI": {"name": "public"}});
         let mut awaited = Propagation::default();
         assert_eq!(accepted(&mut awaited, &route, Some(5), Instant::now()), Accepted::Unsaid);
         assert_eq!(awaited.due(Instant::now()), None);
+    }
+
+    #[test]
+    fn istiod_speaks_of_an_http_route_before_its_entries_are_where_they_are_used() {
+        let route = json!({"gatewayAPI": {"name": "public"}});
+        assert_eq!(obeyed_within("serviceEntry", &route), Some(3 * SECOND));
+        assert_eq!(obeyed_within("externalName", &route), None);
     }
 }

@@ -21,6 +21,7 @@ fn to_create(route: &Route) -> Option<&str> {
     match route {
         Route::GatewayApi(route) => route.create.as_ref()?.hosts.first().map(String::as_str),
         Route::Contour(route) => route.create.as_ref().map(|create| create.host.as_str()),
+        Route::Istio(route) => route.create.as_ref()?.hosts.first().map(String::as_str),
         Route::Skipper(route) => route.create.as_ref()?.hosts.first().map(String::as_str),
         Route::Nginx(_) | Route::AliyunAlb(_) | Route::Kubernetes(_) => None,
     }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
-use kube::ResourceExt;
+use kube::{ResourceExt, core::ObjectMeta};
 use tokio::{sync::Notify, time::Instant};
 
 use super::{
@@ -23,7 +23,9 @@ use super::{
     turns::{Place, Turn},
 };
 use crate::{
-    api::{FINALIZER, FleetRollout, FleetRolloutStatus, RolloutRequest},
+    api::{
+        DeletionPolicy, FINALIZER, FleetRollout, FleetRolloutStatus, RolloutRequest, approval::DECLARED_BY_ANNOTATION,
+    },
     clock,
     metric::resolve::Resolved,
     object::field_manager,
@@ -61,8 +63,8 @@ struct Pass<'a> {
 
 /// What came of the calls of a pass.
 enum Called {
-    /// They were made; something may be left to announce.
-    All { unannounced: bool },
+    /// They were made, and this is stored now; something may be left to announce.
+    All { stored: Box<FleetRollout>, unannounced: bool },
     /// The decision was made from something that has changed; the turn is kept for the next one.
     Outdated(Turn),
     /// The rollout was changed meanwhile.
@@ -76,13 +78,14 @@ pub(super) async fn pass(
     memory: &mut Memory,
     wake: &Arc<Notify>,
 ) -> Result<Ended, CallError> {
-    memory.collect();
+    memory.collect(hub.clock.now());
     let mut subject = Subject::new(&hub.id, rollout, &hub.registry, &hub.external_names);
     // What belongs together is judged together: of a Service without the one that serves, the wrong one would be promoted.
     if !observe::name_all(hub, &subject) {
         return Ok(Ended::Rest(None));
     }
     subject.neighbours = observe::neighbours(hub, &subject);
+    subject.mesh = observe::mesh(hub, &subject);
     memory.announced.get_or_insert(subject.status.announced);
     let resolved = templates::resolve(hub, rollout);
     let judged = templates::judged(rollout, &resolved);
@@ -92,18 +95,21 @@ pub(super) async fn pass(
     let old = cleanup::old_requests(hub, &subject);
     let pass = Pass { hub, rollout, subject, observed, now, decision, ready, old };
 
-    let mut later = None;
+    let (mut later, mut known) = (None, None);
     if pass.needs_calls(memory) {
         let urgency = pass.decision.urgency(pass.subject.status);
         let turn = match hub.turns.ask(memory.place.take(), &pass.subject.namespace, urgency, wake) {
             Ok(turn) => turn,
             Err(place) => {
                 pass.without_turn(urgency, place, memory);
-                return Ok(pass.rest([None, None], memory, wake));
+                return Ok(pass.rest([None, None], rollout, memory, wake));
             }
         };
-        match pass.call(turn, memory).await? {
-            Called::All { unannounced } => later = unannounced.then(|| Instant::now() + ANNOUNCE_AGAIN),
+        match pass.call(turn, memory, wake).await? {
+            Called::All { stored, unannounced } => {
+                later = unannounced.then(|| Instant::now() + ANNOUNCE_AGAIN);
+                known = Some(stored);
+            }
             Called::Outdated(turn) => {
                 memory.place = Some(turn.keep());
                 return Ok(Ended::Again);
@@ -113,10 +119,11 @@ pub(super) async fn pass(
     }
     memory.place = None;
     memory.measuring.consumed();
+    memory.hooks.start(hub, rollout, (&pass.subject, &pass.decision.status), &pass.decision.hooks, wake);
     if pass.changed_something() {
         return Ok(Ended::Again);
     }
-    Ok(pass.rest([blocked, later], memory, wake))
+    Ok(pass.rest([blocked, later], known.as_deref().unwrap_or(rollout), memory, wake))
 }
 
 impl Pass<'_> {
@@ -144,7 +151,7 @@ impl Pass<'_> {
     }
 
     /// Records the decision, does it and announces it.
-    async fn call(&self, turn: Turn, memory: &mut Memory) -> Result<Called, CallError> {
+    async fn call(&self, turn: Turn, memory: &mut Memory, wake: &Arc<Notify>) -> Result<Called, CallError> {
         let Self { hub, rollout, subject, observed, now: _, decision, ready, old } = self;
         if memory.known.is_unsure(rollout.metadata.resource_version.as_deref()) {
             let stored = hub.calls.read(&turn, &Key::of(*rollout)).await?;
@@ -162,10 +169,12 @@ impl Pass<'_> {
         };
         memory.known = Known::Current;
         dependencies::wake_those_of(hub, rollout, &stored);
+        // Before anything else is done: with its last action the rollout may be gone.
+        memory.alerts.start_if_due(hub, &stored, wake);
         Execution::new(hub, &turn, subject, observed, stored.clone()).all(ready, memory).await;
         let unannounced = publish(hub, &turn, &stored, memory).await;
         cleanup::remove(hub, &turn, old).await;
-        Ok(Called::All { unannounced })
+        Ok(Called::All { stored: Box::new(stored), unannounced })
     }
 
     /// Something was done, or is looked at and probed in another way from now on.
@@ -173,15 +182,23 @@ impl Pass<'_> {
         !self.ready.is_empty() || live_run(&self.decision.status) != live_run(self.subject.status)
     }
 
-    /// Until the core wants to look again, or one of these times, or something in the background is due.
-    fn rest(&self, times: [Option<Instant>; 2], memory: &mut Memory, wake: &Arc<Notify>) -> Ended {
+    /// Until the core wants to look again, or one of these times, or something in the background is due. Of alerts those are
+    /// sent that are `stored`.
+    fn rest(
+        &self,
+        times: [Option<Instant>; 2],
+        stored: &FleetRollout,
+        memory: &mut Memory,
+        wake: &Arc<Notify>,
+    ) -> Ended {
         let (hub, now, spec) = (self.hub, Instant::now(), &self.rollout.spec);
         let again = look_again(self.decision.wake, self.now, memory.place.is_some()).map(|at| instant(hub, at));
         let probes = memory.probes.start_if_due(hub, &self.subject, &self.observed, &spec.analysis, wake);
         let addresses = memory.addresses.start_if_due(hub, &self.subject, wake);
         let configs = memory.configs.start_if_due(hub, &self.subject, (spec, &self.observed.seen), wake);
+        let alerts = memory.alerts.start_if_due(hub, stored, wake);
         let [one, other] = times;
-        let wakes = [again, one, other, probes, addresses, configs, memory.propagation.due(now)];
+        let wakes = [again, one, other, probes, addresses, configs, alerts, memory.propagation.due(now)];
         Ended::Rest(wakes.into_iter().flatten().min())
     }
 }
@@ -218,6 +235,7 @@ fn decide(
         uid: &subject.uid,
         generation: metadata.generation.unwrap_or_default(),
         declared_by: declared_by.as_deref(),
+        author: author(metadata),
         deleting: metadata.deletion_timestamp.is_some(),
         finalizer: metadata.finalizers.iter().flatten().any(|name| name == FINALIZER),
         spec: &rollout.spec,
@@ -225,6 +243,7 @@ fn decide(
         requests: &requests,
         seen: &observed.seen,
         announced: memory.announced.unwrap_or_default(),
+        deliveries: memory.alerts.known(),
         measured_at: memory.measuring.requested_at(),
         measuring: memory.measuring.is_under_way(),
     };
@@ -237,6 +256,13 @@ fn decide(
     (now, rollout::decide(&input))
 }
 
+/// Anybody may write an annotation: where an approval rests on it, an admission policy says who.
+fn author(metadata: &ObjectMeta) -> Option<&str> {
+    const LONGEST: usize = 253;
+    let author = metadata.annotations.as_ref()?.get(DECLARED_BY_ANNOTATION)?;
+    Some(author.as_str()).filter(|author| author.len() <= LONGEST)
+}
+
 /// The actions that may be done now, and when the first of the others may. The finalizer waits for all others. Traffic that
 /// begins to go back waits for no pace: that happens once in a run, and is no fight with another writer.
 fn due_now(decision: &Decision, before: &FleetRolloutStatus, memory: &Memory) -> (Vec<Action>, Option<Instant>) {
@@ -244,12 +270,20 @@ fn due_now(decision: &Decision, before: &FleetRolloutStatus, memory: &Memory) ->
     if decision.begins_to_go_back(before) {
         return (actions.clone(), None);
     }
-    let blocked = actions.iter().filter_map(|action| memory.attempts.blocked_until(action, now)).min();
+    let blocked_until = |action: &Action| {
+        let in_use = memory.propagation.in_use_until(now).filter(|_| removes_backends(action));
+        memory.attempts.blocked_until(action, now).max(in_use)
+    };
+    let blocked = actions.iter().filter_map(blocked_until).min();
     let is_ready = |action: &&Action| match action {
         Action::RemoveFinalizer if blocked.is_some() => false,
-        action => memory.attempts.blocked_until(action, now).is_none(),
+        action => blocked_until(action).is_none(),
     };
     (actions.iter().filter(is_ready).cloned().collect(), blocked)
+}
+
+fn removes_backends(action: &Action) -> bool {
+    matches!(action, Action::ReleaseBackends { policy: DeletionPolicy::Revert, .. })
 }
 
 fn instant(hub: &Hub, at: Timestamp) -> Instant {

@@ -16,7 +16,7 @@ use crate::{
     backend,
     member::{Member, Registry},
     metric::{Clusters, Destination},
-    object::{Context, HostPattern},
+    object::{Context, HostPattern, Mesh},
     rollout::{
         self,
         input::{MemberSeen, Problem},
@@ -48,6 +48,8 @@ pub(super) struct Subject<'r> {
     pub(super) members: BTreeMap<String, MemberSeen>,
     /// What [`route::neighbours`] of its routes asks for.
     pub(super) neighbours: Vec<Arc<DynamicObject>>,
+    /// What the mesh knows beside Services, where a route is Istio's.
+    pub(super) mesh: Mesh,
 }
 
 impl<'r> Subject<'r> {
@@ -82,16 +84,36 @@ impl<'r> Subject<'r> {
         };
         let members = match spec.mode() {
             Mode::Member => names.iter().map(|name| (name.clone(), seen(name))).collect(),
-            Mode::Service => slots::seen(&services, &namespace, spec.skip_analysis, registry),
+            Mode::Service => {
+                let unmeasured = spec.skip_analysis || !spec.analysis.measures();
+                slots::seen(&services, &namespace, unmeasured, registry)
+            }
         };
         let (name, uid) = (rollout.name_any(), rollout.uid().unwrap_or_default());
-        Self { name, uid, hub: hub.to_owned(), services, declared, members, status, namespace, neighbours: Vec::new() }
+        Self {
+            name,
+            uid,
+            hub: hub.to_owned(),
+            services,
+            declared,
+            members,
+            status,
+            namespace,
+            neighbours: Vec::new(),
+            mesh: Mesh::NotKnown,
+        }
     }
 
     /// The kinds of which every object counts for its routes.
     pub(super) fn neighbour_kinds(&self) -> impl Iterator<Item = ApiResource> {
         let routes = self.services.iter().chain(&self.declared).flat_map(|placed| &placed.spec.routes);
         routes.filter_map(route::neighbours)
+    }
+
+    /// The kinds of what the mesh knows beside Services, if it matters.
+    pub(super) fn mesh_kinds(&self) -> Option<[ApiResource; 2]> {
+        let placed = self.services.iter().chain(&self.declared);
+        placed.map(|placed| &placed.spec).find_map(backend::mesh_kinds)
     }
 
     /// The cluster and the backend of each service and member of the distribution.
@@ -121,6 +143,7 @@ impl<'r> Subject<'r> {
             copies: &placed.copies,
             allowed_hosts: &placed.allowed_hosts,
             neighbours: &self.neighbours,
+            mesh: &self.mesh,
         }
     }
 }

@@ -66,7 +66,11 @@ impl Task {
         let (hub, wake) = (&self.hub, &self.wake);
         let over = async {
             match rest {
-                Rest::For(time) => tokio::time::sleep(time).await,
+                Rest::For(time) => {
+                    let due = Instant::now() + time;
+                    tokio::time::sleep_until(due).await;
+                    hub.metrics.count_lateness(due.elapsed());
+                }
                 Rest::UntilLeading => hub.leadership.gained().await,
             }
         };

@@ -137,6 +137,17 @@ impl Turns {
         });
     }
 
+    /// A call ended.
+    pub(super) fn count_call(&self, verb: &'static str, code: String) {
+        self.metrics.count_call(verb, code);
+    }
+
+    /// How many wait for their turn.
+    pub(super) fn waiting(&self) -> usize {
+        let line = self.lock();
+        line.places.len().saturating_sub(line.taken)
+    }
+
     /// The API server was overloaded within the last minute.
     pub(super) fn are_scarce(&self) -> bool {
         self.since_overload().is_some_and(|time| time <= RECENT)

@@ -25,6 +25,13 @@ pub(crate) struct Health {
     pub findings: Vec<Finding>,
 }
 
+impl Health {
+    /// The conditions that hold.
+    pub(super) fn holding(&self) -> impl Iterator<Item = &'static str> {
+        self.findings.iter().filter(|finding| finding.status == True).map(|finding| finding.condition)
+    }
+}
+
 /// What a check found about one condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {

@@ -9,20 +9,20 @@ const HTTPS: u16 = 443;
 
 /// A host and a port, in one spelling.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Host {
+pub(crate) struct Host {
     name: String,
     port: u16,
 }
 
 impl Host {
     /// Where requests to this address go.
-    pub(super) fn of(address: &Url) -> Option<Self> {
+    pub(crate) fn of(address: &Url) -> Option<Self> {
         let name = address.host_str()?.trim_end_matches('.').to_owned();
         Some(Self { name, port: address.port_or_known_default()? })
     }
 
     /// Whether an annotation lists it. An entry is a host, or a host and a port; whatever else is written lists nothing.
-    pub(super) fn is_listed(&self, annotation: &str) -> bool {
+    pub(crate) fn is_listed(&self, annotation: &str) -> bool {
         annotation.split(',').filter_map(|entry| Self::entry(entry.trim())).any(|listed| listed == *self)
     }
 

@@ -49,6 +49,7 @@ impl Manager {
         let is_as_before = |before: &Members| before.by_name.len() == declared.len() && before.unreadable == unreadable;
         let mut changed = !before.as_ref().is_some_and(is_as_before);
         self.tasks.retain(|name, _| declared.contains_key(name));
+        self.metrics.keep_members(|name| declared.contains_key(name));
         let known = before.unwrap_or_default().by_name;
         let mut members = Members { unreadable, ..Members::default() };
         for (name, declared) in declared {
@@ -72,8 +73,9 @@ impl Manager {
         let member = Arc::new(Member::new(declared, self.network.clone(), self.clock.now()));
         let (checked, registry, clock) = (Arc::clone(&member), self.registry.clone(), self.clock.clone());
         let (leading, metrics, task) = (self.leading.clone(), self.metrics.clone(), format!("checks of {name}"));
+        let counted = metrics.clone();
         let checks = async move {
-            let begin = || checks::run(&checked, &registry, &clock, leading.clone());
+            let begin = || checks::run(&checked, &registry, (&clock, &counted), leading.clone());
             Box::pin(supervise::run_forever(&task, &metrics, begin)).await;
         };
         // The task of an earlier declaration ends as it is replaced.

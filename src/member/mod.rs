@@ -25,6 +25,7 @@ pub(crate) mod status;
 mod tests;
 mod token;
 
+pub(crate) use hosts::Host;
 pub(crate) use link::{Declared, Member};
 pub(crate) use manager::Manager;
 pub(crate) use registry::Registry;

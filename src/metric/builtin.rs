@@ -115,6 +115,24 @@ mod tests {
     }
 
     #[test]
+    fn the_page_says_what_each_ingress_counts_and_how_that_was_checked() {
+        let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/metrics.md")).unwrap();
+        for ingress in [Ingress::Skipper, Ingress::Contour, Ingress::IngressNginx, Ingress::Istio] {
+            let counted = counted(ingress);
+            let unit = if counted.milliseconds { "milliseconds" } else { "seconds" };
+            let checked = match ingress {
+                Ingress::Skipper | Ingress::Contour => "measured",
+                Ingress::IngressNginx | Ingress::Istio => "documented",
+            };
+            let row = format!(
+                "| `{ingress:?}` | `{}` | `{}` | {unit} | `{}` | {checked} |",
+                counted.requests, counted.durations, counted.status
+            );
+            assert!(page.contains(&row), "docs/metrics.md lacks this row:\n{row}");
+        }
+    }
+
+    #[test]
     fn every_query_is_promql_for_one_service() {
         for ingress in [Ingress::Skipper, Ingress::Contour, Ingress::IngressNginx, Ingress::Istio] {
             for type_ in [BuiltinType::RequestSuccessRate, BuiltinType::RequestDuration] {

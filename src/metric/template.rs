@@ -22,7 +22,7 @@ pub(crate) struct Variables<'a> {
     /// `{{ member }}`.
     pub member: &'a str,
     /// `{{ backend }}`: the Service that routes name. The one under `existing`, else `<service>-<member>`, and in service
-    /// mode `<service>-primary` or `<service>-canary`.
+    /// mode `<service>-primary` or `<service>-canary`. Also `{{ backend.word }}`.
     pub backend: &'a str,
     /// `{{ window }}`, as a PromQL duration.
     pub window: Duration,
@@ -36,7 +36,7 @@ const SERVICES: &str = "services";
 pub(crate) enum TemplateError {
     /// A variable that does not exist.
     #[error(
-        "{{{{ {0} }}}} is not a variable; there are service, services, namespace, member, backend, window, service.word and namespace.word"
+        "{{{{ {0} }}}} is not a variable; there are service, services, namespace, member, backend, window, service.word, namespace.word and backend.word"
     )]
     Unknown(String),
     /// A `{{` without its `}}`.
@@ -65,6 +65,7 @@ fn value<'a>(name: &str, variables: &Variables<'a>) -> Option<Cow<'a, str>> {
         "window" => Some(variables.window.to_string().into()),
         "service.word" => Some(word(variables.service).into()),
         "namespace.word" => Some(word(variables.namespace).into()),
+        "backend.word" => Some(word(variables.backend).into()),
         _ => None,
     }
 }
@@ -116,6 +117,9 @@ mod tests {
             filled(r#"sum(increase(x{s="{{ service }}",n="{{namespace}}",m=~"{{ member }}.*"}[{{ window }}]))"#),
             Ok(r#"sum(increase(x{s="checkout",n="shop",m=~"eu-3.*"}[1m30s]))"#.to_owned())
         );
+        let others = "x{a=~'{{ services }}',b='{{ backend }}',c='{{ service.word }}',d='{{ namespace.word }}'}";
+        assert_eq!(filled(others), Ok("x{a=~'checkout|shop-1',b='checkout-eu-3',c='checkout',d='shop'}".to_owned()));
+        assert_eq!(filled("{{ backend }} {{ backend.word }}"), Ok("checkout-eu-3 checkout_eu_3".to_owned()));
     }
 
     #[test]
@@ -134,7 +138,7 @@ mod tests {
 
     #[test]
     fn unknown_and_open_variables_are_refused() {
-        let unknown = "{{ interval }} is not a variable; there are service, services, namespace, member, backend, window, service.word and namespace.word";
+        let unknown = "{{ interval }} is not a variable; there are service, services, namespace, member, backend, window, service.word, namespace.word and backend.word";
         assert_eq!(filled("rate(x[{{ interval }}])"), Err(unknown.to_owned()));
         assert_eq!(filled("rate(x[{{ window ]))"), Err("a {{ without its }}".to_owned()));
         assert!(filled("{{}}").is_err());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kube::core::DynamicObject;
 
-use super::{AllowedHosts, Reach};
+use super::{AllowedHosts, Mesh, Reach};
 use crate::api::{ServiceCopy, ServiceSpec};
 
 /// Whose objects they are, and where the members are.
@@ -31,4 +31,6 @@ pub(crate) struct Context<'a> {
     pub allowed_hosts: &'a AllowedHosts,
     /// Every object of the route's kind in all namespaces, for a kind whose objects share numbers; else empty.
     pub neighbours: &'a [Arc<DynamicObject>],
+    /// What the mesh knows beside Services, for a route that Istio serves.
+    pub mesh: &'a Mesh,
 }

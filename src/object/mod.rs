@@ -5,8 +5,10 @@ mod allowed_hosts;
 mod context;
 pub(crate) mod field_manager;
 pub(crate) mod host_name;
+mod mesh;
 pub(crate) mod owner;
 mod reach;
+mod service_host;
 mod write;
 
 pub use allowed_hosts::HostPattern;
@@ -14,8 +16,10 @@ pub(crate) use allowed_hosts::{AllowedHosts, spelled};
 pub(crate) use context::Context;
 use kube::ResourceExt;
 use kube::core::DynamicObject;
+pub(crate) use mesh::{Mesh, entry_host, entry_of};
 pub(crate) use owner::Owner;
 pub(crate) use reach::Reach;
+pub(crate) use service_host::service_of;
 pub(crate) use write::{Target, Write, resource_of};
 
 /// Kind and name, for messages.

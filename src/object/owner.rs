@@ -8,8 +8,10 @@ use kube::core::DynamicObject;
 use super::{Context, Write};
 use crate::api::ROLLOUT_LABEL;
 
-const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
-const INSTANCE: &str = "app.kubernetes.io/instance";
+/// The tool that made an object.
+pub(crate) const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+/// The rollout for which it was made: its name.
+pub(crate) const INSTANCE: &str = "app.kubernetes.io/instance";
 const MANAGER: &str = "cutover";
 
 /// Whose an object is.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::{
+    approvals,
     draft::Draft,
     input::{Input, Measured, MeasurementRequest, MetricWindow},
     judge,
@@ -132,6 +133,9 @@ fn account(draft: &mut Draft<'_>, judged: &Check) {
     if judged.verdict != Verdict::Unknown && !paused && only_checks_stand_in_the_way(run) {
         run.deadline_used = run.deadline_used.saturating_add(elapsed);
     }
+    if judged.verdict == Verdict::Fail {
+        approvals::void(run);
+    }
     if let Some(bake) = run.state.bake_mut().filter(|_| judged.reason != Reason::Settling) {
         grow(bake, judged, elapsed);
     }
@@ -153,7 +157,7 @@ fn only_checks_stand_in_the_way(run: &Run) -> bool {
 }
 
 /// A person, a time or another rollout is waited for.
-fn is_waited_for(run: &Run) -> bool {
+pub(super) fn is_waited_for(run: &Run) -> bool {
     match &run.state {
         RunState::Stepping(stepping) => stepping.waiting_since.is_some() || stepping.closed_since.is_some(),
         RunState::Soaking(_) => true,
@@ -167,8 +171,9 @@ fn record(draft: &mut Draft<'_>, judged: &Check) {
         return;
     }
     account(draft, judged);
+    let is_verdict = !matches!(judged.reason, Reason::Settling | Reason::NothingMeasured);
     if let Some(run) = draft.run_mut() {
-        if let Some(last) = run.moves.last_mut().filter(|_| judged.reason != Reason::Settling) {
+        if let Some(last) = run.moves.last_mut().filter(|_| is_verdict) {
             last.verdict = Some(judged.verdict);
         }
         run.check = Some(judged.clone());

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use super::input::RouteKey;
-use crate::api::{DeletionPolicy, FleetRolloutStatus, Split, status::Answer};
+use super::input::{HookCall, RouteKey};
+use crate::api::{DeletionPolicy, FleetRolloutStatus, Split, status::Answer, track::Configs};
 
 /// The answer of [`super::decide`].
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +12,8 @@ pub struct Decision {
     pub status: FleetRolloutStatus,
     /// What to do then, in this order. Doing it twice is harmless.
     pub actions: Vec<Action>,
+    /// Hooks to call, once the status is recorded. A call that is under way is not repeated here.
+    pub hooks: Vec<HookCall>,
     /// When to look again even if nothing happens.
     pub wake: Option<Timestamp>,
 }
@@ -69,6 +71,15 @@ pub enum Action {
         /// Which of them.
         which: Backends,
     },
+    /// Make the primary's copies of these ConfigMaps and Secrets of a service what they were when they passed.
+    WriteConfigCopies {
+        /// The service.
+        service: String,
+        /// What passed. An original that is something else by now is not copied.
+        configs: Configs,
+    },
+    /// Take the rollout out of the owners of its copies, so that they outlive it.
+    ReleaseConfigCopies,
     /// Write a request's answer.
     AnswerRequest {
         /// Name of the request.

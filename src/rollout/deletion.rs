@@ -1,6 +1,7 @@
 //! The end of a rollout: the routes stay on the primary, and nobody is cut off.
 
 use super::{
+    config_copies,
     decision::{Action, Backends},
     draft::Draft,
     edits,
@@ -79,6 +80,9 @@ fn release(draft: &mut Draft<'_>) -> Standing {
         .collect();
     if releases.is_empty() {
         draft.actions.push(Action::ReleaseBackends { policy, which: Backends::All });
+        if policy == DeletionPolicy::Retain && config_copies::to_release(draft) {
+            draft.actions.push(Action::ReleaseConfigCopies);
+        }
         draft.actions.push(Action::RemoveFinalizer);
     }
     if begins_to_release(draft) {

@@ -34,6 +34,7 @@ pub fn standing(rollout: &FleetRollout) -> DependencySeen {
         | Phase::Paused
         | Phase::Soaking
         | Phase::Promoting
+        | Phase::Finalizing
         | Phase::Succeeded
         | Phase::Terminating => DependencySeen::NotYet(stands),
     }

@@ -5,14 +5,16 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::{
+    approvals,
     decision::{Action, Decision},
-    input::{Accepted, Input, LiveRoute, Mark, RouteKey, RouteSeen},
+    input::{Accepted, HookCall, Input, LiveRoute, Mark, RouteKey, RouteSeen},
     marks, routes,
     standing::Intent,
     time::later,
 };
 use crate::api::{
     Distribution, Duration, FleetRolloutStatus, Reason, Split, Steering,
+    hook::Delivered,
     status::{Desired, MOVES, Move, REQUESTS, Requested, RollingBack, Run, RunState, Stop, Transition, Verdict},
 };
 
@@ -32,6 +34,10 @@ pub(super) struct Draft<'a> {
     pub(super) passes_now: bool,
     /// The retry of this pass that begins a run.
     pub(super) retried: Option<Requested>,
+    /// Hooks to call.
+    pub(super) hooks: Vec<HookCall>,
+    /// How far hooks of type Event came; that alone is no reason to write a status.
+    pub(super) delivered: Option<Vec<Delivered>>,
     /// Instants at which something will be different.
     wakes: Vec<Timestamp>,
 }
@@ -42,6 +48,8 @@ impl<'a> Draft<'a> {
             input,
             status: input.status.clone(),
             actions: Vec::new(),
+            hooks: Vec::new(),
+            delivered: None,
             passes_now: false,
             retried: None,
             wakes: Vec::new(),
@@ -58,6 +66,21 @@ impl<'a> Draft<'a> {
 
     pub(super) const fn run_mut(&mut self) -> Option<&mut Run> {
         self.status.run.as_mut()
+    }
+
+    /// Whether metrics judge.
+    pub(super) const fn measures(&self) -> bool {
+        self.input.spec.analysis.measures()
+    }
+
+    /// Why time passes before a step may be left.
+    pub(super) const fn bakes_because(&self) -> Reason {
+        if self.measures() { Reason::Baking } else { Reason::NothingMeasured }
+    }
+
+    /// What became of a step that may be left: where nothing is measured, nothing passed.
+    pub(super) const fn passed_in_words(&self) -> &'static str {
+        if self.measures() { "passed" } else { "is over, with nothing measured," }
     }
 
     pub(super) fn want_finalizer(&mut self) {
@@ -98,9 +121,9 @@ impl<'a> Draft<'a> {
 
     /// What was proven at the present weights counts no more.
     pub(super) fn forget_evidence(&mut self) {
-        if let Some(run) = self.run_mut()
-            && let Some(bake) = run.state.bake_mut()
-        {
+        let Some(run) = self.run_mut() else { return };
+        approvals::void(run);
+        if let Some(bake) = run.state.bake_mut() {
             bake.forget();
         }
     }
@@ -239,9 +262,10 @@ impl<'a> Draft<'a> {
             self.status.announced = self.input.status.announced;
         } else {
             self.status.announced = self.status.announced.max(self.input.announced);
+            self.status.delivered = self.delivered.take().unwrap_or(self.status.delivered);
         }
         self.wake_for_confirmation();
-        Decision { status: self.status, actions: self.actions, wake: self.wakes.into_iter().min() }
+        Decision { status: self.status, actions: self.actions, hooks: self.hooks, wake: self.wakes.into_iter().min() }
     }
 
     /// What is desired is written to every route that does not carry its mark.

@@ -2,7 +2,7 @@
 
 use super::{
     draft::Draft,
-    health,
+    health, hooks,
     input::{Accepted, LiveRoute, RouteSeen},
     plan::bake,
     standing::Standing,
@@ -17,7 +17,9 @@ use crate::api::{
 pub(super) fn not_proven(draft: &mut Draft<'_>) -> Option<Standing> {
     stopped(draft)
         .or_else(|| unconfirmed(draft))
+        .or_else(|| hooks::failing(draft))
         .or_else(|| unproven(draft))
+        .or_else(|| hooks::silent(draft))
         .or_else(|| unsafe_to_go_on(draft))
         .or_else(|| paused(draft))
 }
@@ -132,7 +134,11 @@ fn unproven(draft: &Draft<'_>) -> Option<Standing> {
     let settled = later(draft.status.desired.as_ref()?.confirmed_at?, analysis.settle);
     match run.check.as_ref().filter(|check| check.at >= settled) {
         None => {
-            let message = "samples are ignored until the data plane has settled and a window is full";
+            let message = if draft.measures() {
+                "samples are ignored until the data plane has settled and a window is full"
+            } else {
+                "the time counts once the data plane has settled; nothing is measured"
+            };
             Some(Standing::progressing(Reason::Settling, format!("step {}: {message}", run.step())))
         }
         Some(check) => not_passed(run, check).or_else(|| not_baked(draft, run)),
@@ -163,12 +169,14 @@ fn not_baked(draft: &Draft<'_>, run: &Run) -> Option<Standing> {
     if waits || baked.time >= needed && baked.passes >= checks {
         return None;
     }
-    let missing = if baked.time < needed {
-        format!("{} of bake {needed} left with passing checks", needed.saturating_sub(baked.time))
-    } else {
-        format!("{} of {checks} checks passed", baked.passes)
+    let left = needed.saturating_sub(baked.time);
+    let missing = match (baked.time < needed, draft.measures()) {
+        (true, true) => format!("{left} of bake {needed} left with passing checks"),
+        (true, false) => format!("{left} of bake {needed} left; nothing is measured"),
+        (false, true) => format!("{} of {checks} checks passed", baked.passes),
+        (false, false) => format!("{} of {checks} intervals are over; nothing is measured", baked.passes),
     };
-    Some(Standing::progressing(Reason::Baking, format!("step {}: {missing}", run.step())))
+    Some(Standing::progressing(draft.bakes_because(), format!("step {}: {missing}", run.step())))
 }
 
 /// Going on would leave no rollback target that can serve, or give weight to a member that cannot.
@@ -198,6 +206,6 @@ pub(super) fn stale(draft: &Draft<'_>) -> Option<Standing> {
     let (number, checked) = (run.step(), run.check.as_ref()?.at);
     let interval = draft.input.spec.analysis.interval;
     let fresh = draft.passes_now || between(checked, draft.now()) <= interval.saturating_add(interval);
-    let message = || format!("step {number} passed before the wait; the next check decides");
-    (!fresh).then(|| Standing::progressing(Reason::Baking, message()))
+    let message = || format!("step {number} {} before the wait; the next check decides", draft.passed_in_words());
+    (!fresh).then(|| Standing::progressing(draft.bakes_because(), message()))
 }

@@ -6,6 +6,8 @@ use jiff::Timestamp;
 
 use crate::api::{
     Duration, FleetRolloutSpec, FleetRolloutStatus, Reason, RolloutRequestSpec, ServiceCopy, Split,
+    hook::HookType,
+    status::Verdict,
     track::{Configs, Site},
 };
 
@@ -24,6 +26,8 @@ pub struct Input<'a> {
     pub generation: i64,
     /// The field manager that declared what is declared now, where that is known.
     pub declared_by: Option<&'a str>,
+    /// Who declared it, as the annotation `cutover.dev/declared-by` says.
+    pub author: Option<&'a str>,
     /// The rollout is marked for deletion.
     pub deleting: bool,
     /// The rollout carries the finalizer.
@@ -38,10 +42,21 @@ pub struct Input<'a> {
     pub seen: &'a Observation,
     /// Number of the last transition that this process announced.
     pub announced: u64,
+    /// What became of the alerts that were recorded.
+    pub deliveries: &'a Deliveries,
     /// The `at` of the last measurements that this process requested.
     pub measured_at: Option<Timestamp>,
     /// They are still under way: that they have arrived is a reason to look again.
     pub measuring: bool,
+}
+
+/// What became of alerts that were recorded, as far as this process knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Deliveries {
+    /// Those that were delivered: the number, and the name of the alert in the spec.
+    pub sent: BTreeSet<(u64, String)>,
+    /// Why the last delivery of an alert failed, by its name.
+    pub failed: BTreeMap<String, String>,
 }
 
 /// A request that has no answer yet.
@@ -78,6 +93,8 @@ pub struct Observation {
     /// What is tracked of the workloads behind the declared services, by service and cluster. What has not been read yet is
     /// absent.
     pub configs: BTreeMap<(String, Site), ConfigsSeen>,
+    /// Service mode: the copies that are kept for the primary, by service. What has not been read yet is absent.
+    pub config_copies: BTreeMap<String, ConfigCopiesSeen>,
     /// Service mode: what the Service of a service's primary is now, where one is there and a route names it.
     pub serving: BTreeMap<String, ServiceCopy>,
     /// Endpoints of which nobody knows how to reach them.
@@ -88,6 +105,8 @@ pub struct Observation {
     pub rehearsals: BTreeMap<RouteKey, Rehearsal>,
     /// Every rollout that this one depends on, by name.
     pub dependencies: BTreeMap<String, DependencySeen>,
+    /// The last call of each hook that this process made, by name.
+    pub hooks: BTreeMap<String, HookSeen>,
     /// When routes were late through no fault of theirs the last time: the hub's API server had too much to do, or the hub's
     /// watch of them was behind.
     pub delayed_at: Option<Timestamp>,
@@ -228,6 +247,20 @@ pub enum ConfigsSeen {
     Found(Configs),
 }
 
+/// What was seen of the copies that are kept of them for the primary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConfigCopiesSeen {
+    /// They could not be read, or an object of that name is no copy; the reason says why.
+    Unusable(Problem),
+    /// What is there.
+    Found {
+        /// Fingerprints, by the names of the originals.
+        copies: Configs,
+        /// In words, why the last try to write them failed, if it did.
+        failed: Option<String>,
+    },
+}
+
 /// What was seen of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemberSeen {
@@ -253,6 +286,78 @@ pub enum DependencySeen {
     Missing,
     /// It waits, directly or not, for the rollout that depends on it: the names in the cycle.
     Cycle(Vec<String>),
+}
+
+/// A call of a hook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookCall {
+    /// The hook.
+    pub name: String,
+    /// Its type.
+    pub kind: HookType,
+    /// For what it is called.
+    pub occasion: Occasion,
+}
+
+/// For what a hook is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occasion {
+    /// A step of the live run; 0 before the first.
+    Step {
+        /// The run.
+        run: u64,
+        /// The step.
+        step: u32,
+        /// Which interval since the run began, from 1.
+        attempt: u64,
+        /// Sequence number of the weights that are desired.
+        sequence: u64,
+    },
+    /// A run that ended.
+    Ended {
+        /// The run.
+        run: u64,
+    },
+    /// Something that happened.
+    Transition {
+        /// Its number.
+        number: u64,
+    },
+}
+
+impl HookCall {
+    /// Names the call, the same in every try and in every life of the hub. `uid` is the rollout's.
+    #[must_use]
+    pub fn key(&self, uid: &str) -> String {
+        let name = &self.name;
+        match self.occasion {
+            Occasion::Step { run, step, attempt, .. } => format!("{uid}/run-{run}/step-{step}/{attempt}/{name}"),
+            Occasion::Ended { run } => format!("{uid}/run-{run}/ended/{name}"),
+            Occasion::Transition { number } => format!("{uid}/event-{number}/{name}"),
+        }
+    }
+}
+
+/// The last call of a hook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookSeen {
+    /// The call.
+    pub call: HookCall,
+    /// When it was made.
+    pub at: Timestamp,
+    /// What was answered; nothing while it is under way.
+    pub answer: Option<HookAnswer>,
+}
+
+/// What came of a call of a hook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookAnswer {
+    /// Pass for yes, Fail for no, Unknown where nobody answered.
+    pub verdict: Verdict,
+    /// In words, without anything of the answer's body.
+    pub message: String,
+    /// When it came.
+    pub at: Timestamp,
 }
 
 /// How it was looked whether anybody serves at an endpoint.

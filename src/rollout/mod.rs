@@ -2,7 +2,10 @@
 //!
 //! Everything here is total, synchronous and deterministic: no clock, no I/O, no logging, no randomness.
 
+mod alerts;
+mod approvals;
 mod checks;
+mod config_copies;
 mod deadline;
 pub mod decision;
 mod deletion;
@@ -11,6 +14,7 @@ mod draft;
 mod edits;
 mod gates;
 mod health;
+mod hooks;
 mod initialization;
 pub mod input;
 mod judge;
@@ -29,17 +33,20 @@ mod target;
 mod time;
 mod tracking;
 mod urgency;
+mod verbs;
 pub mod windows;
 
+pub use approvals::awaited;
 pub use checks::due;
 pub use decision::{Action, Backends, Decision};
 pub use health::PROBES;
-pub use input::{Input, Observation, RouteKey};
+pub use input::{Deliveries, HookCall, Input, Observation, RouteKey};
 pub use marks::credible;
 pub use report::CONDITIONS;
 pub use revision::{declared, initial, revision};
 pub use tracking::tracked;
 pub use urgency::Urgency;
+pub use verbs::verbs;
 
 use std::collections::BTreeMap;
 
@@ -60,6 +67,8 @@ pub fn decide(input: &Input<'_>) -> Decision {
     }
     let (standing, intent) = flow(&mut draft);
     report::write(&mut draft, &standing);
+    alerts::record(&mut draft);
+    hooks::deliver(&mut draft);
     draft.finish(intent)
 }
 
@@ -89,8 +98,10 @@ fn flow(draft: &mut Draft<'_>) -> (Standing, Intent) {
     requests::apply(draft);
     health::watch(draft);
     checks::consume(draft);
+    hooks::consume(draft);
     let standing = states::advance(draft);
     draft.update_desired();
+    hooks::call(draft);
     states::give_back_left(draft);
     (standing, edits::intent(draft, edit))
 }

@@ -1,6 +1,7 @@
 //! Service mode: initialization of the Services, a revision that changes in mid-run, and the copy of what passed.
 
 use super::{
+    config_copies,
     draft::Draft,
     gates, health, initialization,
     input::{Problem, SourceSeen},
@@ -40,7 +41,7 @@ pub(super) fn initialize(draft: &mut Draft<'_>) -> Option<Problem> {
     if let Some(problem) = draft.input.seen.refused.clone() {
         return Some(problem);
     }
-    if let Some(problem) = health::backends_not_ready(draft, &both()).or_else(|| not_known_yet(draft)) {
+    if let Some(problem) = copies_not_ready(draft).or_else(|| not_known_yet(draft)) {
         return Some(problem);
     }
     match initialization::live_distribution(draft) {
@@ -142,12 +143,13 @@ fn both() -> Vec<String> {
 
 /// At rest the copies stay as they were made; one that was changed is made again.
 pub(super) fn copies_not_ready(draft: &mut Draft<'_>) -> Option<Problem> {
-    health::backends_not_ready(draft, &both())
+    health::backends_not_ready(draft, &both()).or_else(|| config_copies::not_ready(draft))
 }
 
 /// A primary that does not serve is no success, whatever was copied.
 pub(super) fn primary_not_ready(draft: &mut Draft<'_>) -> Option<Standing> {
-    health::not_ready(draft, &[PRIMARY.to_owned()]).map(Standing::not_ready)
+    let problem = health::not_ready(draft, &[PRIMARY.to_owned()]).or_else(|| config_copies::not_ready(draft))?;
+    Some(Standing::not_ready(problem))
 }
 
 /// The next pass looks at what the run is about now.
@@ -199,7 +201,11 @@ pub(super) fn begin(draft: &mut Draft<'_>) -> Option<Standing> {
     let (revision, services, configs) = (run.revision.clone(), run.services.clone(), run.configs.clone());
     let promoted = Promoted { revision, services, configs, made_at: None };
     draft.status.promoted = Some(promoted);
-    let message = "the Services that passed are copied to the primary";
+    let message = if draft.measures() {
+        "the Services that passed are copied to the primary"
+    } else {
+        "the Services of the canary are copied to the primary, with nothing measured"
+    };
     draft.announce(false, Reason::PromotingServices, message);
     draft.wake_at(now);
     Some(Standing::new(Phase::Promoting, Reason::PromotingServices, message))

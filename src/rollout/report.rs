@@ -42,8 +42,12 @@ fn summary(draft: &Draft<'_>) -> Summary {
     Summary {
         step,
         weights: weights.map(ToString::to_string).unwrap_or_default(),
-        verdict: check.map(|check| format!("{:?}", check.verdict)).unwrap_or_default(),
+        verdict: check.map(verdict_in_words).unwrap_or_default(),
     }
+}
+
+fn verdict_in_words(check: &Check) -> String {
+    if check.reason == Reason::NothingMeasured { "NotMeasured".to_owned() } else { format!("{:?}", check.verdict) }
 }
 
 const ACCEPTED: &str = "Accepted";
@@ -77,6 +81,7 @@ fn conditions(draft: &mut Draft<'_>, standing: &Standing) {
         | Phase::WaitingPromotion
         | Phase::Soaking
         | Phase::Promoting
+        | Phase::Finalizing
         | Phase::Terminating => true,
         Phase::Initialized | Phase::Held | Phase::Paused | Phase::Succeeded | Phase::Failed | Phase::RolledBack => {
             false

@@ -1,6 +1,7 @@
 //! What people ask for.
 
 use super::{
+    approvals,
     decision::Action,
     draft::{Draft, KEPT, keep_newest},
     edits, initialization,
@@ -199,17 +200,26 @@ fn promote(draft: &mut Draft<'_>, request: &Request) -> Outcome {
     if request.spec.step.is_some_and(|meant| meant != step) {
         return Err(format!("meant for step {}, but this is step {step}", request.spec.step.unwrap_or_default()));
     }
-    let waits = run.present().is_some_and(|step| step.wait.is_some());
-    if !waits {
+    let present = run.present();
+    if present.is_none_or(|present| present.wait.is_none()) {
         return Err(format!("step {step} has no wait to open"));
     }
     if run.is_rolling_back() {
         return Err("the run is going back".to_owned());
     }
+    let (said, is_enough) = match present.and_then(|present| present.approval) {
+        Some(approval) => approvals::approve(draft, request, approval)?,
+        None => (String::new(), true),
+    };
+    if !is_enough {
+        return Ok(said);
+    }
+    let Some(run) = draft.run_mut() else { return Ok(said) };
     if !run.approved.contains(&step) {
         run.approved.push(step);
     }
-    Ok(format!("the wait of step {step} is open"))
+    let with = if said.is_empty() { said } else { format!("; {said}") };
+    Ok(format!("the wait of step {step} is open{with}"))
 }
 
 fn retry(draft: &mut Draft<'_>, request: &Request) -> Outcome {
@@ -230,6 +240,7 @@ fn retry(draft: &mut Draft<'_>, request: &Request) -> Outcome {
         for metric in run.check.iter_mut().flat_map(|check| &mut check.metrics) {
             metric.recent.clear();
         }
+        run.hooks.clear();
         draft.forget_evidence();
         return Ok("the run goes on with a fresh bake".to_owned());
     }

@@ -23,3 +23,34 @@ pub fn revision(spec: &FleetRolloutSpec) -> String {
     services.sort_by(|one, other| one.name.cmp(&other.name));
     fingerprint(&(spec.weight_total, declared(spec).nonzero(), services))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn of(services: &Value, members: &Value) -> String {
+        let spec = json!({"services": services, "members": members, "analysis": {"metrics": []}});
+        revision(&serde_json::from_value(spec).unwrap())
+    }
+
+    #[test]
+    fn equal_declarations_have_one_revision_however_they_are_written() {
+        let service = |name: &str, port: u16| json!({"name": name, "port": port, "routes": []});
+        let (shop, cart) = (service("shop", 80), service("cart", 80));
+        let members = json!([{"name": "eu-1", "weight": 40}, {"name": "eu-3", "weight": 60}]);
+        let declared = of(&json!([shop, cart]), &members);
+        let with_more = json!([
+            {"name": "eu-3", "weight": 60, "initialWeight": 0}, {"name": "eu-2", "weight": 0},
+            {"name": "eu-1", "weight": 40, "initialWeight": 100}]);
+        assert_eq!(of(&json!([cart, shop]), &with_more), declared);
+        for (services, members) in [
+            (json!([shop]), members.clone()),
+            (json!([service("shop", 81), cart]), members.clone()),
+            (json!([shop, cart]), json!([{"name": "eu-1", "weight": 41}, {"name": "eu-3", "weight": 59}])),
+        ] {
+            assert_ne!(of(&services, &members), declared, "{services} {members}");
+        }
+    }
+}

@@ -25,6 +25,12 @@ pub(super) fn closed(draft: &mut Draft<'_>) -> Option<Standing> {
     forbids(draft, &strategy, &next).map(Standing::not_ready)
 }
 
+/// Whether the next step of the run raises a canary.
+pub(super) fn next_raises_a_canary(draft: &Draft<'_>) -> bool {
+    let Some(run) = draft.run() else { return false };
+    run.next().is_some_and(|next| raises_a_canary(next, run.weights(), &run.rollback_to))
+}
+
 /// By weight, or by requests beside it.
 fn raises_a_canary(step: &PlannedStep, from: &Distribution, rollback_to: &Distribution) -> bool {
     let canaries = step.split.weights.above(rollback_to);

@@ -40,9 +40,11 @@ impl Standing {
     /// Held, unless what is missing is under way or comes by itself.
     pub(super) fn not_ready(problem: Problem) -> Self {
         match problem.reason {
-            Reason::Rehearsing | Reason::BackendNotReady | Reason::WindowClosed | Reason::WaitingForDependency => {
-                Self::progressing(problem.reason, problem.message)
-            }
+            Reason::Rehearsing
+            | Reason::BackendNotReady
+            | Reason::ConfigCopiesNotReady
+            | Reason::WindowClosed
+            | Reason::WaitingForDependency => Self::progressing(problem.reason, problem.message),
             _ => Self::held(problem),
         }
     }

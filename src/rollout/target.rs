@@ -87,3 +87,27 @@ fn sources(draft: &Draft<'_>) -> Result<BTreeMap<String, ServiceCopy>, Problem> 
     };
     draft.input.spec.services.iter().map(|service| one(&service.name)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_note_on_a_service_is_no_other_revision_and_another_member_is() {
+        let spec = json!({"services": [{"name": "shop", "port": 80, "routes": []}], "analysis": {"metrics": []}});
+        let spec: FleetRolloutSpec = serde_json::from_value(spec).unwrap();
+        let revision = |label: &str, member: &str, host: &str| {
+            let labels = BTreeMap::from([("team".to_owned(), label.to_owned())]);
+            let annotations = BTreeMap::from([("cutover.dev/member".to_owned(), member.to_owned())]);
+            let declared = json!({"type": "ExternalName", "externalName": host});
+            let services = BTreeMap::from([("shop".to_owned(), ServiceCopy::of(&declared, &labels, &annotations))]);
+            revision_of(&spec, &services, &Configs::default())
+        };
+        let first = revision("web", "eu-1", "gateway.example.com");
+        assert_eq!(revision("shop", "eu-1", "gateway.example.com"), first);
+        assert_ne!(revision("web", "eu-3", "gateway.example.com"), first);
+        assert_ne!(revision("web", "eu-1", "other.example.com"), first);
+    }
+}

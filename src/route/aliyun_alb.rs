@@ -8,7 +8,9 @@ use kube::core::DynamicObject;
 
 use super::RouteError;
 use super::canary_ingress::CanaryKind;
-use super::capability::{AffinitySupport, Applied, BackendSupport, Capability, Mirroring, Shape, Verified, Weighting};
+use super::capability::{
+    AffinitySupport, Applied, BackendSupport, Capability, ISTIO_ONLY, Mirroring, Shape, Verified, Weighting,
+};
 use super::order;
 use super::refusal::{refuse, same_for_all};
 use crate::api::service::StableIngress;
@@ -31,6 +33,8 @@ pub(super) const CAPABILITY: Capability = Capability {
     },
     cluster_ip: BackendSupport::Yes,
     endpoint_slice: BackendSupport::Yes,
+    service_entry: ISTIO_ONLY,
+    subset: ISTIO_ONLY,
     own_host: false,
     own_tls: false,
     matches: super::canary_ingress::MATCHING,
@@ -38,6 +42,7 @@ pub(super) const CAPABILITY: Capability = Capability {
     affinity: AffinitySupport::No,
     shape: Shape::StableAndCanary,
     applied: Applied::ReadBack,
+    obeyed: "nothing says it, and nothing was measured: `settle` must be longer than an update of the ALB",
     verified: Verified::Objects,
     note: "Like nginx. `alb.ingress.kubernetes.io/order` of the canary is the nearest free number before that of its \
            Ingress (1 to 1000; an Ingress without `order` has 10). It never precedes a rule with a longer path of the \

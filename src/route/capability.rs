@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use super::cookie_pattern::cookie_pattern;
+use super::istio::re2;
 use crate::api::matches::{FieldMatch, Value};
-use crate::api::steering::{ALL_REQUESTS, Mirrored};
+use crate::api::steering::Mirrored;
 use crate::api::{Affinity, Backend, Distribution, RequestMatch, Split, Steering};
 
 /// What one kind of route can do.
@@ -21,6 +23,10 @@ pub struct Capability {
     pub cluster_ip: BackendSupport,
     /// Members behind Services with addresses that the hub resolves.
     pub endpoint_slice: BackendSupport,
+    /// Members behind entries of Istio's registry.
+    pub service_entry: BackendSupport,
+    /// Members behind subsets of one Service.
+    pub subset: BackendSupport,
     /// Each member may have its own Host header.
     pub own_host: bool,
     /// Members may be reached by TLS, each with its own server name.
@@ -35,6 +41,8 @@ pub struct Capability {
     pub shape: Shape,
     /// When a write counts as applied.
     pub applied: Applied,
+    /// How it is known that the data plane obeys a write, and how long that takes.
+    pub obeyed: &'static str,
     /// How it was seen to be so.
     pub verified: Verified,
     /// What a person should know beyond that.
@@ -60,6 +68,13 @@ pub enum Weighting {
 pub enum BackendSupport {
     /// It can.
     Yes,
+    /// It can in service mode, between primary and canary, but not between members.
+    InServiceMode {
+        /// What is wrong with members.
+        why: &'static str,
+        /// What to say instead.
+        remedy: &'static str,
+    },
     /// It cannot.
     No {
         /// What is wrong.
@@ -68,6 +83,12 @@ pub enum BackendSupport {
         remedy: &'static str,
     },
 }
+
+/// What only Istio knows.
+pub(super) const ISTIO_ONLY: BackendSupport = BackendSupport::No {
+    why: "only Istio knows this kind of backend",
+    remedy: "use route istio, or another kind of backend",
+};
 
 /// Which requests a kind can send elsewhere than by weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +110,8 @@ pub enum Extent {
     Alternatives,
     /// Several conditions that must all hold.
     OneMatch,
+    /// Alternatives, each with at most one condition for each name; all cookies count as one.
+    EachNameOnce,
     /// One condition.
     OneCondition,
 }
@@ -113,6 +136,8 @@ pub enum Regexes {
     None,
     /// Any; whoever reads it says so if he cannot.
     Any,
+    /// What RE2 reads.
+    Re2,
     /// What can be read here: a data plane that cannot read it leaves the requests to the weights without a word.
     Readable,
 }
@@ -127,13 +152,18 @@ impl Values {
     /// A regular expression; whole values and beginnings are written as one.
     pub const ANY: Self = Self { exact: true, prefix: true, regex: Regexes::Any, only: None };
 
-    fn supports(self, field: &FieldMatch) -> bool {
+    /// Whether it supports this condition; a cookie's is written as this expression for the whole header.
+    fn supports(self, field: &FieldMatch, of_header: Option<&str>) -> bool {
+        if self.regex == Regexes::Re2 && of_header.is_some_and(|pattern| re2::refusal(pattern).is_some()) {
+            return false;
+        }
         match field.value() {
             Some(Value::Exact(text)) => self.exact && self.only.is_none_or(|only| only == text),
             Some(Value::Prefix(_)) => self.prefix,
             Some(Value::Regex(text)) => match self.regex {
                 Regexes::None => false,
                 Regexes::Any => true,
+                Regexes::Re2 => re2::refusal(text).is_none(),
                 Regexes::Readable => regex::Regex::new(text).is_ok(),
             },
             // A condition that says nothing is refused for itself.
@@ -154,6 +184,11 @@ impl Matching {
         match self.extent {
             Extent::OneCondition if count > 1 => return Some("more than one condition".to_owned()),
             Extent::OneMatch if matches.len() > 1 => return Some("more than one match".to_owned()),
+            Extent::EachNameOnce => {
+                if let Some(twice) = matches.iter().find_map(named_twice) {
+                    return Some(twice);
+                }
+            }
             Extent::Alternatives | Extent::OneMatch | Extent::OneCondition => {}
         }
         matches.iter().find_map(|request| {
@@ -163,10 +198,30 @@ impl Matching {
                 ("query", &request.query, self.query),
             ];
             conditions.into_iter().find_map(|(name, fields, values)| {
-                fields.iter().find(|field| !values.supports(field)).map(|field| format!("{name} {field}"))
+                let pattern = |field: &FieldMatch| (name == "cookie").then(|| cookie_pattern(field));
+                let unsupported = |field: &&FieldMatch| !values.supports(field, pattern(field).as_deref());
+                fields.iter().find(unsupported).map(|field| format!("{name} {field}"))
             })
         })
     }
+}
+
+/// Two conditions of one match on the same name, in words.
+fn named_twice(request: &RequestMatch) -> Option<String> {
+    let repeats = |fields: &[FieldMatch], is_same: fn(&str, &str) -> bool| {
+        let earlier = |(index, field): (usize, &FieldMatch)| {
+            let before = fields.iter().take(index).any(|other| is_same(&other.name, &field.name));
+            before.then(|| field.name.clone())
+        };
+        fields.iter().enumerate().find_map(earlier)
+    };
+    let header = repeats(&request.headers, str::eq_ignore_ascii_case).map(|name| format!("header {name} twice"));
+    let cookie = || {
+        let of_header = request.headers.iter().any(|field| field.name.eq_ignore_ascii_case("cookie"));
+        (request.cookies.len() + usize::from(of_header) > 1).then(|| "more than one cookie".to_owned())
+    };
+    let query = || repeats(&request.query, |one, other| one == other).map(|name| format!("query {name} twice"));
+    header.or_else(cookie).or_else(query)
 }
 
 /// Whether a kind can send copies of requests to members.
@@ -178,37 +233,34 @@ pub enum Mirroring {
     Yes {
         /// Members that may get copies at once, where that is bounded.
         members: Option<usize>,
-        /// Of a part of all requests too; else of all only.
-        parts: bool,
+        /// Of which parts of all requests.
+        parts: Parts,
     },
 }
 
-impl Mirroring {
-    /// What this kind cannot do of it, in words.
-    fn refusal(self, mirrored: &Mirrored) -> Option<String> {
-        let (count, percent) = (mirrored.members.len(), mirrored.percent);
-        match self {
-            Self::No => Some("a step mirrors requests".to_owned()),
-            Self::Yes { members: Some(most), .. } if count > most => {
-                Some(format!("a step mirrors requests to {count} members"))
-            }
-            Self::Yes { parts: false, .. } if percent != ALL_REQUESTS => {
-                Some(format!("a step mirrors {percent}% of all requests"))
-            }
-            Self::Yes { .. } => None,
-        }
-    }
+/// Of which parts of all requests a kind can send copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parts {
+    /// Of any.
+    Any,
+    /// Of any where this controller serves the route, as its status says; elsewhere of all only.
+    AnyUnder(&'static str),
+}
 
-    /// What would help.
-    fn remedy(self, route: &str) -> String {
+impl Mirroring {
+    /// What this kind cannot do of it, and what would help.
+    fn refusal(self, route: &str, mirrored: &Mirrored) -> Option<(String, String)> {
+        let count = mirrored.members.len();
         match self {
-            Self::No => format!("{route} cannot mirror; leave mirror out, or use gatewayAPI or contour"),
-            Self::Yes { members: Some(most), .. } => {
-                format!("{route} mirrors to {most} at once; put the members into different stages")
-            }
-            Self::Yes { members: None, .. } => {
-                format!("{route} mirrors all requests or none; leave percent out")
-            }
+            Self::No => Some((
+                "a step mirrors requests".to_owned(),
+                format!("{route} cannot mirror; leave mirror out, or use gatewayAPI or contour"),
+            )),
+            Self::Yes { members: Some(most), .. } if count > most => Some((
+                format!("a step mirrors requests to {count} members"),
+                format!("{route} mirrors to {most} at once; put the members into different stages"),
+            )),
+            Self::Yes { .. } => None,
         }
     }
 }
@@ -285,6 +337,8 @@ impl Capability {
             Backend::ExternalName(_) => self.external_name,
             Backend::ClusterIp(_) => self.cluster_ip,
             Backend::EndpointSlice(_) => self.endpoint_slice,
+            Backend::ServiceEntry(_) => self.service_entry,
+            Backend::Subset(_) => self.subset,
         }
     }
 
@@ -330,9 +384,7 @@ impl Capability {
                 let remedy = "cannot match these requests; docs/routes.md says what each route supports";
                 (format!("a step matches requests by {found}"), format!("{} {remedy}", self.route))
             }),
-            Steering::Mirrored(mirrored) => {
-                self.mirrors.refusal(mirrored).map(|found| (found, self.mirrors.remedy(self.route)))
-            }
+            Steering::Mirrored(mirrored) => self.mirrors.refusal(self.route, mirrored),
         }
     }
 }

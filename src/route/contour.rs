@@ -5,12 +5,13 @@ use serde_json::{Value, json};
 
 use super::accepted::{MAX_WORDS, condition};
 use super::capability::{
-    AffinitySupport, Applied, BackendSupport, Capability, Extent, Matching, Mirroring, Shape, Values, Verified,
-    Weighting,
+    AffinitySupport, Applied, BackendSupport, Capability, Extent, ISTIO_ONLY, Matching, Mirroring, Parts, Regexes,
+    Shape, Values, Verified, Weighting,
 };
+use super::cookie_pattern::cookie_pattern;
 use super::json::{items, put};
 use super::listed::ListKind;
-use super::lists::{Lists, Mirrors, is_mirror};
+use super::lists::{Lists, Mirrors, is_mirror, service_name, set_service_name};
 use super::provider::resource;
 use super::refusal::{other_sni, refuse};
 use crate::api::matches::{FieldMatch, Value as Chosen};
@@ -22,44 +23,59 @@ use crate::object::Context;
 use crate::rollout::input::{Accepted, Problem};
 use crate::text::one_line;
 
+mod made;
+
+pub(super) const CAPABILITY: Capability = Capability {
+    route: "contour",
+    object: "HTTPProxy of Contour",
+    weighting: Weighting::Weights { members: None, parts: None },
+    external_name: BackendSupport::Yes,
+    cluster_ip: BackendSupport::Yes,
+    endpoint_slice: BackendSupport::Yes,
+    service_entry: ISTIO_ONLY,
+    subset: ISTIO_ONLY,
+    own_host: true,
+    own_tls: true,
+    matches: Matching {
+        headers: Values::EXACT_OR_REGEX,
+        cookies: Values { regex: Regexes::Readable, ..Values::ANY },
+        query: Values::ANY,
+        extent: Extent::Alternatives,
+    },
+    mirrors: Mirroring::Yes { members: Some(1), parts: Parts::Any },
+    affinity: AffinitySupport::No,
+    shape: Shape::OneObject,
+    applied: Applied::Accepted,
+    obeyed: "the condition `Valid`, for the generation that was written",
+    verified: Verified::Traffic,
+    note: "Contour supports ExternalName Services with `enableExternalNameService: true`. The Host of a copy is \
+           the one that clients use with `-shadow` appended, whatever the member's own Host: the member's gateway \
+           must accept it. A made route takes timeouts, retries, headers to set and remove, and CORS.",
+};
+
 impl ListKind for ContourRoute {
     /// A service without weight gets nothing beside one that has a weight. Contour sets no bound; the rollout's own is 64 members.
     const LISTS: Lists = Lists {
-        rules: "routes",
+        rules: &["routes"],
+        nouns: "routes",
+        field: "rules",
+        ordered: false,
         services: "services",
         max: 128,
-        unset: 0,
-        narrowed,
+        counts,
+        name: service_name,
+        set_name: set_service_name,
+        narrowed: |route, sorts| Ok(narrowed(route, sorts)),
         conditions,
-        mirrors: Mirrors { list: "services", entry: mirror, service: mirrored, single: true },
+        mirrors: Mirrors { list: "services", entry: mirror, service: mirrored, single: true, obstacle: |_| None },
         cookies: None,
         fields,
     };
     const FIELDS: &'static [&'static [&'static str]] = &[&["spec", "routes"]];
-    const CAPABILITY: &'static Capability = &Capability {
-        route: "contour",
-        object: "HTTPProxy of Contour",
-        weighting: Weighting::Weights { members: None, parts: None },
-        external_name: BackendSupport::Yes,
-        cluster_ip: BackendSupport::Yes,
-        endpoint_slice: BackendSupport::Yes,
-        own_host: true,
-        own_tls: true,
-        matches: Matching {
-            headers: Values::EXACT_OR_REGEX,
-            cookies: Values::NONE,
-            query: Values::ANY,
-            extent: Extent::Alternatives,
-        },
-        mirrors: Mirroring::Yes { members: Some(1), parts: true },
-        affinity: AffinitySupport::No,
-        shape: Shape::OneObject,
-        applied: Applied::Accepted,
-        verified: Verified::Traffic,
-        note: "Contour supports ExternalName Services with `enableExternalNameService: true`. The Host of a copy is \
-               the one that clients use with `-shadow` appended, whatever the member's own Host: the member's gateway \
-               must accept it.",
-    };
+
+    fn capability(&self) -> &'static Capability {
+        &CAPABILITY
+    }
 
     fn resource(&self) -> ApiResource {
         resource("projectcontour.io", "v1", "HTTPProxy", "httpproxies")
@@ -74,12 +90,7 @@ impl ListKind for ContourRoute {
     }
 
     fn draft(&self) -> Option<Value> {
-        let create = self.create.as_ref()?;
-        let mut spec = json!({"virtualhost": {"fqdn": create.host}, "routes": [{"services": []}]});
-        if let Some(class) = &create.ingress_class {
-            spec["ingressClassName"] = class.as_str().into();
-        }
-        Some(spec)
+        self.create.as_ref().map(made::spec)
     }
 
     /// The SNI is the Host that is set for the service, else the external name; both are the endpoint's host.
@@ -125,14 +136,26 @@ fn mirrored(service: &Value) -> Option<&Value> {
 fn narrowed(route: &Value, sorts: &[RequestMatch]) -> Vec<Value> {
     let narrow = |sort: &RequestMatch| {
         let headers = sort.headers.iter().map(|field| condition_on("header", field));
+        let cookies = sort.cookies.iter().map(cookie);
         let query = sort.query.iter().map(|field| condition_on("queryParameter", field));
-        let conditions: Vec<Value> =
-            items(route.get("conditions")).iter().cloned().chain(headers).chain(query).collect();
+        let conditions = items(route.get("conditions")).iter().cloned();
+        let conditions: Vec<Value> = conditions.chain(headers).chain(cookies).chain(query).collect();
         let mut narrowed = route.clone();
         put(&mut narrowed, "conditions", conditions);
         narrowed
     };
     sorts.iter().map(narrow).collect()
+}
+
+/// Where no service has a weight all get the same.
+fn counts(weights: &[Option<u64>]) -> Vec<u64> {
+    let unset = u64::from(weights.iter().all(Option::is_none));
+    weights.iter().map(|weight| weight.unwrap_or(unset)).collect()
+}
+
+/// A condition on the header `Cookie` as a whole; a route may have several.
+fn cookie(cookie: &FieldMatch) -> Value {
+    json!({"header": {"name": "Cookie", "regex": cookie_pattern(cookie)}})
 }
 
 fn condition_on(kind: &str, field: &FieldMatch) -> Value {

@@ -1,4 +1,5 @@
-//! A Service of type ExternalName that clients call by its name. It has no weights: it leads to one member's endpoint.
+//! A Service that clients call by its name. It has no weights: of type ExternalName it leads to one member's endpoint; in service
+//! mode, of any type, where the Service of primary or canary leads ([`slots`]).
 //!
 //! Clients resolve the name themselves and keep their connections, so they follow when their resolver forgets the old
 //! name. The hub knows which member a Service leads to by the host alone: a name without port, Host or TLS.
@@ -11,31 +12,33 @@ use serde_json::{Value, json};
 
 use super::RouteError;
 use super::capability::{
-    AffinitySupport, Applied, BackendSupport, Capability, Matching, Mirroring, Shape, Verified, Weighting,
+    AffinitySupport, Applied, BackendSupport, Capability, ISTIO_ONLY, Matching, Mirroring, Shape, Verified, Weighting,
 };
 use super::json::put;
 use super::provider::{Objects, Provider, only};
 use super::refusal::{no_host, no_tls, refuse};
 use crate::api::service::KubernetesRoute;
-use crate::api::{Distribution, Split};
+use crate::api::{Backend, Distribution, Split};
 use crate::object::Reach;
 use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
 
+mod slots;
+
 const WHY: &str = "clients of an ExternalName Service speak to the member themselves";
-const ADDRESSES: BackendSupport = BackendSupport::No {
-    why: "only a Service of type ExternalName can be switched from one member to another",
-    remedy: "use backend: {externalName: {}}, or a route with weights",
-};
+const BETWEEN_MEMBERS: &str = "only a Service of type ExternalName can be switched from one member to another";
+const NAMES: &str = "use backend: {externalName: {}}, or a route with weights";
 
 /// What this kind can do.
 pub(super) const CAPABILITY: Capability = Capability {
     route: "kubernetes",
-    object: "Service of type ExternalName",
+    object: "Service",
     weighting: Weighting::Switch,
     external_name: BackendSupport::Yes,
-    cluster_ip: ADDRESSES,
-    endpoint_slice: ADDRESSES,
+    cluster_ip: BackendSupport::InServiceMode { why: BETWEEN_MEMBERS, remedy: NAMES },
+    endpoint_slice: BackendSupport::No { why: BETWEEN_MEMBERS, remedy: NAMES },
+    service_entry: ISTIO_ONLY,
+    subset: ISTIO_ONLY,
     own_host: false,
     own_tls: false,
     matches: Matching::NONE,
@@ -43,9 +46,12 @@ pub(super) const CAPABILITY: Capability = Capability {
     affinity: AffinitySupport::No,
     shape: Shape::OneObject,
     applied: Applied::ReadBack,
+    obeyed: "nothing says it: clients follow when their DNS cache expires",
     verified: Verified::Traffic,
-    note: "Blue/green: `steps: [{progress: 100%}]`; a rollback is a switch as well. Only `externalName` changes. \
-           Clients follow when their DNS cache expires; open connections stay where they are.",
+    note: "Blue/green: `steps: [{progress: 100%}]`, in service mode `ramp: {iterations: 10}`; a rollback is a switch as well. Only \
+           `externalName` changes, or the selector and the target ports. Clients of a name follow when their DNS cache \
+           expires; open connections stay where they are. In service mode the Service is another one than that which \
+           declares the target: clients call `create: {name: shop-live}`, not `shop`.",
 };
 
 /// The Service that is switched.
@@ -57,7 +63,7 @@ impl Provider for SwitchedService<'_> {
     }
 
     fn title(&self, service: &str) -> String {
-        self.0.name.as_deref().unwrap_or(service).to_owned()
+        self.0.switched(service).to_owned()
     }
 
     fn capability(&self) -> &'static Capability {
@@ -69,10 +75,13 @@ impl Provider for SwitchedService<'_> {
     }
 
     fn fields(&self) -> &'static [&'static [&'static str]] {
-        &[&["spec", "externalName"]]
+        &[&["spec", "externalName"], &["spec", "selector"]]
     }
 
     fn problems(&self, context: &Context<'_>) -> Vec<Problem> {
+        if matches!(context.service.backend, Backend::ClusterIp(_)) {
+            return Vec::new();
+        }
         refuse(context, |reach| {
             no_tls(reach, WHY).or_else(|| no_host(reach, WHY)).or_else(|| other_port(context, reach))
         })
@@ -84,6 +93,9 @@ impl Provider for SwitchedService<'_> {
 
     fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError> {
         let Some(service) = only(objects) else { return Ok(Distribution::new()) };
+        if !context.copies.is_empty() {
+            return slots::read(context, service);
+        }
         let refuse = |what: String| RouteError::Unreadable(format!("{}: {what}", describe(service)));
         let text = |pointer: &str| service.data.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         if text("/spec/type") != "ExternalName" {
@@ -106,8 +118,14 @@ impl Provider for SwitchedService<'_> {
         objects: Objects<'_>,
         wanted: &Split,
     ) -> Result<Vec<Option<Arc<DynamicObject>>>, RouteError> {
-        let reach = wanted.weights.carrying().next().and_then(|(member, _)| context.endpoints.get(member));
-        let mut service = only(objects).cloned().or_else(|| self.0.create.is_some().then(|| self.draft(context)));
+        let member = wanted.weights.carrying().next().map(|(member, _)| member);
+        if let Some((slot, copy)) = member.and_then(|member| Some((member, context.copies.get(member)?))) {
+            let mut service = only(objects).cloned().or_else(|| self.draft_of(context, &slots::draft(copy)));
+            service.as_mut().map_or(Ok(()), |service| slots::set(service, slot, copy))?;
+            return Ok(vec![service.map(Arc::new)]);
+        }
+        let reach = member.and_then(|member| context.endpoints.get(member));
+        let mut service = only(objects).cloned().or_else(|| self.draft_of(context, &draft(context)));
         if let (Some(reach), Some(spec)) = (reach, service.as_mut().and_then(|service| service.data.get_mut("spec"))) {
             put(spec, "externalName", reach.host.as_str());
         }
@@ -115,23 +133,38 @@ impl Provider for SwitchedService<'_> {
     }
 
     fn original_rules(&self, _context: &Context<'_>, object: &DynamicObject) -> Result<Value, RouteError> {
-        Ok(json!(object.data.pointer("/spec/externalName")))
+        let spec = object.data.get("spec").unwrap_or(&Value::Null);
+        Ok(match spec.get("externalName") {
+            Some(host) => host.clone(),
+            None => json!({"selector": spec.get("selector"), "ports": spec.get("ports")}),
+        })
     }
 
     fn restore(&self, _context: &Context<'_>, object: &mut DynamicObject, original: &Value) {
-        if let (Some(spec), Some(host)) = (object.data.get_mut("spec"), original.as_str()) {
+        let Some(spec) = object.data.get_mut("spec") else { return };
+        if let Some(host) = original.as_str() {
             put(spec, "externalName", host);
+        }
+        for key in ["selector", "ports"] {
+            if let Some(value) = original.get(key).filter(|value| !value.is_null()) {
+                put(spec, key, value.clone());
+            }
         }
     }
 }
 
 impl SwitchedService<'_> {
-    fn draft(&self, context: &Context<'_>) -> DynamicObject {
-        let port = json!({"name": "http", "port": context.service.port, "protocol": "TCP"});
-        DynamicObject::new(&context.service.name, &self.resource())
-            .within(context.namespace)
-            .data(json!({"spec": {"type": "ExternalName", "ports": [port]}}))
+    /// A new Service with this `spec`, where the hub makes it.
+    fn draft_of(&self, context: &Context<'_>, spec: &Value) -> Option<DynamicObject> {
+        self.0.create.as_ref()?;
+        let name = self.0.switched(&context.service.name);
+        Some(DynamicObject::new(name, &self.resource()).within(context.namespace).data(json!({"spec": spec})))
     }
+}
+
+fn draft(context: &Context<'_>) -> Value {
+    let port = json!({"name": "http", "port": context.service.port, "protocol": "TCP"});
+    json!({"type": "ExternalName", "ports": [port]})
 }
 
 /// A Service of type ExternalName translates no ports.

@@ -1,4 +1,5 @@
-//! A route of one object that keeps its weights in [`Lists`]: HTTPRoute and HTTPProxy differ in little more than names.
+//! A route of one object that keeps its weights in [`Lists`]: HTTPRoute, HTTPProxy and VirtualService differ in little more
+//! than names.
 
 use std::sync::Arc;
 
@@ -10,8 +11,9 @@ use super::capability::Capability;
 use super::desired::Stored;
 use super::lists::Lists;
 use super::provider::{Objects, Provider, only};
+use super::release::has_traces;
 use crate::api::{Affinity, Distribution, PRIMARY, Split, Steering};
-use crate::object::Context;
+use crate::object::{Context, describe};
 use crate::rollout::input::{Accepted, Problem};
 
 /// What one such kind must say of itself.
@@ -22,7 +24,7 @@ pub(super) trait ListKind {
     const FIELDS: &'static [&'static [&'static str]];
 
     /// What it can do.
-    const CAPABILITY: &'static Capability;
+    fn capability(&self) -> &'static Capability;
 
     fn resource(&self) -> ApiResource;
 
@@ -36,6 +38,16 @@ pub(super) trait ListKind {
     fn draft(&self) -> Option<Value>;
 
     fn problems(&self, context: &Context<'_>) -> Vec<Problem>;
+
+    /// Why an object that the hub has not written yet cannot be adopted with these rules; each with its name.
+    fn unfit(&self, _context: &Context<'_>, _object: &DynamicObject, _rules: &[(String, &Value)]) -> Option<String> {
+        None
+    }
+
+    /// Why this cannot be done to requests by an object that is there.
+    fn cannot_steer(&self, _object: &DynamicObject, _steering: &Steering) -> Option<String> {
+        None
+    }
 
     fn accepted(&self, object: &DynamicObject) -> Accepted;
 }
@@ -58,6 +70,9 @@ impl<K: ListKind> Listed<'_, K> {
         affinity: Option<&Affinity>,
     ) -> Result<(), RouteError> {
         if let Some(steering) = steering {
+            if let Some(why) = self.0.cannot_steer(object, steering) {
+                return Err(RouteError::CannotCarry(format!("{}: {why}", describe(object))));
+            }
             K::LISTS.apply_steering(context, object, self.0.rules(), steering)?;
         }
         affinity.map_or(Ok(()), |affinity| K::LISTS.apply_affinity(context, object, self.0.rules(), affinity))
@@ -80,7 +95,7 @@ impl<K: ListKind> Provider for Listed<'_, K> {
     }
 
     fn capability(&self) -> &'static Capability {
-        K::CAPABILITY
+        self.0.capability()
     }
 
     fn creates(&self, _context: &Context<'_>, _index: usize) -> bool {
@@ -103,10 +118,15 @@ impl<K: ListKind> Provider for Listed<'_, K> {
     }
 
     fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError> {
-        only(objects).map_or_else(
-            || Ok(Distribution::new()),
-            |object| K::LISTS.read(context, &self.weights_only(context, object), self.0.rules()),
-        )
+        let Some(live) = only(objects) else { return Ok(Distribution::new()) };
+        let object = self.weights_only(context, live);
+        if !has_traces(context, live) {
+            let rules = K::LISTS.selected(&object, self.0.rules())?;
+            if let Some(why) = self.0.unfit(context, &object, &rules) {
+                return Err(RouteError::CannotCarry(format!("{}: {why}", describe(live))));
+            }
+        }
+        K::LISTS.read(context, &object, self.0.rules())
     }
 
     fn set(

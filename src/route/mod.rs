@@ -11,10 +11,12 @@ mod check;
 #[cfg(test)]
 mod conformance;
 mod contour;
+mod cookie_pattern;
 mod desired;
 mod error;
 mod gateway_api;
 mod ingress;
+mod istio;
 mod json;
 mod kubernetes;
 mod listed;
@@ -32,22 +34,25 @@ mod skipper;
 mod weights;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use aliyun_alb::AliyunAlb;
 use canary_ingress::CanaryIngress;
-use capability::{BackendSupport, Capability};
+use capability::{Applied, BackendSupport, Capability};
 use kube::core::{ApiResource, DynamicObject};
 use kubernetes::SwitchedService;
-use listed::{ListKind, Listed};
+use listed::Listed;
 use nginx::Nginx;
 use provider::Provider;
 use serde_json::{Value, json};
+use skipper::canary::ApexAndCanary;
 use skipper::per_member::IngressPerMember;
 use skipper::route_group::RouteGroup;
 use skipper::weighted::WeightedIngress;
 
-use crate::api::service::{ContourRoute, GatewayApiRoute, SkipperForm};
-use crate::api::{Reason, Route, ServiceSpec};
+use crate::api::service::SkipperForm;
+use crate::api::{Backend, Reason, Route, ServiceSpec};
+use crate::backend;
 use crate::object::{Context, Target};
 use crate::rollout::RouteKey;
 use crate::rollout::input::Problem;
@@ -61,10 +66,12 @@ fn provider(route: &Route) -> Box<dyn Provider + '_> {
     match route {
         Route::GatewayApi(route) => Box::new(Listed(route)),
         Route::Contour(route) => Box::new(Listed(route)),
-        Route::Skipper(route) => match route.form {
+        Route::Istio(route) => Box::new(Listed(route)),
+        Route::Skipper(route) => match route.form.unwrap_or_default() {
             SkipperForm::RouteGroup => Box::new(RouteGroup(route)),
             SkipperForm::Ingress => Box::new(WeightedIngress(route)),
             SkipperForm::IngressPerMember => Box::new(IngressPerMember(route)),
+            SkipperForm::CanaryIngress => Box::new(ApexAndCanary(route)),
         },
         Route::Nginx(route) => Box::new(CanaryIngress(Nginx(route))),
         Route::AliyunAlb(route) => Box::new(CanaryIngress(AliyunAlb(route))),
@@ -74,13 +81,16 @@ fn provider(route: &Route) -> Box<dyn Provider + '_> {
 
 /// Every kind of route, for people.
 #[must_use]
-pub const fn capabilities() -> [&'static Capability; 8] {
+pub const fn capabilities() -> [&'static Capability; 11] {
     [
-        GatewayApiRoute::CAPABILITY,
-        ContourRoute::CAPABILITY,
+        &gateway_api::CAPABILITY,
+        &contour::CAPABILITY,
+        &istio::CAPABILITY,
+        &istio::OF_CONNECTIONS,
         &skipper::route_group::CAPABILITY,
         &skipper::weighted::CAPABILITY,
         &skipper::per_member::CAPABILITY,
+        &skipper::canary::CAPABILITY,
         &nginx::CAPABILITY,
         &aliyun_alb::CAPABILITY,
         &kubernetes::CAPABILITY,
@@ -91,6 +101,18 @@ pub const fn capabilities() -> [&'static Capability; 8] {
 #[must_use]
 pub(crate) fn capability(route: &Route) -> &'static Capability {
     provider(route).capability()
+}
+
+/// How long a data plane may take to obey what it was given, where it does not say when it does. istiod answers for an
+/// HTTPRoute before it has given the route to Envoy, and then a new entry of its registry is the most that can be late.
+#[must_use]
+pub(crate) fn obeyed_within(service: &ServiceSpec, route: &Route) -> Option<Duration> {
+    let of_mesh = matches!(service.backend, Backend::ServiceEntry(_));
+    match capability(route).applied {
+        Applied::Polled { within } => Some(within),
+        Applied::Accepted if of_mesh => Some(istio::PUSHED_WITHIN),
+        Applied::Accepted | Applied::ReadBack => None,
+    }
 }
 
 /// The route's name for people, and its key in status: `HTTPRoute/public#main`.
@@ -114,7 +136,12 @@ pub(crate) fn targets(context: &Context<'_>, route: &Route) -> Vec<Target> {
 pub(crate) fn neighbours(route: &Route) -> Option<ApiResource> {
     match route {
         Route::AliyunAlb(_) => Some(provider(route).resource()),
-        Route::GatewayApi(_) | Route::Contour(_) | Route::Skipper(_) | Route::Nginx(_) | Route::Kubernetes(_) => None,
+        Route::GatewayApi(_)
+        | Route::Contour(_)
+        | Route::Istio(_)
+        | Route::Skipper(_)
+        | Route::Nginx(_)
+        | Route::Kubernetes(_) => None,
     }
 }
 
@@ -124,6 +151,7 @@ pub(crate) fn neighbours(route: &Route) -> Option<ApiResource> {
 pub(crate) fn read_of_neighbour(kind: &str, object: &DynamicObject) -> (BTreeMap<String, String>, Value) {
     match kind {
         "Ingress" => order::read_of(object),
+        "ServiceEntry" | "DestinationRule" => (BTreeMap::new(), backend::read_of_mesh(object)),
         _ => (BTreeMap::new(), json!({})),
     }
 }
@@ -135,7 +163,11 @@ pub(crate) fn problems(context: &Context<'_>, route: &Route) -> Vec<Problem> {
     let mut problems = crate::backend::problems(context);
     match provider.capability().supports(&context.service.backend) {
         BackendSupport::Yes => problems.extend(provider.problems(context)),
-        BackendSupport::No { why, remedy } => {
+        // Before primary and canary are known there are no members either.
+        BackendSupport::InServiceMode { .. } if !context.copies.is_empty() || context.endpoints.is_empty() => {
+            problems.extend(provider.problems(context));
+        }
+        BackendSupport::No { why, remedy } | BackendSupport::InServiceMode { why, remedy } => {
             let message = format!("service {}: {why}: {remedy}", context.service.name);
             problems.push(Problem::new(Reason::CannotCarryWeights, message));
         }

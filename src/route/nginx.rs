@@ -8,7 +8,9 @@ use kube::core::DynamicObject;
 
 use super::RouteError;
 use super::canary_ingress::CanaryKind;
-use super::capability::{AffinitySupport, Applied, BackendSupport, Capability, Mirroring, Shape, Verified, Weighting};
+use super::capability::{
+    AffinitySupport, Applied, BackendSupport, Capability, ISTIO_ONLY, Mirroring, Shape, Verified, Weighting,
+};
 use super::refusal::{refuse, same_for_all};
 use crate::api::service::StableIngress;
 use crate::object::{Context, describe};
@@ -27,6 +29,8 @@ pub(super) const CAPABILITY: Capability = Capability {
     external_name: BackendSupport::Yes,
     cluster_ip: BackendSupport::Yes,
     endpoint_slice: BackendSupport::Yes,
+    service_entry: ISTIO_ONLY,
+    subset: ISTIO_ONLY,
     own_host: false,
     own_tls: false,
     matches: super::canary_ingress::MATCHING,
@@ -34,6 +38,7 @@ pub(super) const CAPABILITY: Capability = Capability {
     affinity: AffinitySupport::No,
     shape: Shape::StableAndCanary,
     applied: Applied::ReadBack,
+    obeyed: "nothing says it, and nothing was measured: `settle` must be longer than a reload of the controller",
     verified: Verified::Objects,
     note: "The Ingress is adopted, and the hub creates `<ingress>-canary`, which holds the weight of one of two \
            members. When one member has all traffic, the adopted Ingress points to it and the canary is removed. Host \

@@ -33,6 +33,11 @@ pub(super) trait Provider {
     /// The hub makes and owns the object at this index of the names.
     fn creates(&self, context: &Context<'_>, index: usize) -> bool;
 
+    /// The object at this index is the user's own: it is read, and never written.
+    fn only_reads(&self, _index: usize) -> bool {
+        false
+    }
+
     /// The fields that hold the weights, each as a path of keys.
     fn fields(&self) -> &'static [&'static [&'static str]];
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kube::ResourceExt;
 use kube::core::DynamicObject;
 use serde_json::Value;
 
@@ -11,7 +12,7 @@ use super::provider::{Objects, Provider};
 use super::release::has_traces;
 use super::{RouteError, accepted, mark, provider};
 use crate::api::{Affinity, Route, Split, Steering};
-use crate::object::{Context, field_manager};
+use crate::object::{Context, entry_of, field_manager, service_of};
 use crate::rollout::input::{Accepted, LiveRoute, Mark, RouteSeen};
 
 /// What live objects show.
@@ -23,15 +24,21 @@ pub(crate) fn read(context: &Context<'_>, route: &Route, objects: &[Option<Arc<D
 /// True if any of the objects still names this backend, in whatever place.
 #[must_use]
 pub(crate) fn names(objects: &[Option<Arc<DynamicObject>>], backend: &str) -> bool {
-    fn within(value: &Value, name: &str) -> bool {
+    fn within(value: &Value, namespace: &str, name: &str) -> bool {
         match value {
-            Value::String(text) => text == name,
-            Value::Array(items) => items.iter().any(|item| within(item, name)),
-            Value::Object(fields) => fields.values().any(|field| within(field, name)),
+            Value::String(text) => {
+                [Some(text.as_str()), service_of(text, namespace), entry_of(text, namespace)].contains(&Some(name))
+            }
+            Value::Array(items) => items.iter().any(|item| within(item, namespace, name)),
+            Value::Object(fields) => fields.values().any(|field| within(field, namespace, name)),
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
         }
     }
-    objects.iter().flatten().any(|object| object.data.get("spec").is_some_and(|spec| within(spec, backend)))
+    let names = |object: &Arc<DynamicObject>| {
+        let namespace = object.namespace().unwrap_or_default();
+        object.data.get("spec").is_some_and(|spec| within(spec, &namespace, backend))
+    };
+    objects.iter().flatten().any(names)
 }
 
 fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) -> Result<RouteSeen, RouteError> {
@@ -43,8 +50,9 @@ fn live(context: &Context<'_>, provider: &dyn Provider, objects: Objects<'_>) ->
     check::is_staying(context, provider, objects)?;
     let marked = last_mark(context, provider, objects)?;
     let mark = marked.as_ref().map(|marked| marked.mark.clone());
-    let to_release = present.iter().any(|object| has_traces(context, object));
-    for (index, object) in objects.iter().enumerate() {
+    let written = || objects.iter().enumerate().filter(|(index, _)| !provider.only_reads(*index));
+    let to_release = written().filter_map(|(_, object)| object.as_deref()).any(|object| has_traces(context, object));
+    for (index, object) in written() {
         match object {
             Some(object) if provider.creates(context, index) => check::owner(context, object)?,
             Some(object) if mark.is_none() && !to_release => check::applier(provider, object)?,
@@ -86,7 +94,7 @@ fn last_mark(
     objects: Objects<'_>,
 ) -> Result<Option<Marked>, RouteError> {
     let mut marks = Vec::new();
-    for (index, object) in objects.iter().enumerate() {
+    for (index, object) in objects.iter().enumerate().filter(|(index, _)| !provider.only_reads(*index)) {
         let Some(object) = object else { continue };
         let rules = provider.claims(context, objects, index)?;
         let entries = mark::entries(object)?;

@@ -42,7 +42,7 @@ pub(super) fn other_sni(reach: &Reach) -> Option<String> {
 /// are the user's own affair, but for the Host that the hub's probes would send.
 pub(super) fn same_for_all(context: &Context<'_>, reach: &Reach, why: &str) -> Option<String> {
     match context.service.backend {
-        Backend::ClusterIp(_) => no_host(reach, why),
+        Backend::ClusterIp(_) | Backend::ServiceEntry(_) | Backend::Subset(_) => no_host(reach, why),
         Backend::ExternalName(_) | Backend::EndpointSlice(_) => no_tls(reach, why).or_else(|| no_host(reach, why)),
     }
 }

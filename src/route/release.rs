@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use kube::ResourceExt;
 use kube::core::DynamicObject;
 
 use super::desired::Stored;
 use super::provider::Provider;
 use super::render::writes;
 use super::{RouteError, mark, original, provider};
-use crate::api::{Affinity, DeletionPolicy, Route, Steering};
+use crate::api::{Affinity, DeletionPolicy, Route, SLOT_ANNOTATION, Steering};
 use crate::object::Owner;
 use crate::object::{Context, Write, owner};
 
@@ -22,7 +23,7 @@ pub(crate) fn release(
 ) -> Result<Vec<Write>, RouteError> {
     let provider = provider(route);
     let mut after = objects.to_vec();
-    for (index, slot) in after.iter_mut().enumerate() {
+    for (index, slot) in after.iter_mut().enumerate().filter(|(index, _)| !provider.only_reads(*index)) {
         let Some(before) = slot.take() else { continue };
         if !has_traces(context, &before) {
             *slot = Some(before);
@@ -79,6 +80,7 @@ fn without_traces(context: &Context<'_>, mut object: DynamicObject) -> Result<Dy
     original::remove(&mut object, context.uid)?;
     Steering::store(&mut object, context.uid, None);
     Affinity::store(&mut object, context.uid, None);
+    object.annotations_mut().remove(SLOT_ANNOTATION);
     mark::remove(&mut object, context.uid)?;
     Ok(object)
 }

@@ -25,7 +25,8 @@ pub(crate) fn render(
     check::present(context, provider.as_ref(), objects)?;
     check::supported(provider.as_ref(), wanted)?;
     let mut after = provider.set(context, objects, wanted)?;
-    for object in after.iter_mut().flatten().map(Arc::make_mut) {
+    let written = after.iter_mut().enumerate().filter(|(index, _)| !provider.only_reads(*index));
+    for object in written.filter_map(|(_, object)| object.as_mut()).map(Arc::make_mut) {
         Steering::store(object, context.uid, wanted.steering.as_ref());
         Affinity::store(object, context.uid, wanted.affinity.as_ref());
     }
@@ -85,7 +86,7 @@ fn sign(
     after: &mut [Option<Arc<DynamicObject>>],
     mark: &Mark,
 ) -> Result<(), RouteError> {
-    for (index, object) in after.iter_mut().enumerate() {
+    for (index, object) in after.iter_mut().enumerate().filter(|(index, _)| !provider.only_reads(*index)) {
         let Some(object) = object.as_mut().map(Arc::make_mut) else { continue };
         let rules = provider.claims(context, objects, index)?;
         match objects.get(index).and_then(Option::as_deref) {

@@ -3,6 +3,7 @@
 //! Contents are hashed where they arrive, and nothing else of them is kept.
 
 mod content;
+mod copies;
 mod references;
 
 use std::sync::Arc;
@@ -14,11 +15,13 @@ use self::{content::fingerprint, references::references};
 use crate::{
     api::{
         Reason,
-        track::{Configs, Site, Workload},
+        track::{ABSENT, Configs, Site, Workload},
     },
     member::Member,
     rollout::input::Problem,
 };
+
+pub(crate) use copies::{CopyError, copy, read_copies, released_copy};
 
 /// ConfigMaps and Secrets that the workloads behind one service may use in one cluster.
 const MOST: usize = 32;
@@ -59,11 +62,10 @@ pub(crate) async fn read(source: &Source, place: &Place<'_>, workloads: &[Worklo
     }
     let mut found = Vec::new();
     for (reference, is_required) in wanted {
-        let path = format!("/api/v1/namespaces/{}/{}/{}", place.namespace, reference.kind.plural(), reference.name);
-        let fingerprint = match source.get(place, &path).await? {
+        let fingerprint = match source.get(place, &reference.path(place.namespace)).await? {
             Some(object) => fingerprint(&object, &reference, place.salt),
             None if is_required => return Err(absent(place, &reference.to_string())),
-            None => Some("absent".to_owned()),
+            None => Some(ABSENT.to_owned()),
         };
         found.extend(fingerprint.map(|fingerprint| (reference.to_string(), fingerprint)));
     }

@@ -2,7 +2,11 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::core::ApiResource;
 use serde_json::Value;
+
+use crate::{api::PRIMARY, object::Target};
 
 /// What a pod can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,11 +27,43 @@ pub(super) type References = BTreeMap<Reference, bool>;
 
 impl Kind {
     /// Its resource, as in a path of the API.
-    pub(super) const fn plural(self) -> &'static str {
+    const fn plural(self) -> &'static str {
         match self {
             Self::ConfigMap => "configmaps",
             Self::Secret => "secrets",
         }
+    }
+}
+
+impl Reference {
+    /// Reads what [`Display`](fmt::Display) writes.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (kind, name) = text.split_once('/')?;
+        let kind = [Kind::ConfigMap, Kind::Secret].into_iter().find(|known| format!("{known:?}") == kind)?;
+        is_name(name).then(|| Self { kind, name: name.to_owned() })
+    }
+
+    /// Its copy for the primary.
+    pub(super) fn copy(&self) -> Self {
+        Self { kind: self.kind, name: format!("{}-{PRIMARY}", self.name) }
+    }
+
+    /// Its kind.
+    pub(super) fn resource(&self) -> ApiResource {
+        match self.kind {
+            Kind::ConfigMap => ApiResource::erase::<ConfigMap>(&()),
+            Kind::Secret => ApiResource::erase::<Secret>(&()),
+        }
+    }
+
+    /// The object.
+    pub(super) fn target(self, namespace: &str) -> Target {
+        Target { resource: self.resource(), namespace: namespace.to_owned(), name: self.name }
+    }
+
+    /// Its path in the API.
+    pub(super) fn path(&self, namespace: &str) -> String {
+        format!("/api/v1/namespaces/{namespace}/{}/{}", self.kind.plural(), self.name)
     }
 }
 
@@ -142,6 +178,16 @@ mod tests {
             references(&json!({"containers": [{"envFrom": [{"secretRef": {"name": "s", "optional": true}}]}]}));
         merge(&mut all, references(&json!({"volumes": [{"secret": {"secretName": "s"}}]})));
         assert_eq!(all.into_values().collect::<Vec<_>>(), [true]);
+    }
+
+    #[test]
+    fn a_name_is_read_as_it_is_written() {
+        let reference = Reference { kind: Kind::Secret, name: "token".to_owned() };
+        assert_eq!(Reference::parse(&reference.to_string()), Some(reference.clone()));
+        assert_eq!(reference.copy().path("shop"), "/api/v1/namespaces/shop/secrets/token-primary");
+        for text in ["token", "Pod/token", "Secret/", "Secret/../nodes", "eu-3/Secret/token"] {
+            assert_eq!(Reference::parse(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::{
 /// The remedy for a query that covers a fixed time.
 pub(super) const USE_WINDOW: &str = "use [{{ window }}]";
 /// Variables by which a query tells one service from another.
-const OF_A_SERVICE: [&str; 4] = ["{{service}}", "{{services}}", "{{service.word}}", "{{backend}}"];
+const OF_A_SERVICE: [&str; 5] = ["{{service}}", "{{services}}", "{{service.word}}", "{{backend}}", "{{backend.word}}"];
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(86_400);

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
+    alert_provider,
     document::{declared, namespace, spec},
     hints::hints,
     member, object,
@@ -14,7 +15,7 @@ use super::{
     unreadable::unreadable,
 };
 use crate::{
-    api::{FleetRolloutSpec, GROUP, MemberClusterSpec, MetricTemplateSpec, RolloutRequestSpec, crd},
+    api::{AlertProviderSpec, FleetRolloutSpec, GROUP, MemberClusterSpec, MetricTemplateSpec, RolloutRequestSpec, crd},
     yaml::{self, Document},
 };
 
@@ -139,6 +140,9 @@ impl Report {
             "FleetRollout" => self.rollout(identity.name, document, known, shape),
             "MemberCluster" => spec::<MemberClusterSpec>(document).map(|spec| member(&spec)).unwrap_or_default(),
             "MetricTemplate" => spec::<MetricTemplateSpec>(document).map(|spec| template(&spec)).unwrap_or_default(),
+            "AlertProvider" => {
+                spec::<AlertProviderSpec>(document).map(|spec| alert_provider(&spec)).unwrap_or_default()
+            }
             "RolloutRequest" => spec::<RolloutRequestSpec>(document).map(|spec| request(&spec)).unwrap_or_default(),
             _ => Vec::new(),
         }

@@ -90,7 +90,7 @@ const FIELDS: &[(&str, &str, Tool, &str)] = &[
         Flagger,
         "cutover calls no webhooks; write wait: Promotion, and run cutover promote from your pipeline",
     ),
-    ("alerts", "", Flagger, "alert on the metrics and events of the hub (docs/operations.md)"),
+    ("alerts", "", Flagger, "write spec.alerts, which names AlertProviders (docs/alerts.md)"),
     ("metricsServer", "", Flagger, PROMETHEUS),
     ("targetRef", "", Flagger, SERVICES),
     ("autoscalerRef", "", Flagger, PODS),

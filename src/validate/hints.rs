@@ -25,7 +25,13 @@ pub(super) fn hints(spec: &FleetRolloutSpec) -> Vec<Problem> {
     let interval = uses_interval.then(|| ("spec.analysis.interval".to_owned(), spec.analysis.interval));
     let windows = interval.into_iter().chain(own).filter_map(|(path, window)| short_window(path, window));
     let samples = metrics().filter_map(|(path, metric)| many_samples(spec, &path, metric));
-    windows.chain(samples).chain(no_guard(spec)).chain(no_share(spec)).chain(rounded(spec)).collect()
+    windows
+        .chain(samples)
+        .chain(no_metric(spec))
+        .chain(no_guard(spec))
+        .chain(no_share(spec))
+        .chain(rounded(spec))
+        .collect()
 }
 
 fn short_window(path: String, window: Duration) -> Option<Problem> {
@@ -72,6 +78,15 @@ fn first_share(spec: &FleetRolloutSpec) -> Option<(f64, String)> {
     })
 }
 
+/// Legal, if somebody means it: what then judges is said.
+fn no_metric(spec: &FleetRolloutSpec) -> Option<Problem> {
+    (!spec.analysis.measures() && !spec.skip_analysis).then(|| {
+        let found = "is empty, so nothing is measured: only the endpoint probes and the time judge";
+        let remedy = "a canary that answers its probes and fails its users is promoted; declare a metric, or mean it";
+        Problem::hint("spec.analysis.metrics", found, remedy)
+    })
+}
+
 fn no_guard(spec: &FleetRolloutSpec) -> Option<Problem> {
     let analysis = &spec.analysis;
     (analysis.failures.limit > 1
@@ -96,6 +111,7 @@ fn no_share(spec: &FleetRolloutSpec) -> Option<Problem> {
     let creates = |route: &Route| match route {
         Route::GatewayApi(route) => route.create.is_some(),
         Route::Contour(route) => route.create.is_some(),
+        Route::Istio(route) => route.create.is_some(),
         Route::Skipper(route) => route.create.is_some(),
         Route::Kubernetes(_) | Route::Nginx(_) | Route::AliyunAlb(_) => false,
     };

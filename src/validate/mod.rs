@@ -3,12 +3,16 @@
 //! The hub calls [`rollout()`] and [`member()`] on what the API server took. The command line calls [`file()`], which also
 //! knows the shape (unknown fields, types, bounds) and the line of each field.
 
+mod alerts;
 mod analysis;
 mod document;
 mod example;
 mod file;
 mod foreign;
 mod hints;
+mod hooks;
+mod http_settings;
+mod istio;
 mod members;
 mod metadata;
 mod mode;
@@ -28,6 +32,7 @@ mod unknown;
 mod unreadable;
 mod windows;
 
+pub use alerts::alert_provider;
 pub use file::{Found, Report, file, files};
 pub use problem::{Problem, Severity};
 pub use request::request;

@@ -14,8 +14,8 @@ use crate::{
     yaml::{self, Document},
 };
 
-/// A kind of this name is not cutover's.
-const FLAGGER: (&str, &str) = ("flagger.app", "MetricTemplate");
+/// Kinds of these names are not cutover's.
+const FLAGGER: [(&str, &str); 2] = [("flagger.app", "MetricTemplate"), ("flagger.app", "AlertProvider")];
 
 /// What an object says it is.
 pub(super) struct Identity<'d> {
@@ -39,7 +39,7 @@ impl<'d> Identity<'d> {
         if self.version.is_empty() || self.kind.is_empty() || self.group() == GROUP {
             return false;
         }
-        let is_ours = kinds.contains(&self.kind) && (self.group(), self.kind) != FLAGGER;
+        let is_ours = kinds.contains(&self.kind) && !FLAGGER.contains(&(self.group(), self.kind));
         let is_near = nearest(self.group(), [GROUP]).is_some() && nearest(self.kind, kinds.iter().copied()).is_some();
         !is_ours && !is_near
     }

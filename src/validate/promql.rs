@@ -25,6 +25,7 @@ const VARIABLES: &[(&str, &str)] = &[
     ("window", "1m"),
     ("service.word", "service"),
     ("namespace.word", "namespace"),
+    ("backend.word", "backend"),
 ];
 
 /// A query that was read.
@@ -156,7 +157,7 @@ mod tests {
             ("up{s=\"{{ servce }}\"}", r#"q: variable "servce" is not known; did you mean {{ service }}?"#),
             (
                 "up{{ foo",
-                "q: {{ is not closed; close it with }}; known variables: {{ service }}, {{ services }}, {{ namespace }}, {{ member }}, {{ backend }}, {{ window }}, {{ service.word }}, {{ namespace.word }}",
+                "q: {{ is not closed; close it with }}; known variables: {{ service }}, {{ services }}, {{ namespace }}, {{ member }}, {{ backend }}, {{ window }}, {{ service.word }}, {{ namespace.word }}, {{ backend.word }}",
             ),
             (
                 "up[5m]",

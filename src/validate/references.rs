@@ -1,6 +1,6 @@
 //! What rollouts refer to, as far as it is in the same files: templates, members and other rollouts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     analysis::{limits, queries},
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     api::{
-        FleetRolloutSpec, GROUP, MemberClusterSpec, Metric, MetricTemplateSpec,
+        Alert, FleetRolloutSpec, GROUP, MemberClusterSpec, Metric, MetricTemplateSpec,
         member::{AllowedNamespaces, NamespacesFrom},
     },
     metric::variables::filled,
@@ -42,6 +42,7 @@ pub(super) struct Known {
     first: BTreeMap<Place, (String, u64)>,
     templates: BTreeMap<(String, String), MetricTemplateSpec>,
     depends_on: BTreeMap<(String, String), Vec<String>>,
+    alert_providers: BTreeSet<(String, String)>,
     /// `None` of a member whose declaration cannot be read.
     members: BTreeMap<String, Option<AllowedNamespaces>>,
 }
@@ -67,6 +68,9 @@ impl Known {
             Some("MemberCluster") => {
                 let allowed = spec(document).map(|spec: MemberClusterSpec| spec.allowed_namespaces);
                 self.members.insert(place.1, allowed);
+            }
+            Some("AlertProvider") => {
+                self.alert_providers.insert(place);
             }
             Some("FleetRollout") => {
                 let names = |spec: FleetRolloutSpec| spec.depends_on.into_iter().map(|one| one.name).collect();
@@ -126,8 +130,29 @@ impl Known {
         let mut problems: Vec<Problem> = metrics
             .flat_map(|(i, metric)| self.template(&format!("spec.analysis.metrics[{i}]"), namespace, metric))
             .collect();
+        problems.extend(self.alerts(namespace, spec));
         problems.extend(self.waits_for_itself(namespace, name, spec));
         problems
+    }
+
+    /// Alert providers that no file declares, where some declare others of the namespace.
+    fn alerts(&self, namespace: &str, spec: &FleetRolloutSpec) -> Vec<Problem> {
+        let declared = self.alert_providers.iter().filter(|(of, _)| of == namespace);
+        let declared: Vec<&str> = declared.map(|(_, name)| name.as_str()).collect();
+        let unknown = spec
+            .alerts
+            .iter()
+            .enumerate()
+            .filter(|(_, alert)| !declared.is_empty() && !declared.contains(&alert.provider_ref.name.as_str()));
+        let problem = |(i, alert): (usize, &Alert)| {
+            let name = &alert.provider_ref.name;
+            let found = format!("no AlertProvider {} is declared in these files", quoted(name));
+            let near = nearest(name, declared.iter().copied());
+            let remedy = near
+                .map_or("add it, if the namespace does not have it".to_owned(), |near| format!("did you mean {near}?"));
+            Problem::warning(format!("spec.alerts[{i}].providerRef.name"), found, remedy)
+        };
+        unknown.map(problem).collect()
     }
 
     fn template(&self, path: &str, namespace: &str, metric: &Metric) -> Vec<Problem> {

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     api::{
         Backend, Distribution, FleetRolloutSpec, Mode, Route, ServiceSpec, Split,
-        service::{Named, SkipperForm},
+        service::{SkipperForm, SkipperRoute},
         strategy::Ramp,
     },
     rollout::{
@@ -24,10 +24,15 @@ use crate::{
 
 /// Routes by themselves, with the backends of their service.
 pub(super) fn routes(spec: &FleetRolloutSpec) -> Vec<Problem> {
+    let spec = &decided(spec);
     let mut problems: Vec<Problem> = each(spec)
         .flat_map(|(path, service, route)| {
-            let problems =
-                [weights_ignored(&path, service, route), name_or_create(&path, route), rules_of_nothing(&path, route)];
+            let problems = [
+                weights_ignored(&path, spec.mode(), service, route),
+                name_or_create(&path, route),
+                beside_nothing(&path, route),
+                rules_of_nothing(&path, route),
+            ];
             problems.into_iter().flatten()
         })
         .collect();
@@ -43,6 +48,12 @@ pub(super) fn backends(spec: &FleetRolloutSpec) -> Vec<Problem> {
     existing.collect()
 }
 
+/// The same with the form of its routes decided.
+fn decided(spec: &FleetRolloutSpec) -> FleetRolloutSpec {
+    let services = spec.services.iter().map(|service| service.in_mode(spec.mode())).collect();
+    FleetRolloutSpec { services, ..spec.clone() }
+}
+
 /// Every route with its path and service.
 fn each(spec: &FleetRolloutSpec) -> impl Iterator<Item = (String, &ServiceSpec, &Route)> {
     spec.services.iter().enumerate().flat_map(|(i, service)| {
@@ -52,10 +63,13 @@ fn each(spec: &FleetRolloutSpec) -> impl Iterator<Item = (String, &ServiceSpec, 
 }
 
 /// A data plane that cannot divide traffic among this kind of backend would send everything to one member, or nothing.
-fn weights_ignored(path: &str, service: &ServiceSpec, route: &Route) -> Option<Problem> {
+fn weights_ignored(path: &str, mode: Mode, service: &ServiceSpec, route: &Route) -> Option<Problem> {
     match route::capability(route).supports(&service.backend) {
         BackendSupport::Yes => None,
-        BackendSupport::No { why, remedy } => Some(Problem::error(path, why, remedy)),
+        BackendSupport::InServiceMode { .. } if mode == Mode::Service => None,
+        BackendSupport::No { why, remedy } | BackendSupport::InServiceMode { why, remedy } => {
+            Some(Problem::error(path, why, remedy))
+        }
     }
 }
 
@@ -64,6 +78,7 @@ fn name_or_create(path: &str, route: &Route) -> Option<Problem> {
     let (kind, name, creates) = match route {
         Route::GatewayApi(route) => ("gatewayAPI", &route.name, route.create.is_some()),
         Route::Contour(route) => ("contour", &route.name, route.create.is_some()),
+        Route::Istio(route) => ("istio", &route.name, route.create.is_some()),
         Route::Skipper(route) => ("skipper", &route.name, route.create.is_some()),
         Route::Kubernetes(route) => ("kubernetes", &route.name, route.create.is_some()),
         Route::Nginx(_) | Route::AliyunAlb(_) => return None,
@@ -76,23 +91,36 @@ fn name_or_create(path: &str, route: &Route) -> Option<Problem> {
     Some(Problem::error(format!("{path}.{kind}"), found, "name an object to adopt, or use create"))
 }
 
+fn beside_nothing(path: &str, route: &Route) -> Option<Problem> {
+    let Route::Skipper(SkipperRoute { form: Some(SkipperForm::CanaryIngress), create: Some(_), .. }) = route else {
+        return None;
+    };
+    Some(Problem::error(
+        format!("{path}.skipper.create"),
+        "form CanaryIngress goes beside an Ingress that is there, and this one is created",
+        "name the Ingress, or use another form",
+    ))
+}
+
 fn rules_of_nothing(path: &str, route: &Route) -> Option<Problem> {
-    let (kind, rules, creates) = match route {
-        Route::GatewayApi(route) => ("gatewayAPI", &route.rules, route.create.is_some()),
-        Route::Contour(route) => ("contour", &route.rules, route.create.is_some()),
+    let (field, rules, creates) = match route {
+        Route::GatewayApi(route) => ("gatewayAPI.rules", &route.rules, route.create.is_some()),
+        Route::Contour(route) => ("contour.rules", &route.rules, route.create.is_some()),
+        Route::Istio(route) => ("istio.routes", &route.routes, route.create.is_some()),
         Route::Skipper(_) | Route::Nginx(_) | Route::AliyunAlb(_) | Route::Kubernetes(_) => return None,
     };
     (creates && !rules.is_empty()).then(|| {
         Problem::error(
-            format!("{path}.{kind}.rules"),
+            format!("{path}.{field}"),
             "selects rules of an adopted route, but this one is created",
-            "leave rules out, or adopt a route by name",
+            "leave it out, or adopt a route by name",
         )
     })
 }
 
 /// A plan that needs more than its route can do.
 pub(super) fn beyond(spec: &FleetRolloutSpec) -> Vec<Problem> {
+    let spec = &decided(spec);
     let splits = splits(spec);
     each(spec).filter_map(|(path, _, route)| refused(&path, route, spec, &splits)).collect()
 }
@@ -127,11 +155,13 @@ fn refused(path: &str, route: &Route, spec: &FleetRolloutSpec, splits: &[Split])
         return Some(Problem::error(path, found, remedy));
     }
     match capability.weighting {
-        Weighting::Switch if spec.strategy.steps.len() > 1 => Some(Problem::error(
-            path,
-            format!("{} steps, but {} has no weights", spec.strategy.steps.len(), capability.route),
-            "use strategy.steps: [{progress: 100%}], or a route with weights",
-        )),
+        Weighting::Switch if spec.strategy.ramp.is_none() && !spec.skip_analysis && spec.strategy.steps.len() > 1 => {
+            Some(Problem::error(
+                path,
+                format!("{} steps, but {} has no weights", spec.strategy.steps.len(), capability.route),
+                "use strategy.steps: [{progress: 100%}], or a route with weights",
+            ))
+        }
         // Two members are a pair of one that leaves and one that comes; many more are members that wait for their turn.
         Weighting::Weights { members: Some(most), .. } if most > 2 && spec.members.len() > most => {
             Some(Problem::warning(
@@ -146,12 +176,15 @@ fn refused(path: &str, route: &Route, spec: &FleetRolloutSpec, splits: &[Split])
 
 /// Existing Services are named for members of the rollout, and no two members by one Service.
 fn existing(path: &str, backend: &Backend, spec: &FleetRolloutSpec) -> Vec<Problem> {
-    let (kind, Named { existing }) = match backend {
-        Backend::ExternalName(named) => ("externalName", named),
-        Backend::ClusterIp(named) => ("clusterIP", named),
-        Backend::EndpointSlice(named) => ("endpointSlice", named),
+    let kind = match backend {
+        Backend::ExternalName(_) => "externalName",
+        Backend::ClusterIp(_) => "clusterIP",
+        Backend::EndpointSlice(_) => "endpointSlice",
+        Backend::ServiceEntry(_) => "serviceEntry",
+        Backend::Subset(_) => "subset",
     };
     let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
+    let existing = backend.existing();
     existing
         .iter()
         .filter(|_| spec.mode() == Mode::Member)
@@ -188,12 +221,17 @@ fn holder<'a>((path, service, route): (String, &'a ServiceSpec, &'a Route)) -> H
     let (kind, name, rules): (_, _, &[String]) = match route {
         Route::GatewayApi(route) => ("HTTPRoute", route.name.as_ref(), &route.rules),
         Route::Contour(route) => ("HTTPProxy", route.name.as_ref(), &route.rules),
-        Route::Skipper(route) => match route.form {
+        Route::Istio(route) => ("VirtualService", route.name.as_ref(), &route.routes),
+        Route::Skipper(route) => match route.form.unwrap_or_default() {
             SkipperForm::RouteGroup => ("RouteGroup", route.name.as_ref(), &[]),
-            SkipperForm::Ingress | SkipperForm::IngressPerMember => ("Ingress", route.name.as_ref(), &[]),
+            SkipperForm::Ingress | SkipperForm::IngressPerMember | SkipperForm::CanaryIngress => {
+                ("Ingress", route.name.as_ref(), &[])
+            }
         },
         Route::Nginx(route) | Route::AliyunAlb(route) => ("Ingress", Some(&route.name), &[]),
-        Route::Kubernetes(route) => ("Service", route.name.as_ref(), &[]),
+        Route::Kubernetes(route) => {
+            return Holder { path, object: ("Service", route.switched(&service.name)), rules: &[] };
+        }
     };
     Holder { path, object: (kind, name.unwrap_or(&service.name)), rules }
 }

@@ -241,6 +241,9 @@ fn text_expected(schema: &Value) -> String {
         Some(pattern) if pattern.starts_with("^[a-z") && !pattern.contains('/') => {
             format!("a name of lower-case letters, digits and \"-\"{length}")
         }
+        Some(pattern) if pattern.starts_with("^https?://") => {
+            "an http or https URL without user, query and fragment".to_owned()
+        }
         Some(pattern) => format!("a text{length} that matches {pattern}"),
         None => format!("a text{length}"),
     }

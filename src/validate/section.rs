@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Problem, analysis, members, mode, names, routes, schema, strategy, windows};
+use super::{Problem, analysis, hooks, http_settings, members, mode, names, routes, schema, strategy, windows};
 use crate::api::FleetRolloutSpec;
 
 /// A part of a rollout's spec that is read by itself.
@@ -12,6 +12,7 @@ pub(super) enum Section {
     Members,
     Strategy,
     Analysis,
+    Hooks,
 }
 
 type Rule = fn(&FleetRolloutSpec) -> Vec<Problem>;
@@ -23,6 +24,7 @@ const RULES: &[(&[Section], Rule)] = &[
     (&[Section::Services, Section::Members], names::collisions),
     (&[Section::Services, Section::Members, Section::Strategy], mode::mode),
     (&[Section::Services], routes::routes),
+    (&[Section::Services], http_settings::settings),
     (&[Section::Services, Section::Members], routes::backends),
     (&[Section::Services, Section::Members, Section::Strategy], routes::beyond),
     (&[Section::Strategy], strategy::steps),
@@ -31,6 +33,7 @@ const RULES: &[(&[Section], Rule)] = &[
     (&[Section::Strategy, Section::Analysis], windows::too_short),
     (&[Section::Analysis], analysis::analysis),
     (&[Section::Strategy, Section::Analysis], analysis::bakes),
+    (&[Section::Hooks], hooks::hooks),
     (&[Section::Services, Section::Analysis], analysis::same_for_all_services),
 ];
 
@@ -78,6 +81,8 @@ pub(super) fn readable(spec: &Value, shape: &Value) -> Option<Readable> {
         ("weightTotal", Section::Members),
         ("strategy", Section::Strategy),
         ("analysis", Section::Analysis),
+        ("hooks", Section::Hooks),
+        ("skipAnalysis", Section::Hooks),
     ] {
         let with = |value: Option<Value>| {
             let mut candidate = whole.clone();

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     api::{
-        Duration, FleetRolloutSpec, Mode, Progress, Strategy,
-        strategy::{Stage, Step},
+        Duration, FleetRolloutSpec, Mode, Progress, RequestMatch, Strategy,
+        strategy::{Stage, Step, Wait},
     },
     rollout::{
         declared, initial,
@@ -46,6 +46,7 @@ pub(super) fn steps(spec: &FleetRolloutSpec) -> Vec<Problem> {
         )
     }));
     problems.extend(strategy.steps.iter().enumerate().flat_map(|(i, step)| choices(i, step)));
+    problems.extend(strategy.steps.iter().enumerate().flat_map(|(i, step)| approval(spec, i, step)));
     problems.extend(session_affinity(strategy));
     problems
 }
@@ -59,7 +60,8 @@ fn session_affinity(strategy: &Strategy) -> Vec<Problem> {
         let (path, found) = (format!("{path}.maxAge"), format!("{} is not allowed", session.max_age));
         Problem::error(path, found, "write a time of 1s or more, such as 24h")
     });
-    let chosen = strategy.steps.iter().any(|step| !step.matches.is_empty());
+    let of_ramp = strategy.ramp.as_ref().is_some_and(|ramp| !ramp.matches.is_empty());
+    let chosen = of_ramp || strategy.steps.iter().any(|step| !step.matches.is_empty());
     let chosen = chosen.then(|| {
         Problem::error(
             path,
@@ -80,8 +82,29 @@ fn choices(i: usize, step: &Step) -> Vec<Problem> {
     ]);
     let none = "none of progress, matches and mirror is given";
     let kind = not_one(&path, &kinds, none, "are given", "give exactly one of them");
-    let mut problems: Vec<Problem> = kind.into_iter().collect();
-    for (j, sort) in step.matches.iter().enumerate() {
+    kind.into_iter().chain(conditions(&path, &step.matches)).collect()
+}
+
+/// Only who waits for people can need several of them, and a Service does not say who changed it.
+fn approval(spec: &FleetRolloutSpec, i: usize, step: &Step) -> Vec<Problem> {
+    let Some(approval) = step.approval else { return Vec::new() };
+    let path = format!("spec.strategy.steps[{i}].approval");
+    let waits = step.wait == Some(Wait::Promotion);
+    let waits = (!waits).then(|| {
+        Problem::error(&path, "belongs to a step that waits for people", "add wait: Promotion, or leave it out")
+    });
+    let author = approval.not_author && spec.mode() == Mode::Service;
+    let author = author.then(|| {
+        let found = "needs the author of the change, and nobody knows who changed a Service";
+        Problem::error(format!("{path}.notAuthor"), found, "leave it out, or declare spec.members")
+    });
+    waits.into_iter().chain(author).collect()
+}
+
+/// Each match has conditions, and each condition looks at a value in one way.
+pub(super) fn conditions(path: &str, matches: &[RequestMatch]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (j, sort) in matches.iter().enumerate() {
         let path = format!("{path}.matches[{j}]");
         let fields = [("headers", &sort.headers), ("cookies", &sort.cookies), ("query", &sort.query)];
         if fields.iter().all(|(_, fields)| fields.is_empty()) {

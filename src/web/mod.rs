@@ -1,6 +1,12 @@
 //! What this process serves about itself: `/healthz`, `/readyz` and `/metrics`.
 
+mod counts;
+mod described;
+mod members;
 mod metrics;
+mod rollouts;
+mod series;
+mod snapshot;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -22,6 +28,7 @@ use tokio::{
 };
 
 pub(crate) use metrics::Metrics;
+pub(crate) use snapshot::Snapshot;
 
 /// Connections at a time; a Prometheus and the probes of a kubelet need three.
 const CONNECTIONS: usize = 64;
@@ -30,6 +37,20 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Called at each `/readyz`: `Err` says what is still missing.
 pub(crate) type Readiness = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
+
+/// Called at each `/metrics`: what is known now, where this process acts.
+pub(crate) type Known = Arc<dyn Fn() -> Option<Snapshot> + Send + Sync>;
+
+/// What is served.
+#[derive(Clone)]
+pub(crate) struct Pages {
+    /// What this process counts.
+    pub(crate) metrics: Metrics,
+    /// Whether it is ready.
+    pub(crate) ready: Readiness,
+    /// What it knows.
+    pub(crate) known: Known,
+}
 
 /// Listens, so that a wrong address is an error at the start.
 ///
@@ -41,8 +62,13 @@ pub(crate) async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> 
 
 /// Answers for ever. Whoever connects sends a request within five seconds and gets one answer, and no more than 64 are
 /// connected at a time: others wait for a place.
-pub(crate) async fn serve(listener: TcpListener, metrics: Metrics, ready: Readiness) {
-    let (pages, places) = (pages(metrics, ready), Arc::new(Semaphore::new(CONNECTIONS)));
+pub(crate) async fn serve(listener: TcpListener, pages: Pages) {
+    serve_router(listener, router(pages)).await;
+}
+
+/// The same for any pages.
+pub(crate) async fn serve_router(listener: TcpListener, pages: Router) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         // Nobody closes the semaphore.
         let place = Arc::clone(&places).acquire_owned().await;
@@ -69,11 +95,11 @@ pub(crate) async fn serve(listener: TcpListener, metrics: Metrics, ready: Readin
     }
 }
 
-fn pages(metrics: Metrics, ready: Readiness) -> Router {
+fn router(Pages { metrics, ready, known }: Pages) -> Router {
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(move || std::future::ready(readiness(ready()))))
-        .route("/metrics", get(move || std::future::ready(exposition(&metrics))))
+        .route("/metrics", get(move || std::future::ready(exposition(&metrics, known().as_ref()))))
 }
 
 fn readiness(ready: Result<(), String>) -> impl IntoResponse {
@@ -83,9 +109,9 @@ fn readiness(ready: Result<(), String>) -> impl IntoResponse {
     }
 }
 
-fn exposition(metrics: &Metrics) -> impl IntoResponse + use<> {
+fn exposition(metrics: &Metrics, known: Option<&Snapshot>) -> impl IntoResponse + use<> {
     let format = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(header::CONTENT_TYPE, format)], metrics.text())
+    ([(header::CONTENT_TYPE, format)], metrics.text(known))
 }
 
 #[cfg(test)]
@@ -99,17 +125,20 @@ mod tests {
 
     use super::*;
 
+    fn pages(ready: Result<(), String>) -> Pages {
+        Pages { metrics: Metrics::default(), ready: Arc::new(move || ready.clone()), known: Arc::new(|| None) }
+    }
+
     async fn status(path: &str, ready: Result<(), String>) -> StatusCode {
-        let pages = pages(Metrics::default(), Arc::new(move || ready.clone()));
         let request = Request::get(path).body(Body::empty()).unwrap();
-        pages.oneshot(request).await.unwrap().status()
+        router(pages(ready)).oneshot(request).await.unwrap().status()
     }
 
     /// The port, served.
     async fn served() -> SocketAddr {
         let listener = listen(([127, 0, 0, 1], 0).into()).await.unwrap();
         let address = listener.local_addr().unwrap();
-        tokio::spawn(serve(listener, Metrics::default(), Arc::new(|| Ok(()))));
+        tokio::spawn(serve(listener, pages(Ok(()))));
         address
     }
 

@@ -119,6 +119,7 @@ const ASKING: &[&[&str]] = &[
     &["retry", "shop"],
     &["rollback", "shop"],
     &["adopt", "shop"],
+    &["import", "flagger", "--live", "shop"],
 ];
 
 #[test]

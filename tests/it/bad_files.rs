@@ -151,7 +151,7 @@ all/a/bad.yml:1:7: file: not readable as YAML: unclosed bracket '['; close every
     1 | kind: [
               ^
 all/a/bad.yml:4: kind: \"X\" is not known; known are: FleetRollout, MemberCluster, MetricTemplate,
-    RolloutRequest
+    RolloutRequest, AlertProvider
 all/b/c/member.yaml:5: spec.endpoints[0].port: 0 is not allowed; write a whole number from 1 to
     65535
 all/latin.yaml:1: file: is not UTF-8; save it as UTF-8
@@ -257,6 +257,20 @@ fn what_is_legal_and_unwise_is_a_hint() {
     ] {
         assert_eq!(hints(changes), [expected]);
     }
+}
+
+#[test]
+fn an_empty_list_of_metrics_is_legal_and_what_then_judges_is_said() {
+    let (before, after) = RIGHT.split_once("    metrics:\n").unwrap();
+    let indented = |line: &&str| line.starts_with("      ");
+    let rest: Vec<&str> = after.lines().skip_while(indented).collect();
+    let report = file(&format!("{before}    metrics: []\n{}", rest.join("\n")));
+    assert!(report.problems.is_empty(), "{:?}", report.problems);
+    let said: Vec<String> = report.hints.iter().map(|found| format!("{}: {}", found.line, found.problem)).collect();
+    let expected = "20: hint: spec.analysis.metrics: is empty, so nothing is measured: only the endpoint probes and the \
+                    time judge; a canary that answers its probes and fails its users is promoted; declare a metric, or \
+                    mean it";
+    assert_eq!(said, [expected]);
 }
 
 #[test]

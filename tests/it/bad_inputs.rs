@@ -48,10 +48,6 @@ fn a_ramp_has_one_form_and_mirrors_where_its_route_can() {
             "{stepWeight: 10, mirrorWeight: 20}",
             "12: spec.strategy.ramp: mirrorWeight belongs to mirror: true; set mirror: true, or leave mirrorWeight out",
         ),
-        (
-            "{stepWeight: 10, mirror: true, mirrorWeight: 20}",
-            "10: spec.services[0].routes[0]: a step mirrors 20% of all requests; gatewayAPI mirrors all requests or none; leave percent out",
-        ),
     ] {
         assert_eq!(found(ramp), [expected], "{ramp}");
     }
@@ -118,7 +114,7 @@ fn nothing_declared_is_said_and_does_not_crash() {
         (
             "spec: []\n",
             vec![
-                "4: spec: a list is not allowed; write a mapping with analysis, deletionPolicy, dependsOn, members, paused, services, skipAnalysis, strategy, suspend, weightTotal",
+                "4: spec: a list is not allowed; write a mapping with alerts, analysis, deletionPolicy, dependsOn, hooks, members, paused, services, skipAnalysis, strategy, suspend, weightTotal",
             ],
         ),
     ] {
@@ -127,11 +123,11 @@ fn nothing_declared_is_said_and_does_not_crash() {
     assert_eq!(problems(""), ["1: file: is empty; write at least one object"]);
     assert_eq!(
         problems("{}"),
-        ["1: kind: missing; give one of FleetRollout, MemberCluster, MetricTemplate, RolloutRequest"]
+        ["1: kind: missing; give one of FleetRollout, MemberCluster, MetricTemplate, RolloutRequest, AlertProvider"]
     );
     assert_eq!(
         problems("- a\n- b\n"),
-        ["1: kind: missing; give one of FleetRollout, MemberCluster, MetricTemplate, RolloutRequest"]
+        ["1: kind: missing; give one of FleetRollout, MemberCluster, MetricTemplate, RolloutRequest, AlertProvider"]
     );
 }
 

@@ -8,7 +8,7 @@ use crate::command::{cutover, printed, root};
 #[test]
 fn the_definitions_in_config_are_those_that_the_binary_prints() {
     let mut all = String::new();
-    for name in ["fleetrollouts", "memberclusters", "metrictemplates", "rolloutrequests"] {
+    for name in ["fleetrollouts", "memberclusters", "metrictemplates", "rolloutrequests", "alertproviders"] {
         let kept = std::fs::read_to_string(root().join(format!("config/crd/{name}.yaml"))).unwrap();
         let (_, printed, _) = printed(&cutover(&["crd", name]));
         assert!(kept == printed, "config/crd/{name}.yaml differs: cutover crd {name} > config/crd/{name}.yaml");

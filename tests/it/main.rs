@@ -19,6 +19,7 @@ mod demo;
 mod doctor;
 mod examples;
 mod features;
+mod import;
 mod install;
 mod reference_page;
 #[cfg(feature = "demo")]

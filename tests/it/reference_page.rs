@@ -25,16 +25,42 @@ object that holds it is given. Times are whole h, m, s or ms, such as `1h30m`.
 fn rare() -> Value {
     let cookie = json!({"name": "beta", "exact": "on", "prefix": "o", "regex": "on|yes"});
     let query = json!({"name": "preview", "exact": "1", "prefix": "v", "regex": "[0-9]+"});
+    let header = json!({"name": "x-test", "exact": "a", "prefix": "eu", "regex": "eu-[0-9]+"});
+    let matching = json!({"headers": [header], "cookies": [cookie], "query": [query]});
+    let headers = json!({"set": [{"name": "x-shop", "value": "storefront"}], "add": [{"name": "x-hub", "value": "eu"}], "remove": ["server"]});
+    let made = json!({
+        "timeouts": {"request": "10s", "backendRequest": "3s"}, "headers": {"request": headers, "response": headers},
+        "cors": {"allowOrigins": ["https://shop.example.com"], "allowMethods": ["GET", "POST"], "allowHeaders": ["authorization"],
+                 "exposeHeaders": ["x-shop"], "allowCredentials": true, "maxAge": "10m"},
+    });
+    let mut made_with_retries = made.clone();
+    made_with_retries["retries"] = json!({"attempts": 3, "codes": [502, 503]});
+    let mut virtual_service = made_with_retries.clone();
+    json_patch::merge(
+        &mut virtual_service,
+        &json!({
+            "hosts": ["shop.example.com"], "gateways": ["istio-system/public", "mesh"], "protocol": "HTTP", "delegate": false,
+        }),
+    );
     let secret = |name: &str, key: &str| json!({"name": name, "key": key});
     json!({
         "FleetRollout": {"spec": {
             "paused": true, "suspend": true, "skipAnalysis": true, "deletionPolicy": "Revert",
             "services": [
-                {"backend": {"clusterIP": {"existing": {"eu-1": "storefront-eu-1"}}}, "routes": [{"skipper": {"name": "storefront"}}]},
-                {"backend": {"endpointSlice": {"existing": {"eu-1": "storefront-eu-1"}}}, "routes": [{"kubernetes": {"create": {}}}]},
+                {"backend": {"clusterIP": {"existing": {"eu-1": "storefront-eu-1"}}}, "routes": [{"skipper": {"name": "storefront"}}],
+                 "track": {"primaryCopies": true}},
+                {"backend": {"serviceEntry": {"resolution": "Static"}}},
+                {"backend": {"subset": {"existing": {"eu-1": "frankfurt"}, "host": "storefront.shop.svc.cluster.local", "label": "site",
+                                        "values": {"eu-3": "dublin"}}}},
+                {"backend": {"endpointSlice": {"existing": {"eu-1": "storefront-eu-1"}}}, "routes": [
+                    {"kubernetes": {"create": {"name": "storefront-live"}}},
+                    {"gatewayAPI": {"create": made}},
+                    {"contour": {"create": made_with_retries}},
+                    {"istio": {"create": virtual_service}},
+                ]},
             ],
             "strategy": {
-                "ramp": {"iterations": 5, "mirror": true, "mirrorWeight": 20, "stepWeightPromotion": 20, "stepWeights": [1, 5, 25]},
+                "ramp": {"iterations": 5, "matches": [matching], "mirror": true, "mirrorWeight": 20, "stepWeightPromotion": 20, "stepWeights": [1, 5, 25]},
                 "steps": [{"matches": [{"cookies": [cookie], "query": [query],
                                         "headers": [{"prefix": "eu", "regex": "eu-[0-9]+"}]}]}],
             },
@@ -49,8 +75,14 @@ fn rare() -> Value {
             "query": "max(queue_length{service=\"{{ service }}\"})",
             "histogram": {"buckets": "sum by (le) (increase(x_bucket[{{ window }}]))", "quantile": 0.99, "milliseconds": true},
         }},
+        "AlertProvider": {"spec": {
+            "slack": {"channel": "#shop", "username": "cutover"}, "cloudEvents": {"source": "https://hub.example.com"},
+            "microsoftTeams": {}, "discord": {"username": "cutover"}, "googleChat": {}, "pagerDuty": {}, "opsgenie": {"team": "shop"},
+            "rocketChat": {"channel": "#shop", "username": "cutover"}, "mattermost": {"channel": "shop", "username": "cutover"},
+            "tokenSecretRef": secret("slack", "token"), "caBundle": "-----BEGIN CERTIFICATE-----",
+        }},
         "RolloutRequest": {"spec": {
-            "rollout": {"name": "storefront", "uid": "5b0f5c2e-8d3c-4a57-9a3e-0a7c5c1f4b11"}, "verb": "Promote", "run": 7, "step": 2,
+            "rollout": {"name": "storefront", "uid": "5b0f5c2e-8d3c-4a57-9a3e-0a7c5c1f4b11"}, "verb": "Promote", "run": 7, "step": 2, "sequence": 31,
             "reason": "dashboards look good", "requestedBy": "ann@example.com",
         }},
     })

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use cutover::route::{
     capabilities,
     capability::{
-        AffinitySupport, Applied, BackendSupport, Capability, Extent, Matching, Mirroring, Regexes, Shape, Values,
-        Verified, Weighting,
+        AffinitySupport, Applied, BackendSupport, Capability, Extent, Matching, Mirroring, Parts, Regexes, Shape,
+        Values, Verified, Weighting,
     },
 };
 
@@ -24,10 +24,12 @@ They also refuse a backend whose weight a route would ignore: a weight is true, 
 
 const FOOT: &str = "\
 - **members**: the number of members that can carry traffic at once. **switch**: no weights, one member has all traffic.
+- **ExternalName** to **subset**: the kinds of `backend`. Only Istio knows a ServiceEntry and a subset.
 - **own Host, own TLS**: each member can get the Host header and the TLS server name that its MemberCluster declares.
 - **matches**: what a step's `matches` can contain. All conditions of one match must hold; several matches are alternatives,
-  where a route supports more than one. A regex has the syntax of the data plane. One for Skipper must also be valid here,
-  because Skipper would silently ignore the route otherwise.
+  where a route supports more than one. **each name once**: a match has at most one condition on a header or parameter, and for
+  `istio` on all cookies. A regex has the syntax of the data plane. One for Skipper must also be valid here, because Skipper
+  would silently ignore the route otherwise; one for Istio must be valid for RE2, because Envoy would refuse the whole port.
 - **mirrors**: what a step's `mirror` can contain. Users never wait for the answer to a copy. Each member gets its own copy.
 - **session affinity**: whether `strategy.sessionAffinity` is supported, and the maximum number of bins
   ([example](../examples/session-affinity)).
@@ -38,8 +40,17 @@ const FOOT: &str = "\
   **objects**: the objects were written to a real API server; the behaviour of the data plane is taken from its
   documentation and source.
 - In service mode an adopted route may name the user's own Service by its declared port. It then counts as the primary, and
-  the first write points it to `<service>-primary`. In a RouteGroup that is a backend of type `service`.
+  the first write points it to `<service>-primary`. In a RouteGroup that is a backend of type `service`. With `skipper`, form
+  CanaryIngress, the user's Ingress is not written: point it to `<service>-primary` yourself ([example](../examples/apex-ingress)).
 ";
+
+const OBEYED: &str = "\
+## When a write has taken effect
+After a write counts as applied, `analysis.settle` goes by before a sample counts, and where `analysis.share` is declared, no step
+ends before the members observe its shares.
+
+| route | applied | how it is known that the data plane obeys |
+|---|---|---|";
 
 #[test]
 fn the_page_about_routes_says_what_the_routes_declare() {
@@ -61,6 +72,8 @@ fn page() -> String {
         "ExternalName",
         "ClusterIP",
         "EndpointSlice",
+        "ServiceEntry",
+        "subset",
         "own Host",
         "own TLS",
         "matches",
@@ -75,15 +88,24 @@ fn page() -> String {
         writeln!(page, "| {} |", row(route).join(" | ")).unwrap();
     }
     writeln!(page, "\n{FOOT}").unwrap();
+    writeln!(page, "{OBEYED}").unwrap();
+    for route in capabilities() {
+        let waits = waits(route);
+        writeln!(page, "| `{}` | {waits} | {} |", route.route, route.obeyed).unwrap();
+    }
+    page.push('\n');
     for route in capabilities() {
         writeln!(page, "## {}\n{}. {}{}\n", route.route, route.object, route.note, refusals(route)).unwrap();
     }
     format!("{}\n", page.trim_end())
 }
 
-fn row(route: &Capability) -> [String; 14] {
+fn row(route: &Capability) -> [String; 16] {
     let yes = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
-    let supported = |support: BackendSupport| yes(support == BackendSupport::Yes);
+    let supported = |support: BackendSupport| match support {
+        BackendSupport::InServiceMode { .. } => "service mode".to_owned(),
+        BackendSupport::Yes | BackendSupport::No { .. } => yes(support == BackendSupport::Yes),
+    };
     let (weights, members) = match route.weighting {
         Weighting::Weights { members, parts } => (
             parts.map_or_else(|| "whole units".to_owned(), |parts| format!("whole {parts}ths")),
@@ -96,11 +118,6 @@ fn row(route: &Capability) -> [String; 14] {
         Shape::StableAndCanary => "a stable one and a canary",
         Shape::ObjectPerMember => "one per member",
     };
-    let applied = match route.applied {
-        Applied::Accepted => "accepted",
-        Applied::ReadBack => "read back",
-        Applied::Polled { within } => &format!("read back, after {} s", within.as_secs()),
-    };
     let verified = match route.verified {
         Verified::Traffic => "traffic",
         Verified::Objects => "objects",
@@ -112,15 +129,26 @@ fn row(route: &Capability) -> [String; 14] {
         supported(route.external_name),
         supported(route.cluster_ip),
         supported(route.endpoint_slice),
+        supported(route.service_entry),
+        supported(route.subset),
         yes(route.own_host),
         yes(route.own_tls),
         chooses(route.matches),
         mirrors(route.mirrors),
         affinity(route.affinity),
         shape.to_owned(),
-        applied.to_owned(),
+        waits(route),
         verified.to_owned(),
     ]
+}
+
+/// When a write counts as applied.
+fn waits(route: &Capability) -> String {
+    match route.applied {
+        Applied::Accepted => "accepted".to_owned(),
+        Applied::ReadBack => "read back".to_owned(),
+        Applied::Polled { within } => format!("read back, after {} s", within.as_secs()),
+    }
 }
 
 /// By what a route can tell requests apart.
@@ -136,6 +164,7 @@ fn chooses(can: Matching) -> String {
     match can.extent {
         _ if sorts.is_empty() => "no".to_owned(),
         Extent::Alternatives => sorts.join(", "),
+        Extent::EachNameOnce => format!("{}; each name once", sorts.join(", ")),
         Extent::OneMatch => format!("one match: {}", sorts.join(", ")),
         Extent::OneCondition => format!("one condition: {}", sorts.join(" or ")),
     }
@@ -147,7 +176,10 @@ fn mirrors(can: Mirroring) -> String {
         Mirroring::Yes { members, parts } => (members, parts),
     };
     let members = members.map_or_else(|| "any member".to_owned(), |most| format!("{most} member"));
-    let part = if parts { "any part" } else { "all requests" };
+    let part = match parts {
+        Parts::Any => "any part",
+        Parts::AnyUnder(controller) => &format!("any part by `{controller}`, else all requests"),
+    };
     format!("{part}, to {members}")
 }
 
@@ -167,6 +199,9 @@ fn refusals(route: &Capability) -> String {
     let refusal = |(backend, leads)| match leads {
         BackendSupport::Yes => None,
         BackendSupport::No { why, remedy } => Some(format!("\n\nRefused with {backend}: {why}; {remedy}.")),
+        BackendSupport::InServiceMode { why, remedy } => {
+            Some(format!("\n\nRefused with {backend} in member mode: {why}; {remedy}."))
+        }
     };
     backends.into_iter().filter_map(refusal).collect()
 }

@@ -19,11 +19,12 @@ pub const PORT: u16 = 6443;
 const ETCD: &str = "http://127.0.0.1:2379";
 
 /// Who may ask an API server, and as which group; each has a token.
-pub const USERS: [(&str, &str); 6] = [
+pub const USERS: [(&str, &str); 7] = [
     (ADMIN, "system:masters"),
     (HUB_USER, HUB_GROUP),
     (READER, "cutover:readers"),
     (OPERATOR, "cutover:operators"),
+    (VISITOR, "cutover:visitors"),
     (TENANTS[0], "cutover:tenants"),
     (TENANTS[1], "cutover:tenants"),
 ];
@@ -35,6 +36,8 @@ pub const HUB_GROUP: &str = "cutover:hub";
 pub const READER: &str = "cutover-reader";
 /// A person who uses the verbs.
 pub const OPERATOR: &str = "lab-operator";
+/// One who looks at what another tool has made; without any right until a test gives it.
+pub const VISITOR: &str = "lab-visitor";
 
 /// People who declare rollouts, each in a namespace of his own; without any right until a test gives it.
 pub const TENANTS: [&str; 2] = ["lab-tenant-1", "lab-tenant-2"];

@@ -57,14 +57,24 @@ impl Cluster {
 
     /// The file of a kubeconfig with a fresh token of a service account, which is good for a day.
     pub async fn kubeconfig_of_account(&self, namespace: &str, account: &str) -> Result<PathBuf> {
-        let accounts = Api::<ServiceAccount>::namespaced(self.client.clone(), namespace);
-        let spec = TokenRequestSpec { expiration_seconds: Some(24 * 60 * 60), ..TokenRequestSpec::default() };
-        let request = TokenRequest { spec, ..TokenRequest::default() };
-        let made = accounts.create_token_request(account, &PostParams::default(), &request).await?;
-        let token = made.status.context("a token request without an answer")?.token;
+        let token = self.token(namespace, account, Vec::new()).await?;
         let file = self.folder.join(format!("{account}.account.kubeconfig"));
         write_whole(&file, &kubeconfig(&self.name, self.address, &self.ca, account, &token))?;
         Ok(file)
+    }
+
+    /// A fresh token of a service account for somebody else than this API server.
+    pub async fn token_of_account(&self, namespace: &str, account: &str, audience: &str) -> Result<String> {
+        self.token(namespace, account, vec![audience.to_owned()]).await
+    }
+
+    async fn token(&self, namespace: &str, account: &str, audiences: Vec<String>) -> Result<String> {
+        let accounts = Api::<ServiceAccount>::namespaced(self.client.clone(), namespace);
+        let spec =
+            TokenRequestSpec { audiences, expiration_seconds: Some(24 * 60 * 60), ..TokenRequestSpec::default() };
+        let request = TokenRequest { spec, ..TokenRequest::default() };
+        let made = accounts.create_token_request(account, &PostParams::default(), &request).await?;
+        Ok(made.status.context("a token request without an answer")?.token)
     }
 
     pub fn kubeconfig_file(&self, user: &str) -> Result<PathBuf> {

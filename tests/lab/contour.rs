@@ -5,6 +5,7 @@ use crate::{
     cluster::Cluster,
     parts::Parts,
     process::Process,
+    prometheus::Scraped,
     requirements::run,
     wait::{eventually, seconds},
 };
@@ -53,6 +54,13 @@ impl Contour {
         })
         .await?;
         Ok(Self { address, _processes: [contour, envoy] })
+    }
+}
+
+impl Contour {
+    /// Those of Envoy, where Contour has it serve them.
+    pub fn metrics() -> Scraped {
+        Scraped { address: (ADDRESS, 8002).into(), path: "/stats/prometheus" }
     }
 }
 

@@ -11,7 +11,10 @@ use kube::{
 use serde_json::{Value, json};
 use tokio::{sync::watch, task::JoinHandle, time::sleep};
 
-use crate::cluster::Cluster;
+use crate::{
+    cluster::Cluster,
+    lab::{MEMBERS, member_address},
+};
 
 const EVERY: Duration = Duration::from_millis(200);
 
@@ -115,6 +118,12 @@ fn slice(service: &DynamicObject, ready: bool) -> Option<Value> {
         "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
         "metadata": {"name": format!("{}-lab", service.name_any()), "labels": labels},
         "ports": ports,
-        "endpoints": [{"addresses": ["192.0.2.7"], "conditions": {"ready": ready}}],
+        "endpoints": [{"addresses": [address(service)], "conditions": {"ready": ready}}],
     }))
+}
+
+/// Pods with `app: eu-1` stand for the gateway of eu-1; others answer nobody.
+fn address(service: &DynamicObject) -> String {
+    let app = service.data["spec"]["selector"]["app"].as_str().unwrap_or_default();
+    if MEMBERS.contains(&app) { member_address(app).to_string() } else { "192.0.2.7".to_owned() }
 }

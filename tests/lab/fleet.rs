@@ -17,7 +17,12 @@ use std::{
 /// The hub's own namespace.
 pub const SYSTEM: &str = "cutover-system";
 /// The services, each in a namespace of its name, for which eu-3 is reached by TLS.
-pub const BY_TLS: [&str; 2] = ["promotion-by-http-proxy", "promotion-by-route-group"];
+pub const BY_TLS: [&str; 4] = [
+    "promotion-by-http-proxy",
+    "promotion-by-route-group",
+    "promotion-by-istio-service-entry",
+    "promotion-by-istio-hostnames",
+];
 
 /// Installs everything that the hub process needs.
 pub async fn install(hub: &Cluster, members: &BTreeMap<&'static str, Member>, pki: &Pki) -> Result<()> {
@@ -41,7 +46,7 @@ pub async fn install_kinds(hub: &Cluster) -> Result<()> {
     for file in hub_roles()? {
         hub.apply(SYSTEM, &bound(&file, HUB_USER)?).await?;
     }
-    for policy in ["authors", "requested-by"] {
+    for policy in ["authors", "requested-by", "declared-by"] {
         hub.apply(SYSTEM, &fs::read_to_string(source(&format!("config/admission/{policy}.yaml")))?).await?;
     }
     Ok(())
@@ -120,4 +125,9 @@ fn member_cluster(name: &str, member: &Member) -> Value {
             "allowedNamespaces": {"from": "All"},
         },
     })
+}
+
+/// A role of config/rbac for this namespace instead of the one in the file.
+pub fn role(file: &str, user: &str, namespace: &str) -> Result<String> {
+    Ok(bound(file, user)?.replace(r#""namespace":"shop""#, &format!(r#""namespace":"{namespace}""#)))
 }

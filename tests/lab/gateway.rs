@@ -2,6 +2,7 @@
 
 use crate::{
     pki::Served,
+    prometheus::Scraped,
     tally::{Tally, service},
 };
 use anyhow::{Context, Result};
@@ -25,7 +26,7 @@ use tokio_rustls::{
     rustls::{ServerConfig, server::ResolvesServerCertUsingSni, sign::CertifiedKey},
 };
 
-pub const METRICS_PORT: u16 = 9100;
+const METRICS_PORT: u16 = 9100;
 
 /// How a service behaves on one member.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -81,6 +82,10 @@ impl Gateway {
 
     pub fn behave(&self, service: &str, behaviour: Behaviour) {
         self.state.behaviours.lock().unwrap().insert(service.to_owned(), (behaviour, 0));
+    }
+
+    pub fn metrics(&self) -> Scraped {
+        Scraped { address: (self.address, METRICS_PORT).into(), path: "/metrics" }
     }
 
     pub fn tally(&self) -> &Tally {

@@ -8,6 +8,7 @@ use crate::{
     fleet,
     gateway::Gateway,
     hub::Hub,
+    istio::{Istio, Sources},
     parts::Parts,
     pki::Pki,
     process::Process,
@@ -23,6 +24,7 @@ use std::{
     path::{Path, PathBuf},
     time::Instant,
 };
+use tokio::sync::OnceCell;
 
 pub const MEMBERS: [&str; 3] = ["eu-1", "eu-2", "eu-3"];
 pub const HUB: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
@@ -35,8 +37,8 @@ pub const SAMPLE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 21);
 /// Another one, the hub cluster of the tutorial.
 pub const TUTORIAL: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 22);
 
-/// The hub, Skipper, Envoy, the members, the sample, the tutorial. Not loopback, which the hub process and the Service proxy refuse.
-pub const ADDRESSES: [Ipv4Addr; 8] = [
+/// The hub, Skipper, Envoy, the members, the sample, the tutorial, the gateway of Istio. Not loopback, which the hub process and the Service proxy refuse.
+pub const ADDRESSES: [Ipv4Addr; 9] = [
     HUB,
     Ipv4Addr::new(10, 77, 0, 2),
     Ipv4Addr::new(10, 77, 0, 3),
@@ -45,6 +47,7 @@ pub const ADDRESSES: [Ipv4Addr; 8] = [
     Ipv4Addr::new(10, 77, 0, 13),
     SAMPLE,
     TUTORIAL,
+    Ipv4Addr::new(10, 77, 0, 4),
 ];
 
 /// eu-1 has 10.77.0.11, and so on.
@@ -66,6 +69,11 @@ pub struct Lab {
     pub process: Hub,
     /// The binary of the version before this one.
     pub former_cutover: PathBuf,
+    /// The binary of an Alertmanager.
+    pub alertmanager: PathBuf,
+    istio: OnceCell<Istio>,
+    istiod: Option<PathBuf>,
+    envoy: PathBuf,
     _etcd: Process,
 }
 
@@ -87,7 +95,7 @@ impl Lab {
             try_join_all(MEMBERS.map(|name| Member::start(name, &parts, folder, &pki))),
         )?;
         println!("lab: four API servers and three members are up after {:.1?}", since.elapsed());
-        for crds in [&parts.gateway_api_crds, &parts.contour_crds, &parts.skipper_crds] {
+        for crds in [&parts.gateway_api_crds, &parts.contour_crds, &parts.skipper_crds, &parts.istio_crds] {
             hub.install_crds(crds).await?;
         }
         let ca = pki.ca_file();
@@ -98,8 +106,35 @@ impl Lab {
         let process = Hub::new(&hub, folder, "shared", HUB_PORT)?;
         process.open().await?;
         println!("lab: everything is up after {:.1?}", since.elapsed());
-        let (folder, former_cutover) = (folder.to_owned(), parts.former_cutover);
-        Ok(Self { folder, pki, dns, hub, members, skipper, contour, process, former_cutover, _etcd: etcd })
+        let (istio, folder) = (OnceCell::new(), folder.to_owned());
+        let Parts { former_cutover, alertmanager, istiod, envoy, .. } = parts;
+        Ok(Self {
+            folder,
+            pki,
+            dns,
+            hub,
+            members,
+            skipper,
+            contour,
+            process,
+            former_cutover,
+            alertmanager,
+            istio,
+            istiod,
+            envoy,
+            _etcd: etcd,
+        })
+    }
+
+    /// istiod and its gateway; the first who asks starts them.
+    pub async fn istio(&self) -> Result<&Istio> {
+        self.istio
+            .get_or_try_init(async || {
+                let istiod = self.istiod.clone().context("istiod is not there: cargo test --test lab parts")?;
+                let sources = Sources { istiod, envoy: self.envoy.clone(), folder: self.folder.clone() };
+                Istio::start(sources, &self.hub, &self.pki.ca).await
+            })
+            .await
     }
 
     pub fn member(&self, name: &str) -> &Member {
@@ -133,7 +168,7 @@ impl Member {
         let certificate = pki.serve(&[&server_name])?;
         let gateway = Gateway::start(address, &server_name, &certificate).await.context(name)?;
         let cluster = Cluster::start(name, address, parts, folder, pki).await?;
-        let prometheus = Prometheus::start(parts, folder, &cluster).await?;
+        let prometheus = Prometheus::start(parts, folder, &cluster, gateway.metrics()).await?;
         Ok(Self { cluster, gateway, prometheus })
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::wait::eventually;
 use anyhow::{Context, Result};
-use http::{Request, StatusCode, header};
+use http::{Request, StatusCode, header, response::Parts};
 use http_body_util::{BodyExt, Empty};
 use hyper::{
     body::Bytes,
@@ -31,6 +31,8 @@ pub struct Plan {
     pub to: SocketAddr,
     /// The Host header.
     pub host: String,
+    /// What every request of the load asks for.
+    pub path: String,
     /// Further headers.
     pub headers: Vec<(&'static str, String)>,
     /// Requests per second.
@@ -39,6 +41,8 @@ pub struct Plan {
     pub limit: u64,
     /// At most so long.
     pub within: Duration,
+    /// Half of the workers keep theirs; else none does.
+    pub keeps_connections: bool,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -66,7 +70,16 @@ struct Shared {
 impl Plan {
     /// 400 requests per second for at most two minutes.
     pub fn new(to: SocketAddr, host: &str, limit: u64) -> Self {
-        Self { to, host: host.to_owned(), headers: Vec::new(), rate: 400, limit, within: Duration::from_mins(2) }
+        Self {
+            to,
+            host: host.to_owned(),
+            path: "/".to_owned(),
+            headers: Vec::new(),
+            rate: 400,
+            limit,
+            within: Duration::from_mins(2),
+            keeps_connections: true,
+        }
     }
 }
 
@@ -76,7 +89,8 @@ impl Load {
         let shared = Arc::new(Shared { plan, deadline, totals: Mutex::default() });
         let mut workers = JoinSet::new();
         for worker in 0..WORKERS {
-            workers.spawn(work(shared.clone(), worker.is_multiple_of(2)));
+            let keeps = shared.plan.keeps_connections && worker.is_multiple_of(2);
+            workers.spawn(work(shared.clone(), keeps));
         }
         Self { shared, workers }
     }
@@ -166,7 +180,8 @@ async fn work(shared: Arc<Shared>, keep: bool) {
             return;
         }
         let connection = kept.take();
-        let sent = timeout(PATIENCE, send(&shared.plan, "/", connection)).await.context("no answer in time");
+        let sent =
+            timeout(PATIENCE, send(&shared.plan, &shared.plan.path, connection)).await.context("no answer in time");
         shared.record(sent.and_then(|result| result).map(|(status, connection)| {
             kept = keep.then_some(connection);
             status
@@ -178,6 +193,11 @@ type Connection = SendRequest<Empty<Bytes>>;
 
 /// One GET, on the given connection if it still lives, else on a new one.
 async fn send(plan: &Plan, path: &str, connection: Option<Connection>) -> Result<(StatusCode, Connection)> {
+    let (head, connection) = exchange(plan, path, connection).await?;
+    Ok((head.status, connection))
+}
+
+async fn exchange(plan: &Plan, path: &str, connection: Option<Connection>) -> Result<(Parts, Connection)> {
     let mut connection = match alive(connection).await {
         Some(kept) => kept,
         None => connect(plan.to).await?,
@@ -188,9 +208,9 @@ async fn send(plan: &Plan, path: &str, connection: Option<Connection>) -> Result
     }
     let request = request.body(Empty::new())?;
     let response = connection.send_request(request).await.context("no answer")?;
-    let status = response.status();
-    response.into_body().collect().await.context("the answer was cut short")?;
-    Ok((status, connection))
+    let (head, body) = response.into_parts();
+    body.collect().await.context("the answer was cut short")?;
+    Ok((head, connection))
 }
 
 async fn alive(connection: Option<Connection>) -> Option<Connection> {
@@ -215,4 +235,10 @@ pub async fn get(to: SocketAddr, host: &str, path: &str) -> Result<StatusCode> {
 pub async fn ask(plan: &Plan, path: &str) -> Result<StatusCode> {
     let (status, _) = timeout(PATIENCE, send(plan, path, None)).await??;
     Ok(status)
+}
+
+/// The answer to one such GET, but for its body.
+pub async fn answer(plan: &Plan, path: &str) -> Result<Parts> {
+    let (head, _) = timeout(PATIENCE, exchange(plan, path, None)).await??;
+    Ok(head)
 }

@@ -17,6 +17,7 @@ mod fleet;
 mod gateway;
 mod history;
 mod hub;
+mod istio;
 mod lab;
 mod load;
 mod net;
@@ -104,12 +105,12 @@ async fn run(command: Command) -> Result<ExitCode> {
         }
         Command::Parts => {
             requirements::check_build_tools()?;
-            Parts::ensure().await?;
+            Parts::ensure(true).await?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Enter(words) => {
             requirements::check_namespaces()?;
-            Parts::ensure().await?;
+            Parts::ensure(need_istiod(&words)).await?;
             net::enter(&words).await
         }
         Command::Inside(folder, words) => {
@@ -119,8 +120,16 @@ async fn run(command: Command) -> Result<ExitCode> {
     }
 }
 
+/// Building istiod takes as long as half of the other parts: only the tests that use it wait for it.
+fn need_istiod(words: &[String]) -> bool {
+    match words {
+        [] => true,
+        [word, ..] => tests::istio::all().iter().any(|test| runner::is_chosen(test, word)),
+    }
+}
+
 async fn inside(folder: &Path, words: &[String]) -> Result<ExitCode> {
-    let parts = Parts::ensure().await?;
+    let parts = Parts::ensure(need_istiod(words)).await?;
     if words.first().is_some_and(|word| word == "bench") {
         bench::run(&parts, folder).await?;
         return Ok(ExitCode::SUCCESS);

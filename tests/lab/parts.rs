@@ -23,18 +23,22 @@ pub struct Parts {
     pub contour: PathBuf,
     pub envoy: PathBuf,
     pub prometheus: PathBuf,
+    pub alertmanager: PathBuf,
     /// Folders of custom resource definitions.
     pub gateway_api_crds: PathBuf,
     pub contour_crds: PathBuf,
     pub skipper_crds: PathBuf,
+    pub istio_crds: PathBuf,
+    /// pilot-discovery; none where nobody needs it and it was not made yet.
+    pub istiod: Option<PathBuf>,
     /// `cutover` as the version before this one was.
     pub former_cutover: PathBuf,
 }
 
 /// How a part is made when it is not there.
 enum Recipe {
-    /// A command of the Go module in `parts/<name>/`.
-    GoTool { package: &'static str, link: &'static str },
+    /// A command of the Go module in `parts/<name>/`, with flags of the linker and of the whole build.
+    GoTool { package: &'static str, link: &'static str, flags: &'static [&'static str] },
     /// Files out of a module that the `go.mod` in `parts/<folder>/` names.
     GoFiles { folder: &'static str, module: &'static str, path: &'static str },
     /// `envoy/_bin/envoy` in the wheel that `parts/envoy/requirements.txt` names.
@@ -59,33 +63,43 @@ const KUBE_APISERVER: Part = Part {
         // Without a version `/version` says v0.0.0, which clients that look at it refuse.
         link: "-s -w -X k8s.io/component-base/version.gitVersion=v1.34.4 \
                -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=34",
+        flags: &[],
     },
 };
 const KUBECTL: Part = Part {
     name: "kubectl",
     version: KUBE_APISERVER.version,
-    recipe: Recipe::GoTool { package: "k8s.io/kubernetes/cmd/kubectl", link: "-s -w" },
+    recipe: Recipe::GoTool { package: "k8s.io/kubernetes/cmd/kubectl", link: "-s -w", flags: &[] },
 };
 const ETCD: Part = Part {
     name: "etcd",
     version: "3.7.3",
-    recipe: Recipe::GoTool { package: "go.etcd.io/etcd/server/v3", link: "-s -w" },
+    recipe: Recipe::GoTool { package: "go.etcd.io/etcd/server/v3", link: "-s -w", flags: &[] },
 };
 const SKIPPER: Part = Part {
     name: "skipper",
     version: "0.21.0",
-    recipe: Recipe::GoTool { package: "github.com/zalando/skipper/cmd/skipper", link: "-s -w" },
+    recipe: Recipe::GoTool { package: "github.com/zalando/skipper/cmd/skipper", link: "-s -w", flags: &[] },
 };
 const CONTOUR: Part = Part {
     name: "contour",
     version: "1.33.8",
-    recipe: Recipe::GoTool { package: "github.com/projectcontour/contour/cmd/contour", link: "-s -w" },
+    recipe: Recipe::GoTool { package: "github.com/projectcontour/contour/cmd/contour", link: "-s -w", flags: &[] },
 };
 const ENVOY: Part = Part { name: "envoy", version: "1.40.0", recipe: Recipe::EnvoyWheel };
 const PROMETHEUS: Part = Part {
     name: "prometheus",
     version: "any",
     recipe: Recipe::Prometheus { package: "github.com/prometheus/prometheus/cmd/prometheus" },
+};
+const ALERTMANAGER: Part = Part {
+    name: "alertmanager",
+    version: "0.28.1",
+    recipe: Recipe::GoTool {
+        package: "github.com/prometheus/alertmanager/cmd/alertmanager",
+        link: "-s -w",
+        flags: &[],
+    },
 };
 const GATEWAY_API_CRDS: Part = Part {
     name: "gateway-api-crds",
@@ -110,14 +124,35 @@ const SKIPPER_CRDS: Part = Part {
         path: "dataclients/kubernetes/deploy/apply/routegroups_crd.yaml",
     },
 };
+const ISTIO_CRDS: Part = Part {
+    name: "istio-crds",
+    version: "1.31.1",
+    recipe: Recipe::GoFiles {
+        folder: "istiod",
+        module: "istio.io/api",
+        path: "kubernetes/customresourcedefinitions.gen.yaml",
+    },
+};
+const ISTIOD: Part = Part {
+    name: "istiod",
+    version: "1.31-eed52ebb66ad",
+    recipe: Recipe::GoTool {
+        package: "istio.io/istio/pilot/cmd/pilot-discovery",
+        link: "-s -w",
+        // It is the largest of the parts and its speed does not matter here: without optimising, without debug
+        // information and without checks of messages that nobody calls, it takes 6 minutes of one core instead of 10.
+        flags: &["-tags=disable_pgv", "-gcflags=all=-N -l -dwarf=false"],
+    },
+};
 /// The version before this one: a release sets it to the commit of the release before.
 const FORMER_COMMIT: &str = "6605878722126d7eebd325e959caac5606b500d8";
 const FORMER_CUTOVER: Part =
     Part { name: "cutover", version: FORMER_COMMIT, recipe: Recipe::FormerCutover { commit: FORMER_COMMIT } };
 
 impl Parts {
-    /// Finds every part and makes the missing ones, two at a time: a Go build uses all cores, but links on one.
-    pub async fn ensure() -> Result<Self> {
+    /// Finds every part and makes the missing ones, two at a time: a Go build uses all cores, but links on one. istiod is
+    /// made only where it is needed.
+    pub async fn ensure(need_istiod: bool) -> Result<Self> {
         let workers = Semaphore::new(2);
         let parts = [
             &KUBE_APISERVER,
@@ -127,12 +162,15 @@ impl Parts {
             &CONTOUR,
             &ENVOY,
             &PROMETHEUS,
+            &ALERTMANAGER,
             &GATEWAY_API_CRDS,
             &CONTOUR_CRDS,
             &SKIPPER_CRDS,
+            &ISTIO_CRDS,
             &FORMER_CUTOVER,
         ];
-        let found = try_join_all(parts.map(|part| part.ensure(&workers))).await?;
+        let istiod = async { if need_istiod { ISTIOD.ensure(&workers).await.map(Some) } else { ISTIOD.cached() } };
+        let (istiod, found) = futures::try_join!(istiod, try_join_all(parts.map(|part| part.ensure(&workers))))?;
         let [
             kube_apiserver,
             kubectl,
@@ -141,9 +179,11 @@ impl Parts {
             contour,
             envoy,
             prometheus,
+            alertmanager,
             gateway_api_crds,
             contour_crds,
             skipper_crds,
+            istio_crds,
             former_cutover,
         ] = found.try_into().ok().context("one path per part")?;
         Ok(Self {
@@ -154,9 +194,12 @@ impl Parts {
             contour,
             envoy,
             prometheus,
+            alertmanager,
             gateway_api_crds,
             contour_crds,
             skipper_crds,
+            istio_crds,
+            istiod,
             former_cutover,
         })
     }
@@ -210,11 +253,11 @@ impl Part {
         let folder = making.path().join("part");
         fs::create_dir(&folder)?;
         match self.recipe {
-            Recipe::GoTool { package, link } => go_build(self.name, package, link, &folder),
+            Recipe::GoTool { package, link, flags } => go_build(self.name, package, link, flags, &folder),
             Recipe::GoFiles { folder: tool, module, path } => go_files(tool, module, path, &folder),
             Recipe::EnvoyWheel => envoy_wheel(&folder),
             Recipe::Prometheus { package } => {
-                debian_prometheus(&folder).or_else(|_| go_build(self.name, package, "-s -w", &folder))
+                debian_prometheus(&folder).or_else(|_| go_build(self.name, package, "-s -w", &[], &folder))
             }
             Recipe::FormerCutover { commit } => {
                 run(&format!("{}/build", pinned(self.name)), &[commit, &folder.display().to_string()])
@@ -237,9 +280,10 @@ fn pinned(tool: &str) -> String {
     format!("{}/tests/lab/parts/{tool}", env!("CARGO_MANIFEST_DIR"))
 }
 
-fn go_build(name: &str, package: &str, link: &str, folder: &Path) -> Result<()> {
-    let binary = folder.join(name).display().to_string();
-    run("go", &["-C", &pinned(name), "build", "-trimpath", "-ldflags", link, "-o", &binary, package])
+fn go_build(name: &str, package: &str, link: &str, flags: &[&str], folder: &Path) -> Result<()> {
+    let (binary, tool) = (folder.join(name).display().to_string(), pinned(name));
+    let before = ["-C", &tool, "build", "-trimpath", "-ldflags", link];
+    run("go", &[&before, flags, &["-o", &binary, package]].concat())
 }
 
 fn go_files(tool: &str, module: &str, path: &str, folder: &Path) -> Result<()> {

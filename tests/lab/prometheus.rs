@@ -2,7 +2,6 @@
 
 use crate::{
     cluster::Cluster,
-    gateway::METRICS_PORT,
     parts::Parts,
     process::Process,
     wait::{answers, eventually, seconds},
@@ -11,16 +10,23 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use std::{
     fs,
-    net::Ipv4Addr,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
 };
 use tokio::{process::Command, sync::Mutex};
 
 pub const PORT: u16 = 9090;
 
-/// Listens on port 9090 of the member's address and scrapes twice a second.
+/// Metrics that somebody serves.
+#[derive(Clone, Copy)]
+pub struct Scraped {
+    pub address: SocketAddr,
+    pub path: &'static str,
+}
+
+/// Listens on port 9090 of its address and scrapes twice a second.
 pub struct Prometheus {
-    address: Ipv4Addr,
+    address: IpAddr,
     binary: PathBuf,
     folder: PathBuf,
     log: PathBuf,
@@ -28,19 +34,47 @@ pub struct Prometheus {
 }
 
 impl Prometheus {
-    pub async fn start(parts: &Parts, folder: &Path, member: &Cluster) -> Result<Self> {
-        let home = folder.join(&member.name).join("prometheus");
-        fs::create_dir_all(&home)?;
-        fs::write(home.join("prometheus.yml"), configuration(member.address))?;
-        let prometheus = Self {
-            address: member.address,
-            binary: parts.prometheus.clone(),
-            folder: home,
-            log: folder.join(format!("logs/prometheus-{}.log", member.name)),
-            process: Mutex::new(None),
-        };
-        prometheus.open().await?;
+    /// That of a member, which scrapes its gateway.
+    pub async fn start(parts: &Parts, folder: &Path, member: &Cluster, gateway: Scraped) -> Result<Self> {
+        let prometheus =
+            Self::scraping(parts.prometheus.clone(), folder, &member.name, member.address.into(), &[gateway], "")
+                .await?;
         member.apply("monitoring", &reachable(member.address)).await?;
+        Ok(prometheus)
+    }
+
+    /// Another one, which scrapes these, on an address where none listens yet.
+    pub async fn beside(&self, folder: &Path, name: &str, address: IpAddr, scraped: &[Scraped]) -> Result<Self> {
+        Self::scraping(self.binary.clone(), folder, name, address, scraped, "").await
+    }
+
+    /// The same, with the groups of rules of a file.
+    pub async fn with_rules(
+        &self,
+        folder: &Path,
+        name: &str,
+        address: IpAddr,
+        scraped: &[Scraped],
+        rules: &str,
+    ) -> Result<Self> {
+        Self::scraping(self.binary.clone(), folder, name, address, scraped, rules).await
+    }
+
+    async fn scraping(
+        binary: PathBuf,
+        folder: &Path,
+        name: &str,
+        address: IpAddr,
+        scraped: &[Scraped],
+        rules: &str,
+    ) -> Result<Self> {
+        let home = folder.join(name).join("prometheus");
+        fs::create_dir_all(&home)?;
+        fs::write(home.join("prometheus.yml"), configuration(scraped))?;
+        fs::write(home.join("rules.yml"), if rules.is_empty() { "groups: []" } else { rules })?;
+        let log = folder.join(format!("logs/prometheus-{name}.log"));
+        let prometheus = Self { address, binary, folder: home, log, process: Mutex::new(None) };
+        prometheus.open().await?;
         Ok(prometheus)
     }
 
@@ -61,6 +95,14 @@ impl Prometheus {
             Some(mut process) => process.kill().await,
             None => Ok(()),
         }
+    }
+
+    /// What it answers at this path of its API.
+    pub async fn get(&self, path: &str, parameters: &[(&str, &str)]) -> Result<Value> {
+        let pairs: Vec<String> = parameters.iter().map(|(key, value)| format!("{key}={}", url_encode(value))).collect();
+        let answer = reqwest::get(format!("{}/api/v1/{path}?{}", self.url(), pairs.join("&"))).await?;
+        let answer: Value = serde_json::from_str(&answer.text().await?)?;
+        Ok(answer["data"].clone())
     }
 
     pub fn url(&self) -> String {
@@ -93,11 +135,13 @@ fn url_encode(text: &str) -> String {
     text.bytes().fold(String::new(), |encoded, byte| encoded + &format!("%{byte:02X}"))
 }
 
-fn configuration(address: Ipv4Addr) -> String {
-    format!(
-        "global: {{scrape_interval: 500ms, scrape_timeout: 500ms}}\n\
-         scrape_configs: [{{job_name: gateway, static_configs: [{{targets: ['{address}:{METRICS_PORT}']}}]}}]\n"
-    )
+fn configuration(scraped: &[Scraped]) -> String {
+    let job = |(number, Scraped { address, path }): (usize, &Scraped)| {
+        format!("{{job_name: job-{number}, metrics_path: {path}, static_configs: [{{targets: ['{address}']}}]}}")
+    };
+    let jobs: Vec<String> = scraped.iter().enumerate().map(job).collect();
+    let global = "global: {scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 1s}";
+    format!("{global}\nrule_files: [rules.yml]\nscrape_configs: [{}]\n", jobs.join(", "))
 }
 
 /// The Service proxy goes only to addresses that are Pods: there is no node, so the lab says where the Pod runs.

@@ -56,8 +56,7 @@ struct Failure(&'static str, String);
 /// Runs the tests whose name contains one of the words of `filter`, separated by commas; the last lines name what failed,
 /// the very last says how many passed and failed.
 pub async fn run_all(lab: &Arc<Lab>, filter: &str) -> ExitCode {
-    let chosen = |name: &str| filter.split(',').any(|word| name.contains(word));
-    let tests: Vec<Test> = tests::all().into_iter().filter(|test| chosen(test.name)).collect();
+    let tests: Vec<Test> = tests::all().into_iter().filter(|test| is_chosen(test, filter)).collect();
     let side_by_side = async |place: Place, most: usize| {
         let there = tests.iter().copied().filter(|test| test.place == place);
         stream::iter(there).map(|test| run(lab, test)).buffer_unordered(most).collect::<Vec<_>>().await
@@ -76,6 +75,11 @@ pub async fn run_all(lab: &Arc<Lab>, filter: &str) -> ExitCode {
     }
     println!("lab: {} passed, {} failed", tried - failures.len(), failures.len());
     if failures.is_empty() && tried > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The name of the test contains one of the words.
+pub fn is_chosen(test: &Test, filter: &str) -> bool {
+    filter.split(',').any(|word| test.name.contains(word))
 }
 
 async fn run(lab: &Arc<Lab>, test: Test) -> Result<(), Failure> {
@@ -111,7 +115,8 @@ fn namespace(test: &str) -> String {
 /// What the hub processes said of this test's namespace last, and the ends of the data planes' logs.
 fn logs(lab: &Lab, test: &str) -> String {
     let folder = lab.folder.join("logs");
-    let planes = ["skipper.log", "contour.log", "envoy.log"].map(|name| folder.join(name));
+    let planes =
+        ["skipper.log", "contour.log", "envoy.log", "istiod.log", "istio-gateway.log"].map(|name| folder.join(name));
     let planes = planes.iter().map(|path| format!("{}:\n{}", path.display(), tail(path, 2)));
     let hubs = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let hubs = hubs.filter(|path| path.to_string_lossy().contains("/hub-"));

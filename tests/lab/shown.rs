@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 /// Member -> weight in percent; members without weight are left out.
 pub type Shown = BTreeMap<String, u32>;
 
-/// Reads an `HTTPRoute`, `HTTPProxy`, `RouteGroup` or Ingress with one rule; backends are `<service>-<member>`.
+/// Reads an `HTTPRoute`, `HTTPProxy`, `VirtualService`, `RouteGroup` or Ingress with one rule; backends are `<service>-<member>`.
 pub fn shown(object: &DynamicObject, service: &str) -> Shown {
     let spec = &object.data["spec"];
     let pairs = match object.types.as_ref().map_or("", |types| types.kind.as_str()) {
         "HTTPRoute" => weighted(&spec["rules"][0]["backendRefs"]),
         "HTTPProxy" => weighted(&spec["routes"][0]["services"]),
+        "VirtualService" => destinations(&spec["http"]),
         "RouteGroup" => spec["routes"].as_array().into_iter().flatten().map(segment_route).collect(),
         _ => ingress(object),
     };
@@ -22,7 +23,23 @@ pub fn shown(object: &DynamicObject, service: &str) -> Shown {
 
 fn weighted(list: &Value) -> Vec<(String, u32)> {
     let weight = |entry: &Value| entry["weight"].as_u64().map_or(100, |weight| u32::try_from(weight).unwrap());
-    list.as_array().into_iter().flatten().map(|entry| (text(&entry["name"]), weight(entry))).collect()
+    list.as_array().into_iter().flatten().map(|entry| (backend(&text(&entry["name"])), weight(entry))).collect()
+}
+
+/// Of the last entry, before which those for some requests stand; a single destination has everything.
+fn destinations(entries: &Value) -> Vec<(String, u32)> {
+    let last = entries.as_array().and_then(|entries| entries.last()).unwrap_or(&Value::Null);
+    let destinations = last["route"].as_array().map_or(&[][..], Vec::as_slice);
+    let weight = |one: &Value| match destinations {
+        [_] => 100,
+        _ => one["weight"].as_u64().map_or(0, |weight| u32::try_from(weight).unwrap()),
+    };
+    destinations.iter().map(|one| (backend(&text(&one["destination"]["host"])), weight(one))).collect()
+}
+
+/// The first label of a host is the name of the backend.
+fn backend(host: &str) -> String {
+    host.split('.').next().unwrap_or_default().to_owned()
 }
 
 fn segment_route(route: &Value) -> (String, u32) {

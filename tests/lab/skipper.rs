@@ -4,6 +4,7 @@ use crate::{
     cluster::Cluster,
     parts::Parts,
     process::Process,
+    prometheus::Scraped,
     wait::{answers, eventually, seconds},
 };
 use anyhow::{Context, Result};
@@ -45,6 +46,8 @@ impl Skipper {
             "-enable-kubernetes-endpointslices",
             "-wait-first-route-load",
             "-access-log-disabled",
+            "-metrics-flavour=prometheus",
+            "-serve-route-metrics",
         ]);
         let mut process = Process::spawn("skipper", command, &folder.join("logs/skipper.log"))?;
         eventually("skipper", seconds(30), async || {
@@ -53,6 +56,12 @@ impl Skipper {
         })
         .await?;
         Ok(Self { address, proxy, _process: process })
+    }
+}
+
+impl Skipper {
+    pub fn metrics() -> Scraped {
+        Scraped { address: SUPPORT.parse().expect("an address"), path: "/metrics" }
     }
 }
 

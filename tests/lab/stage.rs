@@ -50,6 +50,17 @@ pub async fn external_name(hub: &Cluster, namespace: &str, name: &str, target: &
 
 /// An `HTTPRoute` with one rule for the service's host.
 pub async fn http_route(hub: &Cluster, namespace: &str, name: &str, service: &str, backends: &str) -> Result<()> {
+    http_route_of(hub, namespace, ("projectcontour", name), service, backends).await
+}
+
+/// The same on the Gateway `public` of another namespace than Contour's.
+pub async fn http_route_of(
+    hub: &Cluster,
+    namespace: &str,
+    (gateway, name): (&str, &str),
+    service: &str,
+    backends: &str,
+) -> Result<()> {
     let host = host(service);
     let route = format!(
         "\
@@ -57,7 +68,7 @@ apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {{name: {name}}}
 spec:
-  parentRefs: [{{namespace: projectcontour, name: public}}]
+  parentRefs: [{{namespace: {gateway}, name: public}}]
   hostnames: [{host}]
   rules: [{{backendRefs: [{backends}]}}]
 "

@@ -88,7 +88,7 @@ impl Typist {
             symlink(env!("CARGO_BIN_EXE_cutover"), commands.join(name))?;
         }
         symlink(&parts.kubectl, commands.join("kubectl"))?;
-        for name in ["examples", "config"] {
+        for name in ["examples", "config", "tests"] {
             symlink(source(name), folder.join(name))?;
         }
         let inherited = std::env::var_os("PATH").unwrap_or_default();

@@ -111,7 +111,8 @@ pub fn ordinary(references: &References) -> Vec<Plan> {
     let mut plans = Vec::new();
     for (pattern, plan) in patterns_on_runs(&[Kind::GatewayApi]) {
         let whole = matches!(pattern[0], Fault::CrashAfter | Fault::CrashBefore | Fault::BadCalls(_));
-        if whole && matches!(plan.run, Run::Promotion | Run::Rollback | Run::Service) {
+        let is_bad_call = matches!(pattern[0], Fault::BadCalls(_));
+        if whole && (plan.run.is_tried_whole() || plan.run == Run::Hooks && !is_bad_call) {
             plans.extend(enumerated(references, Plan { fault: pattern[0], ..plan }));
         } else {
             plans.extend(sampled(references, &pattern, plan, pattern.len().max(LEAST), 1));

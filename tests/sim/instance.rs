@@ -49,7 +49,7 @@ impl Instance {
         let (clock, truth) = (Clock::starting_at(born), Clock::starting_at(born));
         clock.set_wrong(wrong);
         let layer = Layer { world: world.clone(), clock: truth.clone(), instance: index, halt: halt.clone() };
-        let doors = Arc::new(Doors { world: world.clone(), instance: index });
+        let doors = Arc::new(Doors { world: world.clone(), instance: index, halt: halt.clone() });
         let instance = hub::Instance {
             client: kube::Client::new(layer, "default"),
             network: Network::new(AddressRules::default()).with_names(doors.clone()).with_peers(doors),

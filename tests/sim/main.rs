@@ -2,7 +2,7 @@
 //!
 //! `cargo test --test sim` makes the ordinary plans. `PLAN='P1 k=17 seed=3'` replays one and prints its history,
 //! `ALL=1` enumerates every index of every pattern on every run, `SEEDS=7..20` goes on with fresh seeds, `ONLY=1,14`
-//! takes of these plans the ones of the patterns that it names, and `KINDS=skipper,nginx` the ones on those kinds of route.
+//! takes of these plans the ones of the patterns that it names, and `KINDS=skipper,istio` the ones on those kinds of route.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
 // Patterns are tables, where equal rows may stand apart; seeds and indices are small.

@@ -51,6 +51,11 @@ impl Status {
         self.field("observedGeneration").as_i64()
     }
 
+    /// The number of the last transition.
+    pub fn last_transition(&self) -> Option<u64> {
+        self.field("transitions").as_array()?.last()?["number"].as_u64()
+    }
+
     pub fn sequence(&self) -> u64 {
         self.field("sequence").as_u64().unwrap_or_default()
     }

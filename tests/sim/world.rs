@@ -16,7 +16,7 @@ use super::{
     data_plane::DataPlane,
     faults::Faults,
     fleet::Fleet,
-    judge::Judge,
+    judge::{Judge, Receiver},
     plan::{Fault, Plan, Run, sorts::MetricsFault},
     scenario::Scenario,
     server::{Caller, Server, Time},
@@ -38,6 +38,7 @@ pub struct World {
     data_plane: Mutex<DataPlane>,
     faults: Mutex<Faults>,
     judge: Mutex<Judge>,
+    receiver: Mutex<Receiver>,
 }
 
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -65,6 +66,7 @@ impl World {
             data_plane: Mutex::new(DataPlane::new(scenario.form)),
             faults: Mutex::new(Faults::new(plan)),
             judge: Mutex::new(Judge::new(&scenario)),
+            receiver: Mutex::default(),
             scenario,
         })
     }
@@ -89,6 +91,10 @@ impl World {
 
     pub fn faults(&self) -> MutexGuard<'_, Faults> {
         lock(&self.faults)
+    }
+
+    pub fn receiver(&self) -> MutexGuard<'_, Receiver> {
+        lock(&self.receiver)
     }
 
     pub fn judge(&self) -> MutexGuard<'_, Judge> {
@@ -221,6 +227,11 @@ impl World {
     /// The pattern takes backends away, so a route may name one that is gone.
     pub fn judge_excuses_missing_backends(&self) -> bool {
         matches!(self.plan.fault, Fault::Delete(_) | Fault::Finalizers(_))
+    }
+
+    /// The data plane has stopped, and nothing says so but what members observe: no step may end before that.
+    pub fn only_shares_tell(&self) -> bool {
+        matches!(self.plan.fault, Fault::DataPlane(_)) && self.scenario.form.share().is_some()
     }
 
     /// The hub has lived for so many seconds without a fault of its own.

@@ -19,7 +19,12 @@ pub use trail::{MOVES, Move, REQUESTS, Requested};
 
 use std::collections::BTreeMap;
 
-use super::{Distribution, ServiceCopy, Split, request::RequestState};
+use super::{
+    Distribution, ServiceCopy, Split,
+    alert::AlertsStatus,
+    hook::{Delivered, PostRollout},
+    request::RequestState,
+};
 
 /// The observed state of a rollout.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
@@ -86,6 +91,15 @@ pub struct FleetRolloutStatus {
     /// Number of the last transition that was published as an event.
     #[serde(default)]
     pub announced: u64,
+    /// Hooks of type `PostRollout` that are still to be called.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub post_rollout: Vec<PostRollout>,
+    /// How far hooks of type `Event` have come.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub delivered: Vec<Delivered>,
+    /// Alerts that are still to be sent; absent where none was ever declared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alerts: Option<AlertsStatus>,
     /// While the rollout is being deleted: since when routes and backends are given back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
@@ -129,6 +143,8 @@ pub enum Phase {
     Soaking,
     /// The Services that passed are being copied to the primary, and traffic goes back to it.
     Promoting,
+    /// Service mode: the primary is what passed and gets all traffic back; every route is still to confirm it.
+    Finalizing,
     /// The declared distribution is the primary.
     Succeeded,
     /// Rolled back by a verdict.
@@ -147,7 +163,7 @@ pub struct Summary {
     pub step: String,
     /// `eu-1:75 eu-3:25`.
     pub weights: String,
-    /// Pass, Fail or Unknown.
+    /// Pass, Fail, Unknown, or NotMeasured where no metric is declared.
     pub verdict: String,
 }
 

@@ -6,9 +6,13 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Bake, Move, Requested, RunState, check::Check};
+use super::{Bake, Move, Phase, Requested, RunState, check::Check};
 use crate::api::{
-    Distribution, Duration, Progress, Reason, ServiceCopy, ServiceSpec, Split, Strategy, strategy::Wait, track::Configs,
+    Distribution, Duration, Progress, Reason, ServiceCopy, ServiceSpec, Split, Strategy,
+    approval::{Approval, Approved},
+    hook::HookRecord,
+    strategy::Wait,
+    track::Configs,
 };
 
 /// One attempt to reach a distribution, while it lasts; a run that ended is a [`super::RunRecord`].
@@ -83,6 +87,15 @@ pub struct Run {
     /// What people requested of it, newest last; at most eight.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<Requested>,
+    /// Who declared its target, by the annotation `cutover.dev/declared-by`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    /// What hooks of type `PreRollout` and `Rollout` answered last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<HookRecord>,
+    /// Who approved the steps that need approvals, until these are void.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<Approved>,
 }
 
 impl Run {
@@ -124,6 +137,17 @@ impl Run {
             RunState::RollingBack(rollback) => rollback.promoted,
             RunState::Preparing(_) | RunState::Stepping(_) | RunState::Soaking(_) => false,
         }
+    }
+
+    /// Service mode: the step that stands is the last, in which the primary has all traffic again: only the routes have to
+    /// confirm that, and that they steer and keep nobody any more.
+    pub const fn is_finalizing(&self) -> bool {
+        self.is_promoted() && !self.is_rolling_back() && self.step() as usize == self.plan.len()
+    }
+
+    /// The phase while what passed becomes the primary.
+    pub const fn promotion_phase(&self) -> Phase {
+        if self.is_finalizing() { Phase::Finalizing } else { Phase::Promoting }
     }
 
     /// The weights that the state means, before projection.
@@ -220,6 +244,9 @@ pub struct PlannedStep {
     /// What is waited for after the bake.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Wait>,
+    /// Who must promote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
     /// Service mode: traffic goes back to the primary, which has become what passed. Nothing is left to prove.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub promotes: bool,

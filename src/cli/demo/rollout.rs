@@ -49,6 +49,7 @@ pub(super) async fn request(cluster: &Client, run: &Run, verb: Verb) -> Result<(
         verb,
         run: run.number,
         step: (verb == Verb::Promote).then(|| run.step()),
+        sequence: None,
         reason: None,
         requested_by: "demo".to_owned(),
     };

@@ -106,7 +106,8 @@ async fn examine(cluster: &Cluster, wanted: &Wanted) -> Result<Vec<Check>, CliEr
     let read = Read::new(cluster, *everywhere).await;
     let (rollouts, namespace) = (read.placed(now), (!everywhere).then_some(cluster.namespace.as_str()));
     let fleet = Fleet::new(cluster, &read, hub, network, now).await;
-    let of_roles = Roles { hub, rollouts: namespace, routes: read.routes().collect() };
+    let used = read.routes();
+    let of_roles = Roles { hub, rollouts: namespace, routes: used.iter().collect() };
     let (kinds, rights, of_hub, admission, members, routes, metrics) = tokio::join!(
         kinds::checks(cluster, &version.git_version, &version.minor),
         rights::checks(cluster, &of_roles),

@@ -66,8 +66,10 @@ impl Read {
     }
 
     /// The routes of all rollouts.
-    pub(super) fn routes(&self) -> impl Iterator<Item = &Route> {
-        self.rollouts.objects.iter().flat_map(|rollout| &rollout.spec.services).flat_map(|service| &service.routes)
+    pub(super) fn routes(&self) -> Vec<Route> {
+        let specs = self.rollouts.objects.iter().map(|rollout| &rollout.spec);
+        let services = specs.flat_map(|spec| spec.services.iter().map(|service| service.in_mode(spec.mode())));
+        services.flat_map(|service| service.routes).collect()
     }
 
     /// Every rollout with all members, and where it places its services.

@@ -150,8 +150,8 @@ fn accepted(live: &LiveRoute, present: &[&DynamicObject]) -> Outcome {
 fn controllers(route: &Route, live: &LiveRoute, present: &[&DynamicObject], gateways: &[Gateway]) -> Vec<Outcome> {
     match route {
         Route::GatewayApi(_) => gateways.iter().map(programmed).collect(),
-        // Nobody serves a Service but the cluster itself.
-        Route::Kubernetes(_) => Vec::new(),
+        // Nobody serves a Service but the cluster itself, and istiod writes nothing into a VirtualService.
+        Route::Kubernetes(_) | Route::Istio(_) => Vec::new(),
         Route::Contour(_) | Route::Skipper(_) | Route::Nginx(_) | Route::AliyunAlb(_) => {
             vec![published(live, present)]
         }

@@ -26,24 +26,41 @@ pub(super) const HUB: File = file!("config/rbac/hub.yaml");
 pub(super) const HUB_TOKEN_RENEWAL: File = file!("config/rbac/hub-token-renewal.yaml");
 pub(super) const PEOPLE: File = file!("config/rbac/people.yaml");
 pub(super) const MEMBER: File = file!("config/rbac/member.yaml");
-pub(super) const ADMISSION: [File; 2] =
-    [file!("config/admission/authors.yaml"), file!("config/admission/requested-by.yaml")];
+pub(super) const ADMISSION: [File; 3] = [
+    file!("config/admission/authors.yaml"),
+    file!("config/admission/requested-by.yaml"),
+    file!("config/admission/declared-by.yaml"),
+];
 const CONTOUR: File = file!("config/rbac/routes/contour.yaml");
 const GATEWAY_API: File = file!("config/rbac/routes/gateway-api.yaml");
 const INGRESS: File = file!("config/rbac/routes/ingress.yaml");
+const ISTIO: File = file!("config/rbac/routes/istio.yaml");
 const SKIPPER: File = file!("config/rbac/routes/skipper.yaml");
 #[cfg(test)]
-const ALL: [File; 10] =
-    [HUB, HUB_TOKEN_RENEWAL, PEOPLE, MEMBER, ADMISSION[0], ADMISSION[1], CONTOUR, GATEWAY_API, INGRESS, SKIPPER];
+const ALL: [File; 12] = [
+    HUB,
+    HUB_TOKEN_RENEWAL,
+    PEOPLE,
+    MEMBER,
+    ADMISSION[0],
+    ADMISSION[1],
+    ADMISSION[2],
+    CONTOUR,
+    GATEWAY_API,
+    INGRESS,
+    ISTIO,
+    SKIPPER,
+];
 
 /// The role that the hub needs for a kind of route; none for a Service, which it may write anyway.
 pub(super) const fn of_route(route: &Route) -> Option<File> {
     match route {
         Route::GatewayApi(_) => Some(GATEWAY_API),
         Route::Contour(_) => Some(CONTOUR),
+        Route::Istio(_) => Some(ISTIO),
         Route::Skipper(route) => match route.form {
-            SkipperForm::RouteGroup => Some(SKIPPER),
-            SkipperForm::Ingress | SkipperForm::IngressPerMember => Some(INGRESS),
+            None | Some(SkipperForm::RouteGroup) => Some(SKIPPER),
+            Some(SkipperForm::Ingress | SkipperForm::IngressPerMember | SkipperForm::CanaryIngress) => Some(INGRESS),
         },
         Route::Nginx(_) | Route::AliyunAlb(_) => Some(INGRESS),
         Route::Kubernetes(_) => None,

@@ -55,6 +55,13 @@ fn values_and_verdicts_of_other_weights_than_the_desired_ones_are_not_shown() {
     assert!(!render(&fixtures::view(&status), PAGE).contains("primary members at worst"));
 }
 
+#[test]
+fn where_no_metric_is_declared_nothing_passes() {
+    let view = fixtures::unmeasured();
+    assert_eq!(cells(&view, "eu-3"), "canary 12.5 12.5 - - not measured");
+    assert!(!render(&view, PAGE).to_lowercase().contains("pass"), "{}", render(&view, PAGE));
+}
+
 /// The cells of the first row of a member, without its branch and name.
 fn cells(view: &View, member: &str) -> String {
     let shown = render(view, PAGE);

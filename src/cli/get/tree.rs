@@ -2,7 +2,7 @@
 
 use crate::{
     api::{
-        Metric,
+        Metric, Reason,
         status::{Check, RouteStatus},
     },
     cli::{
@@ -138,6 +138,9 @@ fn applied(view: &View, row: &Row<'_>, member: &str) -> String {
 fn counted(view: &View, service: &str, member: &str) -> Vec<String> {
     let metrics = &view.rollout.spec.analysis.metrics;
     let values = match view.judged() {
+        Judged::Now(check) if check.reason == Reason::NothingMeasured => {
+            Values { check: None, absent: "-", observed: false }
+        }
         Judged::Now(check) => Values { check: Some(check), absent: "?", observed: true },
         // Of the others, its values say nothing about why it was lost.
         Judged::Lost(check) => {

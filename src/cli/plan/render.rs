@@ -2,7 +2,12 @@
 
 use super::Planned;
 use crate::{
-    api::{Analysis, CANARY, Distribution, Duration, Mode, PRIMARY, Steering, status::PlannedStep, strategy::Wait},
+    api::{
+        Analysis, CANARY, Distribution, Duration, Mode, PRIMARY, Steering,
+        hook::{Hook, HookType},
+        status::PlannedStep,
+        strategy::Wait,
+    },
     cli::text::{WIDTH, wrap},
     rollout::plan::{bake, least_time},
 };
@@ -50,12 +55,22 @@ impl Planned<'_> {
             .into_iter()
             .chain([
                 windows,
+                self.hooks(),
                 session.map(|session| format!("session affinity by the cookie {}", session.cookie_name)),
                 keep.map(|keep| format!("then a rollback stays possible for {keep}, and checks continue")),
                 deadline.map(|deadline| format!("progress deadline {deadline}, waits not counted")),
             ])
             .flatten()
             .collect()
+    }
+
+    /// The hooks without whose yes a step is not left or taken.
+    fn hooks(&self) -> Option<String> {
+        let waits =
+            |hook: &&Hook| hook.kind.confirms() || matches!(hook.kind, HookType::PreRollout | HookType::Rollout);
+        let hooks = self.spec.hooks.iter().filter(waits).filter(|_| !self.spec.skip_analysis);
+        let names: Vec<String> = hooks.map(|hook| format!("{} ({:?})", hook.name, hook.kind)).collect();
+        (!names.is_empty()).then(|| format!("hooks must say yes, which may take longer: {}", names.join(", ")))
     }
 
     fn people(&self) -> String {
@@ -168,13 +183,21 @@ fn progress(step: &PlannedStep) -> String {
     }
 }
 
+/// Whose promotion a step needs, where that is not anybody's.
+fn by_whom(step: &PlannedStep) -> String {
+    let Some(approval) = step.approval else { return String::new() };
+    let people = if approval.min == 1 { "1 person".to_owned() } else { format!("{} people", approval.min) };
+    let but = if approval.not_author { ", not its author" } else { "" };
+    format!(" by {people}{but}")
+}
+
 fn gates(step: &PlannedStep, analysis: &Analysis) -> String {
     if step.promotes {
         let serves = step.split.weights.weight(PRIMARY) > 0;
         return if serves { "the primary is promoted and has traffic" } else { "the primary has no traffic" }
             .to_owned();
     }
-    let wait = step.wait.map(|wait| format!(", wait {wait}")).unwrap_or_default();
+    let wait = step.wait.map(|wait| format!(", wait {wait}{}", by_whom(step))).unwrap_or_default();
     let checks = step.iterations.map(|checks| format!(", {checks} checks")).unwrap_or_default();
     let held = if step.bake == Duration::ZERO { bake(step, analysis) } else { step.bake };
     let tried = step.split.steering.as_ref().map(|steering| {
@@ -228,6 +251,20 @@ mod tests {
     fn words(text: &str) -> BTreeSet<&str> {
         let words = text.split([' ', '\n', '=']).map(|word| word.trim_end_matches([',', ':']));
         words.filter(|word| !["", "step", "of", "stage"].contains(word)).collect()
+    }
+
+    #[test]
+    fn hooks_that_must_say_yes_are_gates() {
+        let mut spec = spec(2);
+        let hook = |kind: &str| serde_json::json!({"name": kind.to_lowercase(), "type": kind, "url": "https://hooks.example.com/"});
+        spec.hooks = ["PreRollout", "ConfirmPromotion", "Rollback", "PostRollout", "Event"]
+            .map(|kind| serde_json::from_value(hook(kind)).unwrap())
+            .into();
+        let said =
+            "hooks must say yes, which may take longer: prerollout (PreRollout), confirmpromotion (ConfirmPromotion)\n";
+        assert!(planned(&spec).render(200).replace("\n    ", " ").contains(said), "{}", planned(&spec).render(200));
+        spec.skip_analysis = true;
+        assert!(!planned(&spec).render(200).contains("hooks"));
     }
 
     #[test]

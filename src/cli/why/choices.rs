@@ -8,6 +8,7 @@ use crate::{
         strategy::Wait,
     },
     cli::{Exit, sentences, text::shares, view::View},
+    rollout::awaited,
 };
 
 pub(super) fn all(view: &View) -> Vec<Choice> {
@@ -54,7 +55,11 @@ fn forward(view: &View, run: &Run) -> Vec<Choice> {
         let goal = after.unwrap_or_else(|| "the end of the run".to_owned());
         let now =
             if view.status.phase == Phase::WaitingPromotion { "at once" } else { "when checks and bake are done" };
-        choices.push(choice(view, "promote", format!("{now}: {goal}")));
+        let effect = match awaited(run) {
+            Some(approvals) => format!("adds yours to {approvals}; with all of them {now}: {goal}"),
+            None => format!("{now}: {goal}"),
+        };
+        choices.push(choice(view, "promote", effect));
     }
     if run.hold.is_some() {
         choices.push(choice(view, "retry", "same weights, new bake, failures reset"));

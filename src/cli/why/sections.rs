@@ -6,6 +6,7 @@ use super::Section;
 use crate::{
     api::{
         Reason,
+        hook::{Hook, HookType},
         status::{Check, ConditionStatus, Phase, Verdict},
     },
     cli::{
@@ -31,6 +32,7 @@ pub(super) fn all(view: &View) -> Vec<Section> {
         Section { title: "Rollback", lines: if in_run { vec![sentences::rollback(view)] } else { Vec::new() } },
         Section { title: "Run", lines: sentences::run(view).into_iter().collect() },
         Section { title: "Requests", lines: sentences::requests(view).into_iter().collect() },
+        Section { title: "Alerts", lines: alerts(view) },
         Section { title: "Ruled out", lines: ruled_out(view).into_iter().collect() },
     ];
     sections.into_iter().filter(|section| section.lines.iter().any(|line| !line.is_empty())).collect()
@@ -50,6 +52,7 @@ fn because(view: &View) -> &'static str {
         | Phase::Paused
         | Phase::Soaking
         | Phase::Promoting
+        | Phase::Finalizing
         | Phase::Terminating => "Waits for",
     }
 }
@@ -137,12 +140,44 @@ fn ends_by(view: &View) -> Vec<String> {
     let guards: Vec<&str> = guards.collect();
     let canaries = view.canaries();
     let ways = [
-        Some(format!("{} failed checks of the last {}", failures.limit, failures.within)),
+        analysis.measures().then(|| format!("{} failed checks of the last {}", failures.limit, failures.within)),
         (!guards.is_empty()).then(|| format!("one beyond the guard of {}", guards.join(", "))),
         (!canaries.is_empty()).then(|| format!("3 failed endpoint probes of {}", canaries.join(", "))),
     ];
-    let back = format!("b) automatic rollback: {}", ways.into_iter().flatten().collect::<Vec<_>>().join(", or "));
-    vec![forward, back]
+    let ways: Vec<String> = ways.into_iter().flatten().chain(hooks(view)).collect();
+    let back = (!ways.is_empty()).then(|| format!("b) automatic rollback: {}", ways.join(", or ")));
+    [forward].into_iter().chain(back).collect()
+}
+
+/// The hooks that can roll back, and by which answers.
+fn hooks(view: &View) -> Vec<String> {
+    let limit = view.rollout.spec.analysis.failures.limit;
+    let moved = view.live().is_some_and(|run| run.step() > 0);
+    let way = |hook: &Hook| match hook.kind {
+        HookType::Rollback if moved => Some(format!("a yes of hook {}", hook.name)),
+        HookType::Rollout if moved => Some(format!("{limit} times no from hook {}", hook.name)),
+        HookType::PreRollout if !moved => Some(format!("{limit} times no from hook {}", hook.name)),
+        HookType::ConfirmRollout
+        | HookType::PreRollout
+        | HookType::Rollout
+        | HookType::ConfirmTrafficIncrease
+        | HookType::ConfirmPromotion
+        | HookType::PostRollout
+        | HookType::Rollback
+        | HookType::Event => None,
+    };
+    view.rollout.spec.hooks.iter().filter_map(way).collect()
+}
+
+/// Alerts that nobody gets, and why.
+fn alerts(view: &View) -> Vec<String> {
+    let Some(alerts) = &view.status.alerts else { return Vec::new() };
+    let failing = alerts.failing.iter().map(|alert| {
+        let since = age(alert.since, view.now);
+        format!("{}: NOT DELIVERED for {since}: {}", alert.name, alert.message)
+    });
+    let dropped = (alerts.dropped > 0).then(|| format!("{} were dropped, for too many waited", alerts.dropped));
+    failing.chain(dropped).collect()
 }
 
 /// What the status rules out as a cause.

@@ -46,6 +46,13 @@ exit status 3 = held or waiting for a person
 }
 
 #[test]
+fn where_no_metric_is_declared_only_probes_roll_back() {
+    let shown = shown(&fixtures::unmeasured());
+    assert!(shown.contains("b) automatic rollback: 3 failed endpoint probes of eu-3\n"), "{shown}");
+    assert!(!shown.to_lowercase().contains("pass") && !shown.contains("failed checks"), "{shown}");
+}
+
+#[test]
 fn waiting_for_a_person_says_what_promotion_does_at_once() {
     let shown = shown(&fixtures::waiting());
     assert!(
@@ -127,4 +134,51 @@ fn drift_after_a_failure_can_be_kept_or_put_back_and_each_says_what_it_does() {
         assert!(shown.contains(words), "{words}\n{shown}");
     }
     assert!(shown.starts_with("HELD, not failing, DRIFTED. "), "{shown}");
+}
+
+#[test]
+fn an_alert_names_the_same_commands() {
+    for view in [fixtures::held(), fixtures::waiting(), fixtures::unmeasured()] {
+        let shown = shown(&view);
+        for verb in crate::rollout::verbs(&view.rollout.spec, &view.status) {
+            let command = format!("  cutover {} shop -n shop ", format!("{verb:?}").to_lowercase());
+            assert!(shown.contains(&command), "{command}: {shown}");
+        }
+        let commands = shown.lines().filter(|line| line.starts_with("  cutover ") && !line.contains("--direct"));
+        assert_eq!(commands.count(), crate::rollout::verbs(&view.rollout.spec, &view.status).len(), "{shown}");
+    }
+}
+
+#[test]
+fn an_alert_that_nobody_gets_is_said_with_the_cause() {
+    let mut view = fixtures::held();
+    assert!(!shown(&view).contains("Alerts"));
+    let message = "HTTP 404: there is no such place; correct the URL";
+    let failing = serde_json::json!([{"name": "team", "since": view.now, "message": message}]);
+    let alerts = serde_json::from_value(serde_json::json!({"failing": failing, "dropped": 3})).unwrap();
+    view.status.alerts = Some(alerts);
+    let shown = shown(&view);
+    assert!(shown.contains("Alerts ") && shown.contains(" team: NOT DELIVERED for "), "{shown}");
+    assert!(shown.contains("3 were dropped, for too many waited\n"), "{shown}");
+}
+
+#[test]
+fn hooks_are_among_what_ends_a_state_and_what_can_roll_back() {
+    let mut view = fixtures::held();
+    let hook = |kind: &str| serde_json::json!({"name": kind.to_lowercase(), "type": kind, "url": "https://hooks.example.com/"});
+    view.rollout.spec.hooks = ["PreRollout", "Rollout", "ConfirmPromotion", "Rollback", "Event"]
+        .map(|kind| serde_json::from_value(hook(kind)).unwrap())
+        .into();
+    view.status.run.as_mut().unwrap().check = None;
+    view.status.reason = crate::api::Reason::WaitingForHook;
+    view.status.message = "waiting for hook confirmpromotion (ConfirmPromotion) to say yes: it answered 403".to_owned();
+    let shown = shown(&view);
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("waiting for hook confirmpromotion (ConfirmPromotion) to say yes: it answered 403"),
+        "{shown}"
+    );
+    assert!(words.contains("then the hook above says yes, then step 3/4"), "{shown}");
+    assert!(words.contains("or 3 times no from hook rollout, or a yes of hook rollback"), "{shown}");
+    assert!(!words.contains("hook prerollout") && !words.contains("hook event"), "{shown}");
 }

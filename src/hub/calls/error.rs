@@ -48,6 +48,17 @@ impl From<kube::Error> for CallError {
     }
 }
 
+/// The answer without anything that the API server said, but its code: with the remedy where the code tells it.
+pub(super) fn without_words(error: kube::Error, name: &str) -> kube::Error {
+    let kube::Error::Api(mut status) = error else { return error };
+    let remedy = match status.code {
+        401 | 403 => "give the hub that right (config/rbac/hub-tracking-copies.yaml), or leave `primaryCopies` out",
+        _ => "its words are not shown, because they may repeat a Secret; its audit log has them",
+    };
+    status.message = format!("{name}: the API server answered {}; {remedy}", status.code);
+    kube::Error::Api(status)
+}
+
 /// The API server repeats what admission webhooks said, and they may say anything.
 fn printable(text: &str) -> String {
     one_line(text, WORDS)

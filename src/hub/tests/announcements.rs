@@ -42,6 +42,8 @@ async fn each_transition_is_announced_once() {
     assert_eq!(shown, ["AtTarget", "m", "Normal", "uid-shop", "hub-1"]);
     world.pass().await.unwrap();
     assert_eq!(events(&world), [""; 0]);
+    let counted = world.hub.metrics.text(None);
+    assert!(counted.contains("cutover_transitions_total{reason=\"AtTarget\"} 2"), "{counted}");
 }
 
 #[tokio::test(start_paused = true)]

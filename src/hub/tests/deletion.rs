@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, advance};
 
 use super::{at_target, settled};
-use crate::api::ROLLOUT_LABEL;
+use crate::api::{FINALIZER, ROLLOUT_LABEL};
 use crate::hub::{
     cache::Key,
     fixtures::{
@@ -72,6 +72,19 @@ async fn routes_are_given_back_before_backends_and_the_finalizer_goes_last() {
     };
     assert!(matches!(backend("shop-eu-1"), Lookup::Absent), "what was deleted is not read again");
     assert!(matches!(backend("shop-eu-3"), Lookup::Found(_)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn finalizers_of_others_stay() {
+    let mut objects = reverting();
+    objects[0]["metadata"]["deletionTimestamp"] = json!(BEGIN);
+    objects[0]["metadata"]["finalizers"] = json!(["other.dev/first", FINALIZER, "other.dev/last"]);
+    let mut world = World::of(objects).await;
+    world.passes().await;
+    advance(Duration::from_secs(1)).await;
+    world.passes().await;
+    let left = world.api.stored("FleetRollout").remove(0);
+    assert_eq!(left["metadata"]["finalizers"], json!(["other.dev/first", "other.dev/last"]));
 }
 
 #[tokio::test(start_paused = true)]

@@ -80,7 +80,7 @@ async fn checks_that_ended_in_a_panic_are_counted_and_begin_again() {
     turns().await;
     let is_checked = || world.hub.registry.member("eu-1").unwrap().health().is_some();
     assert!(!is_checked());
-    assert!(world.hub.metrics.text().contains("cutover_panics_total 1"));
+    assert!(world.hub.metrics.text(None).contains("cutover_panics_total 1"));
     world.members.status.store(200, Ordering::Relaxed);
     soon("the member is checked", is_checked).await;
 }

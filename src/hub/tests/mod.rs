@@ -1,8 +1,10 @@
 //! Passes in scripted worlds: which calls the hub makes, in which order, on what conditions.
 
+mod alerts;
 mod announcements;
 mod answers;
 mod deletion;
+mod hooks;
 mod members;
 mod overload;
 mod process;

@@ -123,10 +123,10 @@ async fn a_pause_is_obeyed_and_rollbacks_are_tried_after_a_second() {
 async fn the_metric_says_how_many_turns_there_are_from_the_beginning() {
     let metrics = Metrics::default();
     let turns = Turns::new(metrics.clone());
-    let shown = |most: usize| metrics.text().contains(&format!("\ncutover_api_calls_limit {most}\n"));
-    assert!(shown(8), "{}", metrics.text());
+    let shown = |most: usize| metrics.text(None).contains(&format!("\ncutover_api_calls_limit {most}\n"));
+    assert!(shown(8), "{}", metrics.text(None));
     turns.heard(Load::Overloaded);
-    assert!(shown(4), "{}", metrics.text());
+    assert!(shown(4), "{}", metrics.text(None));
 }
 
 #[tokio::test(start_paused = true)]

@@ -11,6 +11,7 @@ use crate::{
         NotRenewed, Registry, checks,
         fixtures::{account_token, token},
     },
+    web::Metrics,
 };
 
 /// Since 2026-01-01 for ten minutes; at 400 seconds it is due.
@@ -145,7 +146,7 @@ async fn a_renewal_that_failed_is_published_at_once() {
     let (member, registry) = (Arc::new(member_at(&server)), Registry::default());
     let (checked, (_leads, leading)) = (Arc::clone(&member), tokio::sync::watch::channel(true));
     let clock = Clock::starting_at(at(0));
-    tokio::spawn(async move { checks::run(&checked, &registry, &clock, leading).await });
+    tokio::spawn(async move { checks::run(&checked, &registry, (&clock, &Metrics::default()), leading).await });
     let mut health = member.health.subscribe();
     let soon = std::time::Duration::from_secs(5);
     timeout(soon, health.changed()).await.unwrap().unwrap();

@@ -54,8 +54,12 @@ fn analysis() -> Resolved {
         {"name": "typo", "perMember": {"max": 1}, "query": "load[{{ interval }}]"},
         {"name": "slow", "max": 1, "histogram": {"buckets": "buckets", "quantile": 0.99, "milliseconds": true}},
         {"name": "gone", "max": 1, "templateRef": {"name": "errors"}},
+        {"name": "shared", "max": 1, "templateRef": {"name": "latency"}},
+        {"name": "success", "min": 99, "builtin": {"type": "RequestSuccessRate", "ingress": "Contour"}},
     ]}));
-    resolve(&analysis.unwrap(), &|_| None)
+    let latency = json!({"histogram": {"buckets": "buckets", "quantile": 0.9}});
+    let template = |name: &str| serde_json::from_value(latency.clone()).ok().filter(|_| name == "latency");
+    resolve(&analysis.unwrap(), &template)
 }
 
 fn request_for(metrics: &[&str], members: &[&str]) -> MeasurementRequest {
@@ -81,10 +85,11 @@ async fn measured(request: &MeasurementRequest, sources: &Sources) -> Vec<Sample
 async fn every_kind_of_metric_is_read_at_one_time() {
     let server = counting().await;
     let sources = Sources::from([("eu-3".to_owned(), Ok(source(&server)))]);
-    let request = request_for(&["errors", "latency", "load", "typo", "slow", "gone"], &["eu-3"]);
+    let metrics = ["errors", "latency", "load", "typo", "slow", "gone", "shared", "success"];
+    let request = request_for(&metrics, &["eu-3"]);
     let samples = measured(&request, &sources).await;
     let samples: Vec<_> = samples.into_iter().map(|sampled| sampled.sample).collect();
-    let typo = "{{ interval }} is not a variable; there are service, services, namespace, member, backend, window, service.word and namespace.word";
+    let typo = "{{ interval }} is not a variable; there are service, services, namespace, member, backend, window, service.word, namespace.word and backend.word";
     assert_eq!(
         samples,
         [
@@ -96,11 +101,14 @@ async fn every_kind_of_metric_is_read_at_one_time() {
             Sample::Missing(
                 "MetricTemplate errors does not exist in this namespace; make it, or correct the name".to_owned()
             ),
+            Sample::Buckets(vec![(0.5, 4.0), (f64::INFINITY, 9.0)]),
+            Sample::Ratio { numerator: Some(700.0), denominator: Some(700.0) },
         ]
     );
     let heads = server.heads.lock().await;
     assert!(heads.iter().all(|head| head.contains("time=1795262400.250 ")), "{heads:?}");
     assert!(heads.iter().any(|head| head.contains("query=load%7Bm%3D%22eu-3%22%7D")), "{heads:?}");
+    assert!(heads.iter().any(|head| head.contains("envoy_cluster_upstream_rq")), "{heads:?}");
 }
 
 #[tokio::test]

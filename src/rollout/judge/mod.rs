@@ -58,10 +58,8 @@ fn summed_up(
     observed: ObservedShares,
 ) -> Check {
     let worst = metrics.iter().max_by_key(|metric| (metric.verdict, severity(metric.reason)));
-    let (mut verdict, mut reason, mut message) = worst
-        .map_or((Verdict::Unknown, Reason::MetricsUnknown, "no metric".to_owned()), |worst| {
-            (worst.verdict, worst.reason, worst.message.clone())
-        });
+    let (mut verdict, mut reason, mut message) =
+        worst.map_or_else(|| without_metrics(analysis), |worst| (worst.verdict, worst.reason, worst.message.clone()));
     // A member that nothing reaches has too few samples; that its traffic is elsewhere says more.
     let says_more = verdict == Verdict::Pass || reason == Reason::TooFewSamples;
     if let Some(off) = share_off(desired, analysis, &observed).filter(|_| says_more) {
@@ -77,7 +75,8 @@ fn summed_up(
     let since = before
         .filter(|check| check.verdict == verdict && check.reason == reason)
         .map_or(measured.at, |check| check.since);
-    let passed_at = if verdict == Verdict::Pass { Some(measured.at) } else { before.and_then(|check| check.passed_at) };
+    let passes = verdict == Verdict::Pass && analysis.measures();
+    let passed_at = if passes { Some(measured.at) } else { before.and_then(|check| check.passed_at) };
     Check {
         at: measured.at,
         verdict,
@@ -90,6 +89,15 @@ fn summed_up(
         metrics,
         observed,
     }
+}
+
+/// Where no metric is declared, nothing stands in the way of time; else nothing is known.
+fn without_metrics(analysis: &Analysis) -> (Verdict, Reason, String) {
+    if analysis.measures() {
+        return (Verdict::Unknown, Reason::MetricsUnknown, "no metric".to_owned());
+    }
+    let message = "nothing is measured, for no metric is declared; the endpoint probes and the time judge";
+    (Verdict::Pass, Reason::NothingMeasured, message.to_owned())
 }
 
 /// Among equal verdicts, which one a person should read first.

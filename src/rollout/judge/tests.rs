@@ -83,6 +83,24 @@ fn a_ratio_at_its_limit_is_within_it() {
     }
 }
 
+/// Every answer is an error, so the counter of good ones has no series yet.
+#[test]
+fn a_numerator_that_is_missing_beside_enough_requests_is_zero() {
+    let nothing = |denominator| Sample::Ratio { numerator: None, denominator: Some(denominator) };
+    for (limits, counted, expected) in [
+        (json!({"min": 99, "minSamples": 100}), 1000.0, FAIL),
+        (json!({"min": 99, "minSamples": 100}), 99.0, TOO_FEW),
+        (json!({"min": 99, "minSamples": 100, "guard": {"min": 50, "minSamples": 20}}), 40.0, GUARD),
+        (json!({"max": 1, "minSamples": 100}), 1000.0, PASS),
+    ] {
+        let samples = [
+            ("eu-1", ratio(if limits.get("min").is_some() { 1000.0 } else { 0.0 }, 1000.0)),
+            ("eu-3", nothing(counted)),
+        ];
+        assert_eq!(verdict(&shares(), &limits, &samples), expected, "{limits}: none of {counted}");
+    }
+}
+
 #[test]
 fn no_samples_are_zero_and_not_minus_zero() {
     let samples = read_ratio(&[]).samples.unwrap();

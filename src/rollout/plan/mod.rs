@@ -92,6 +92,7 @@ fn planned(stage: &str, step: &Step, bake: Duration, split: Split) -> PlannedSte
         iterations: step.iterations,
         bake: step.bake.unwrap_or(if step.iterations.is_some() { Duration::ZERO } else { bake }),
         wait: step.wait,
+        approval: step.approval,
         promotes: false,
     }
 }

@@ -47,7 +47,8 @@ fn units(progress: Progress, total: u32) -> Result<u32, PlanProblem> {
 }
 
 /// Nothing is left to prove during a rollback: it waits for the routes alone. A primary that has traffic gives it away
-/// first, to what it is about to become: a data plane may refuse requests while a Service changes under them.
+/// first, to what it is about to become: a data plane may refuse requests while a Service changes under them. Where the canary
+/// never had a share, the primary is changed under its traffic, as its user chose: without analysis, or after an A/B test.
 fn back(spec: &FleetRolloutSpec, reached: u32) -> Vec<PlannedStep> {
     let (ramp, total) = (spec.strategy.ramp.as_ref(), spec.weight_total);
     let at_a_time =
@@ -89,6 +90,8 @@ mod tests {
         assert_eq!(shares(&json!({"ramp": {"stepWeight": 20, "maxWeight": 50}}), 100), [20, 40, 60, 100, 0]);
         assert_eq!(shares(&json!({"ramp": {"stepWeight": 60}}), 100), [60, 100, 0]);
         assert_eq!(shares(&json!({"ramp": {"stepWeights": [1, 2, 10, 80]}}), 1000), [10, 20, 100, 800, 1000, 0]);
+        assert_eq!(shares(&json!({"ramp": {"stepWeights": [20, 60, 120]}}), 100), [20, 60, 100, 0]);
+        assert_eq!(shares(&json!({"ramp": {"stepWeights": [20, 110, 120]}}), 100), [20, 100, 0]);
         assert_eq!(shares(&json!({"steps": [{"progress": "5%"}, {"progress": "100%"}]}), 100), [5, 100, 0]);
     }
 
@@ -98,6 +101,12 @@ mod tests {
         assert_eq!(shares(&ramp, 100), [100, 50, 0]);
         let ramp = json!({"ramp": {"stepWeights": [30], "stepWeightPromotion": 50}});
         assert_eq!(shares(&ramp, 100), [30, 100, 50, 0], "the primary has nothing while it is changed");
+    }
+
+    #[test]
+    fn an_a_b_test_gives_the_canary_no_share() {
+        let ramp = json!({"ramp": {"iterations": 3, "matches": [{"headers": [{"name": "x-test", "exact": "a"}]}]}});
+        assert_eq!(shares(&ramp, 100), [0, 0]);
     }
 
     #[test]

@@ -154,6 +154,9 @@ pub(super) fn begin(
         put_back: Vec::new(),
         moves: Vec::new(),
         requests: retried.into_iter().collect(),
+        author: draft.input.author.map(str::to_owned),
+        approvals: Vec::new(),
+        hooks: Vec::new(),
     });
     draft.announce(false, Reason::Rehearsing, format!("run {number} begins: {way}"));
     Ok(())

@@ -10,9 +10,10 @@ mod soaking;
 mod stepping;
 
 use super::{
-    deadline,
+    config_copies, deadline,
     decision::{Action, Backends},
     draft::{Draft, keep_newest},
+    hooks,
     standing::Standing,
 };
 use crate::api::{
@@ -54,7 +55,11 @@ pub(super) fn give_back_left(draft: &mut Draft<'_>) {
 fn succeed(draft: &mut Draft<'_>) -> Standing {
     let target = draft.run().map(|run| run.target.clone());
     draft.status.primary = target.or(draft.status.primary.take());
-    end(draft, Outcome::Succeeded, Reason::RunSucceeded, "every step passed", None);
+    let message = if draft.measures() { "every step passed" } else { "every step is over, with nothing measured" };
+    if let Some(changed) = config_copies::left_behind(draft) {
+        draft.announce(true, Reason::ConfigChanged, changed);
+    }
+    end(draft, Outcome::Succeeded, Reason::RunSucceeded, message, None);
     at_rest::stand(draft)
 }
 
@@ -88,5 +93,6 @@ pub(super) fn end(draft: &mut Draft<'_>, outcome: Outcome, reason: Reason, messa
         requests: run.requests,
     });
     keep_newest(&mut draft.status.history, HISTORY);
+    hooks::note_end(draft, run.number, outcome);
     draft.announce(outcome == Outcome::Failed, reason, text);
 }

@@ -6,7 +6,7 @@ use crate::{
     rollout::{
         decision::Action,
         draft::Draft,
-        gates, health,
+        gates, health, hooks,
         input::{Problem, Rehearsal, RouteSeen},
         promotion, schedule,
         standing::Standing,
@@ -18,7 +18,8 @@ pub(super) fn advance(draft: &mut Draft<'_>) -> Standing {
         .or_else(|| gates::unconfirmed(draft))
         .or_else(|| not_prepared(draft))
         .or_else(|| gates::paused(draft))
-        .or_else(|| schedule::closed(draft));
+        .or_else(|| schedule::closed(draft))
+        .or_else(|| hooks::before_the_first_step(draft));
     obstacle.unwrap_or_else(|| stepping::take_next(draft))
 }
 

@@ -3,7 +3,7 @@
 
 use super::{stepping, succeed};
 use crate::{
-    api::Phase,
+    api::{Phase, status::Run},
     rollout::{draft::Draft, gates, promotion, standing::Standing},
 };
 
@@ -16,7 +16,8 @@ pub(super) fn advance(draft: &mut Draft<'_>) -> Standing {
         .or_else(|| gates::paused(draft));
     match obstacle {
         Some(Standing { phase: Phase::Progressing, reason, message }) => {
-            Standing { phase: Phase::Promoting, reason, message }
+            let phase = draft.run().map_or(Phase::Promoting, Run::promotion_phase);
+            Standing { phase, reason, message }
         }
         Some(standing) => standing,
         None if draft.run().is_some_and(|run| run.next().is_some()) => stepping::take_next(draft),

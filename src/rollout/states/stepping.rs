@@ -7,12 +7,12 @@ use crate::{
         status::{Promoting, RunState, Stepping},
         strategy::Wait,
     },
-    rollout::{checks, draft::Draft, gates, promotion, schedule, standing::Standing, time::later},
+    rollout::{approvals, checks, draft::Draft, gates, hooks, promotion, schedule, standing::Standing, time::later},
 };
 
 pub(super) fn advance(draft: &mut Draft<'_>) -> Standing {
     let obstacle = gates::not_proven(draft).or_else(|| waiting(draft));
-    let closed = if obstacle.is_none() { schedule::closed(draft) } else { None };
+    let closed = if obstacle.is_none() { closed(draft) } else { None };
     note_closed(draft, closed.is_some());
     match obstacle.or(closed).or_else(|| gates::stale(draft)) {
         Some(standing) => standing,
@@ -32,7 +32,12 @@ fn go_on(draft: &mut Draft<'_>) -> Standing {
     }
 }
 
-/// Since when only a window or another rollout stands in the way: that time does not count against the deadline.
+/// The next step may not be taken yet: a window, another rollout or a hook stands in the way.
+fn closed(draft: &mut Draft<'_>) -> Option<Standing> {
+    schedule::closed(draft).or_else(|| hooks::before_the_next_step(draft))
+}
+
+/// Since when only a window, another rollout or a hook stands in the way: that time does not count against the deadline.
 fn note_closed(draft: &mut Draft<'_>, closed: bool) {
     let now = draft.now();
     if let Some(stepping) = stepping(draft) {
@@ -52,16 +57,18 @@ fn waiting(draft: &mut Draft<'_>) -> Option<Standing> {
     let (now, run) = (draft.now(), draft.run()?);
     let number = run.step();
     let wait = run.present()?.wait.filter(|_| !run.approved.contains(&number))?;
+    let (passed, approvals) = (draft.passed_in_words(), approvals::awaited(run));
     let since = *stepping(draft)?.waiting_since.get_or_insert(now);
     match wait {
         Wait::Promotion => {
-            let message = format!("step {number} passed and waits for a person: cutover promote");
+            let whom = approvals.map_or_else(|| "a person".to_owned(), |approvals| format!("people, {approvals}"));
+            let message = format!("step {number} {passed} and waits for {whom}: cutover promote");
             Some(Standing::new(Phase::WaitingPromotion, Reason::WaitingForPromotion, message))
         }
         Wait::For(time) => {
             let end = later(since, time);
             draft.wake_at(end);
-            let message = || format!("step {number} passed and waits {time}, until {end:.0}");
+            let message = || format!("step {number} {passed} and waits {time}, until {end:.0}");
             (now < end).then(|| Standing::progressing(Reason::WaitingForTime, message()))
         }
     }
@@ -75,6 +82,7 @@ pub(super) fn take_next(draft: &mut Draft<'_>) -> Standing {
 }
 
 fn take_step(draft: &mut Draft<'_>) -> Standing {
+    let measures = draft.measures();
     let Some(run) = draft.run_mut() else { return super::at_rest::stand(draft) };
     let (step, steps) = (run.step() + 1, run.plan.len());
     let bake = run.bake();
@@ -89,9 +97,11 @@ fn take_step(draft: &mut Draft<'_>) -> Standing {
         RunState::Stepping(Stepping { step, bake, waiting_since: None, closed_since: None })
     };
     let (phase, why) = match (copied_at, promotes, step) {
-        (Some(_), _, _) => (Phase::Promoting, "the primary is what passed"),
+        (Some(_), _, _) if !measures => (run.promotion_phase(), "the primary is what the canary is"),
+        (Some(_), _, _) => (run.promotion_phase(), "the primary is what passed"),
         (None, true, _) => (Phase::Promoting, "nothing goes to the primary while it is changed"),
         (None, false, 1) => (Phase::Progressing, "rehearsed and ready"),
+        (None, false, _) if !measures => (Phase::Progressing, "the step before it is over, with nothing measured"),
         (None, false, _) => (Phase::Progressing, "the step before it passed"),
     };
     let message = gates::being_written(run);

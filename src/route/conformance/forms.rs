@@ -32,9 +32,8 @@ pub(super) struct Form {
 
 impl Form {
     pub(super) fn all() -> Vec<Self> {
-        let create = |form| json!({"form": form, "create": {"hosts": ["shop.example.com", "www.example.com"]}});
-        let adopt = |form| json!({"form": form, "name": "public"});
-        vec![
+        let mut forms = Self::of_skipper();
+        forms.extend([
             Self::new(
                 "HTTPRoute adopted",
                 "externalName",
@@ -45,6 +44,13 @@ impl Form {
             Self::new(
                 "HTTPRoute created",
                 "endpointSlice",
+                json!({"gatewayAPI": {"create": {"hosts": ["shop.example.com"], "gateways": ["infra/public"]}}}),
+                &[],
+                [0; 3],
+            ),
+            Self::new(
+                "HTTPRoute created with entries",
+                "serviceEntry",
                 json!({"gatewayAPI": {"create": {"hosts": ["shop.example.com"], "gateways": ["infra/public"]}}}),
                 &[],
                 [0; 3],
@@ -64,6 +70,72 @@ impl Form {
                 [0; 3],
             )
             .with_host(),
+            Self::new(
+                "VirtualService adopted",
+                "externalName",
+                json!({"istio": {"name": "public", "routes": ["main"]}}),
+                &[VIRTUAL_SERVICE],
+                [60, 40, 0],
+            ),
+            Self::new(
+                "VirtualService adopted by number",
+                "clusterIP",
+                json!({"istio": {"name": "public", "routes": ["#1"]}}),
+                &[VIRTUAL_SERVICE_PLAIN],
+                [100, 0, 0],
+            )
+            .on_port(80),
+            Self::new(
+                "VirtualService adopted for connections",
+                "endpointSlice",
+                json!({"istio": {"name": "public", "routes": ["tcp#1", "tls#0"]}}),
+                &[VIRTUAL_SERVICE_OF_CONNECTIONS],
+                [70, 30, 0],
+            ),
+            Self::new(
+                "VirtualService created",
+                "externalName",
+                json!({"istio": {"create": {"hosts": ["shop.example.com"], "gateways": ["infra/public"]}}}),
+                &[],
+                [0; 3],
+            )
+            .with_host(),
+            Self::new(
+                "VirtualService created with entries",
+                "serviceEntry",
+                json!({"istio": {"create": {"hosts": ["shop.example.com"]}}}),
+                &[],
+                [0; 3],
+            )
+            .with_host(),
+            Self::new(
+                "VirtualService created with subsets",
+                "subset",
+                json!({"istio": {"create": {"delegate": true}}}),
+                &[],
+                [0; 3],
+            ),
+            Self::new("nginx", "externalName", json!({"nginx": {"name": "public"}}), &[STABLE_INGRESS], [100, 0, 0]),
+            Self::new("ALB", "clusterIP", json!({"aliyunALB": {"name": "public"}}), &[STABLE_INGRESS], [100, 0, 0])
+                .beside(&[ALB_NEIGHBOUR]),
+            Self::new(
+                "Service adopted",
+                "externalName",
+                json!({"kubernetes": {"name": "public"}}),
+                &[SERVICE],
+                [100, 0, 0],
+            )
+            .on_port(80),
+            Self::new("Service created", "externalName", json!({"kubernetes": {"create": {}}}), &[], [0; 3])
+                .on_port(80),
+        ]);
+        forms
+    }
+
+    fn of_skipper() -> Vec<Self> {
+        let create = |form| json!({"form": form, "create": {"hosts": ["shop.example.com", "www.example.com"]}});
+        let adopt = |form| json!({"form": form, "name": "public"});
+        vec![
             Self::new(
                 "RouteGroup adopted with segments",
                 "externalName",
@@ -117,19 +189,13 @@ impl Form {
                 &[],
                 [0; 3],
             ),
-            Self::new("nginx", "externalName", json!({"nginx": {"name": "public"}}), &[STABLE_INGRESS], [100, 0, 0]),
-            Self::new("ALB", "clusterIP", json!({"aliyunALB": {"name": "public"}}), &[STABLE_INGRESS], [100, 0, 0])
-                .beside(&[ALB_NEIGHBOUR]),
             Self::new(
-                "Service adopted",
-                "externalName",
-                json!({"kubernetes": {"name": "public"}}),
-                &[SERVICE],
+                "Canary Ingress beside its apex",
+                "clusterIP",
+                json!({"skipper": adopt("CanaryIngress")}),
+                &[APEX_INGRESS],
                 [100, 0, 0],
-            )
-            .on_port(80),
-            Self::new("Service created", "externalName", json!({"kubernetes": {"create": {}}}), &[], [0; 3])
-                .on_port(80),
+            ),
         ]
     }
 
@@ -209,9 +275,14 @@ impl Form {
     }
 
     pub(super) fn name_existing(&mut self, member: &str, service: &str) {
-        let (Backend::ExternalName(named) | Backend::ClusterIp(named) | Backend::EndpointSlice(named)) =
-            &mut self.service.backend;
-        named.existing.insert(member.to_owned(), service.to_owned());
+        let existing = match &mut self.service.backend {
+            Backend::ExternalName(named) | Backend::ClusterIp(named) | Backend::EndpointSlice(named) => {
+                &mut named.existing
+            }
+            Backend::ServiceEntry(entry) => &mut entry.existing,
+            Backend::Subset(subset) => &mut subset.existing,
+        };
+        existing.insert(member.to_owned(), service.to_owned());
     }
 }
 
@@ -249,6 +320,57 @@ spec:
     - {name: foreign-mirror, port: 80, mirror: true}
   - conditions: [{prefix: foreign-admin}]
     services: [{name: foreign-admin, port: 80}]
+"#;
+
+const VIRTUAL_SERVICE: &str = r#"
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: public, namespace: shop, uid: r-1, resourceVersion: "1", generation: 1, annotations: {note: foreign-note}}
+spec:
+  hosts: [foreign.example.com, foreign.example.org]
+  gateways: [foreign-system/public, foreign-system/internal]
+  http:
+  - name: admin
+    match: [{uri: {prefix: /foreign-admin}}]
+    route: [{destination: {host: foreign-admin}, weight: 0}]
+  - name: main
+    match: [{uri: {prefix: foreign-path}, headers: {x-foreign: {exact: foreign-value}}}, {port: 8443}]
+    timeout: foreign-timeout
+    route:
+    - {destination: {host: shop-eu-1, port: {number: 8080}}, weight: 3, headers: {request: {set: {a: foreign-kept}}}}
+    - {destination: {host: shop-eu-2.shop.svc.cluster.local, port: {number: 8080}}, weight: 2}
+    - {destination: {host: foreign-idle.other.svc.cluster.local, port: {number: 80}}, weight: 0}
+    mirrors: [{destination: {host: foreign-mirror}, percentage: {value: 1.5}}]
+  - route: [{destination: {host: foreign-rest}}]
+"#;
+
+const VIRTUAL_SERVICE_PLAIN: &str = r#"
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: public, namespace: shop, uid: r-1, resourceVersion: "1"}
+spec:
+  hosts: [foreign.example.com]
+  http:
+  - match: [{uri: {prefix: /foreign-admin}}]
+    route: [{destination: {host: foreign-admin}}]
+  - route: [{destination: {host: shop-eu-1}}]
+"#;
+
+const VIRTUAL_SERVICE_OF_CONNECTIONS: &str = r#"
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: public, namespace: shop, uid: r-1, resourceVersion: "1"}
+spec:
+  hosts: [foreign.example.com]
+  gateways: [foreign-system/public]
+  tcp:
+  - match: [{port: 3306}]
+    route: [{destination: {host: foreign-database}}]
+  - match: [{port: 8000}]
+    route: [{destination: {host: shop-eu-1, port: {number: 80}}, weight: 70}, {destination: {host: shop-eu-2, port: {number: 80}}, weight: 30}]
+  tls:
+  - match: [{port: 443, sniHosts: [foreign.example.com]}]
+    route: [{destination: {host: shop-eu-1, port: {number: 80}}, weight: 7}, {destination: {host: shop-eu-2, port: {number: 80}}, weight: 3}]
 "#;
 
 const ROUTE_GROUP_SEGMENTS: &str = r#"
@@ -329,6 +451,27 @@ spec:
     http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: shop-eu-1, port: {number: 80}}}}]}
   - host: foreign.other.com
     http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: shop-eu-1, port: {number: 80}}}}]}
+"#;
+
+const APEX_INGRESS: &str = r#"
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: public
+  namespace: shop
+  uid: r-1
+  resourceVersion: "1"
+  annotations: {zalando.org/skipper-predicate: 'Method("foreign")', zalando.org/skipper-filter: foreignFilter()}
+spec:
+  ingressClassName: foreign-class
+  rules:
+  - host: foreign.example.com
+    http:
+      paths:
+      - {path: /, pathType: Prefix, backend: {service: {name: shop-eu-1, port: {number: 80}}}}
+      - {path: /foreign-admin, pathType: Prefix, backend: {service: {name: foreign-admin, port: {name: foreign-port}}}}
+  - host: foreign.www.example.com
+    http: {paths: [{path: /, pathType: Exact, backend: {service: {name: shop-eu-1, port: {number: 80}}}}]}
 "#;
 
 const INGRESS_EU_1: &str = r#"

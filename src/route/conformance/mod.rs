@@ -2,10 +2,12 @@
 
 mod affinity;
 mod apex;
+mod apex_and_canary;
 mod bad_routes;
 mod canary;
 mod forms;
 mod hostile;
+mod istio;
 mod order;
 mod ownership;
 mod refusals;
@@ -77,8 +79,9 @@ fn writing_the_same_again_writes_nothing() {
 fn what_others_wrote_into_the_objects_survives() {
     for form in Form::all() {
         let mut world = World::new(form, 100);
-        let foreign = world.foreign();
         for (sequence, split) in (1..).zip(world.form.splits()) {
+            world.annotate(&format!("foreign-note-{sequence}"));
+            let foreign = world.foreign();
             world.write(&distribution(split, 1), sequence);
             assert!(
                 foreign.is_subset(&world.foreign()),
@@ -176,10 +179,6 @@ fn every_form_is_known_by_a_name() {
     assert_eq!(
         named,
         [
-            "HTTPRoute/public#main (shop)",
-            "HTTPRoute/shop (shop)",
-            "HTTPProxy/public#0 (shop)",
-            "HTTPProxy/shop (shop)",
             "RouteGroup/public (shop)",
             "RouteGroup/public (shop)",
             "RouteGroup/public (shop)",
@@ -189,6 +188,18 @@ fn every_form_is_known_by_a_name() {
             "Ingress/shop (shop)",
             "Ingress/public-* (shop)",
             "Ingress/shop-* (shop)",
+            "Ingress/public (shop)",
+            "HTTPRoute/public#main (shop)",
+            "HTTPRoute/shop (shop)",
+            "HTTPRoute/shop (shop)",
+            "HTTPProxy/public#0 (shop)",
+            "HTTPProxy/shop (shop)",
+            "VirtualService/public#main (shop)",
+            "VirtualService/public#1 (shop)",
+            "VirtualService/public#tcp#1,tls#0 (shop)",
+            "VirtualService/shop (shop)",
+            "VirtualService/shop (shop)",
+            "VirtualService/shop (shop)",
             "Ingress/public (shop)",
             "Ingress/public (shop)",
             "Service/public (shop)",

@@ -245,7 +245,8 @@ fn who_wrote_a_mark_is_seen_where_that_was_not_cutover() {
         let weights = distribution(world.form.able([50, 0, 50]), 1);
         world.write(&weights, 7);
         assert_eq!((world.live().mark, world.live().marked_by), (Some(world.mark(7)), None), "{}", world.form.name);
-        let rules = mark::entries(world.objects.iter().flatten().next().unwrap()).unwrap().remove(0).rules.join(",");
+        let marked = world.objects.iter().flatten().find_map(|object| mark::entries(object).unwrap().pop()).unwrap();
+        let rules = marked.rules.join(",");
         forge(&mut world, &format!("hub-1/uid-1/1/999999999/{rules}"));
         let live = world.live();
         assert_eq!(live.mark.map(|mark| mark.sequence), Some(999_999_999), "{}", world.form.name);

@@ -349,9 +349,23 @@ fn a_kind_that_cannot_mirror_so_says_what_would_help() {
             "a step mirrors requests to 2 members; contour mirrors to 1 at once; put the members into different stages"
         )
     );
-    assert_eq!(
-        refused("HTTPRoute created", &["eu-3"], 20).as_deref(),
-        Some("a step mirrors 20% of all requests; gatewayAPI mirrors all requests or none; leave percent out")
-    );
-    assert_eq!(refused("HTTPRoute created", &["eu-2", "eu-3"], 100), None);
+    assert_eq!(refused("HTTPRoute created", &["eu-2", "eu-3"], 20), None);
+}
+
+#[test]
+fn a_part_is_copied_only_where_the_controller_obeys_it() {
+    let seen = |controllers: &[&str], percent: u32| {
+        let mut world = World::new(Form::named("HTTPRoute adopted"), 100);
+        let parents: Vec<Value> = controllers.iter().map(|name| json!({"controllerName": name})).collect();
+        world.objects[0].as_mut().unwrap().data["status"] = json!({"parents": parents});
+        let weights = distribution([60, 40, 0], 1);
+        let attempt = world.attempt(steered(&weights, &copies(&["eu-3"], percent)), 1);
+        attempt.map(|_| ()).map_err(|error| error.to_string())
+    };
+    let (istiod, contour) = ("istio.io/gateway-controller", "projectcontour.io/gateway-controller");
+    assert_eq!(seen(&[istiod, contour], 100), Ok(()));
+    assert_eq!(seen(&[istiod], 20), Ok(()));
+    assert_eq!(seen(&[], 20), Ok(()));
+    let refused = "a step mirrors 20% of all requests, and controller projectcontour.io/gateway-controller is not known to obey that: leave percent out";
+    assert!(seen(&[istiod, contour], 20).is_err_and(|error| error.contains(refused)));
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::api::{Split, Steering};
-use crate::object::AllowedHosts;
+use crate::object::{AllowedHosts, Mesh};
 
 pub(super) const UID: &str = "uid-1";
 
@@ -60,6 +60,7 @@ impl World {
             copies: &self.form.copies,
             allowed_hosts: AllowedHosts::none(),
             neighbours: &self.form.neighbours,
+            mesh: &Mesh::NotKnown,
         }
     }
 
@@ -163,6 +164,13 @@ impl World {
             *object = serde_json::from_str(&within(&serde_json::to_string(object).unwrap())).unwrap();
         }
         self
+    }
+
+    /// Somebody else annotates every object that is there.
+    pub(super) fn annotate(&mut self, note: &str) {
+        for object in self.objects.iter_mut().flatten() {
+            object.annotations_mut().insert(note.to_owned(), note.to_owned());
+        }
     }
 
     /// All texts that begin with `foreign`, but for those that are only kept for `Revert`.

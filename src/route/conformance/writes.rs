@@ -8,8 +8,10 @@ use crate::api::WRITE_ANNOTATION;
 /// The objects as they are, each with the mark of another hub in the place of ours.
 fn of_another_hub(mut world: World) -> World {
     for object in world.objects.iter_mut().flatten() {
-        let mark = object.annotations_mut().get_mut(WRITE_ANNOTATION).unwrap();
-        *mark = mark.replace("hub-1/", "hub-2/");
+        // What is only read has none.
+        if let Some(mark) = object.annotations_mut().get_mut(WRITE_ANNOTATION) {
+            *mark = mark.replace("hub-1/", "hub-2/");
+        }
     }
     world
 }

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::super::RouteError;
 use super::super::json::{contains, put, with};
-use super::{Lists, own_name};
+use super::Lists;
+use super::places::Place;
 use crate::api::Affinity;
-use crate::backend;
 use crate::object::{Context, describe};
 
 /// How a rule of such a kind gives cookies and looks at them.
@@ -32,26 +32,28 @@ impl Lists {
         affinity: &Affinity,
     ) -> Result<(), RouteError> {
         let mut kept = Vec::new();
-        for index in self.select(object, selected)? {
-            kept.extend(self.affinity_rules(context, object, index, affinity)?);
-            let bins = self.bin_services(context, object, index, affinity)?;
+        for place in self.select(object, selected)? {
+            kept.push((place, self.affinity_rules(context, object, place, affinity)?));
+            let bins = self.bin_services(context, object, place, affinity)?;
             let bins = self.fit(object, bins)?;
-            self.put(object, index, bins);
+            self.put(object, place, bins);
         }
-        if let Some(rules) = self.rules_mut(object) {
-            rules.extend(kept);
-        }
+        self.add_rules(object, kept, context.uid);
         Ok(())
     }
 
     /// The object with one Service a member again, and without the rules for those who have a cookie.
-    pub(super) fn remove_affinity(&self, object: &mut DynamicObject, selected: &[String], affinity: &Affinity) {
-        if let Some(rules) = self.rules_mut(object) {
-            rules.retain(|rule| !self.is_affinity_rule(rule, affinity));
-        }
-        for index in self.select(object, selected).unwrap_or_default() {
-            let services = self.merged(self.services(object, index), affinity);
-            self.put(object, index, services);
+    pub(super) fn remove_affinity(
+        &self,
+        context: &Context<'_>,
+        object: &mut DynamicObject,
+        selected: &[String],
+        affinity: &Affinity,
+    ) {
+        self.retain_rules(object, |rule| !self.is_affinity_rule(context, rule, affinity));
+        for place in self.select(object, selected).unwrap_or_default() {
+            let services = self.merged(context, self.services(object, place), affinity);
+            self.put(object, place, services);
         }
     }
 
@@ -64,32 +66,32 @@ impl Lists {
         affinity: &Affinity,
     ) -> bool {
         let mut wanted = object.clone();
-        self.remove_affinity(&mut wanted, selected, affinity);
+        self.remove_affinity(context, &mut wanted, selected, affinity);
         let Ok(places) = self.select(&wanted, selected) else { return false };
         if self.apply_affinity(context, &mut wanted, selected, affinity).is_err() {
             return false;
         }
-        let keeping = |object: &DynamicObject| -> Vec<Value> {
-            self.rules(object).iter().filter(|rule| self.is_affinity_rule(rule, affinity)).cloned().collect()
+        let of = |object: &DynamicObject| -> Vec<Value> {
+            let is_compared = |rule: &Value| self.ordered || self.is_affinity_rule(context, rule, affinity);
+            let kept = self.rules(object).map(|(_, rule)| rule).filter(|rule| is_compared(rule)).cloned();
+            // Where rules have an order all are compared, and their places have changed.
+            let divided = places.iter().filter(|_| !self.ordered);
+            kept.chain(divided.map(|place| Value::from(self.services(object, *place)))).collect()
         };
-        let divided = |object: &DynamicObject| -> Vec<Value> {
-            places.iter().map(|index| Value::from(self.services(object, *index))).collect()
-        };
-        contains(&keeping(object).into(), &keeping(&wanted).into())
-            && contains(&divided(object).into(), &divided(&wanted).into())
+        contains(&of(object).into(), &of(&wanted).into())
     }
 
     fn affinity_rules(
         &self,
         context: &Context<'_>,
         object: &DynamicObject,
-        index: usize,
+        place: Place,
         affinity: &Affinity,
     ) -> Result<Vec<Value>, RouteError> {
-        let rule = self.rules(object).get(index).unwrap_or(&Value::Null);
+        let rule = self.rule(object, place);
         let keeping = |member: &str| {
             let pattern = format!("^(.*; ?)?{}={}(;.*)?$", affinity.cookie_name, affinity.values(member));
-            let live = self.live(context, object, index, member);
+            let live = self.live(context, object, place, member);
             let mut keeping = (self.cookies()?.narrow)(rule, &pattern)?;
             put(&mut keeping, self.services, vec![self.service(context, member, 1, live)]);
             Some(keeping)
@@ -103,29 +105,29 @@ impl Lists {
         &self,
         context: &Context<'_>,
         object: &DynamicObject,
-        index: usize,
+        place: Place,
         affinity: &Affinity,
     ) -> Result<Vec<Value>, RouteError> {
         let divided = |service: &Value| {
-            let own = affinity.cookies().filter(|(bin, _)| is_members(context, service, &bin.member));
+            let own = affinity.cookies().filter(|(bin, _)| self.is_members(context, service, &bin.member));
             let giving = own.map(|(bin, cookie)| (self.cookies()?.add)(&with(service, "weight", bin.weight), &cookie));
             let bins = giving.collect::<Option<Vec<Value>>>();
             let bins = bins.ok_or_else(|| refused(object, "a backend sets headers of answers itself"))?;
             Ok(if bins.is_empty() { vec![service.clone()] } else { bins })
         };
-        let services = self.services(object, index).iter().map(divided).collect::<Result<Vec<_>, _>>()?;
+        let services = self.services(object, place).iter().map(divided).collect::<Result<Vec<_>, _>>()?;
         Ok(services.concat())
     }
 
     /// Services without our cookies; all that stand for the same bins' member are gathered where the first of them stands,
     /// whatever somebody made of the others.
-    fn merged(&self, services: &[Value], affinity: &Affinity) -> Vec<Value> {
+    fn merged(&self, context: &Context<'_>, services: &[Value], affinity: &Affinity) -> Vec<Value> {
         let without = |service: &Value| (self.cookies()?.remove)(service, &affinity.beginning());
         let giving: Vec<Value> = services.iter().filter_map(without).collect();
-        let weight = |service: &Value| service.get("weight").and_then(Value::as_u64).unwrap_or(self.unset);
+        let weight = |service: &Value| service.get("weight").and_then(Value::as_u64).unwrap_or_else(|| self.unset());
         let mut gathered: Vec<Value> = Vec::new();
         for service in services {
-            let is_same = |other: &Value| other.get("name") == service.get("name");
+            let is_same = |other: &Value| (self.name)(context, other) == (self.name)(context, service);
             match gathered.iter_mut().find(|other| is_same(other)) {
                 Some(first) if giving.iter().any(is_same) => {
                     put(first, "weight", weight(first).saturating_add(weight(service)));
@@ -140,25 +142,21 @@ impl Lists {
         &self,
         context: &Context<'_>,
         object: &'o DynamicObject,
-        index: usize,
+        place: Place,
         member: &str,
     ) -> Option<&'o Value> {
-        self.services(object, index).iter().find(|service| is_members(context, service, member))
+        self.services(object, place).iter().find(|service| self.is_members(context, service, member))
     }
 
     /// A rule that looks at our cookie.
-    fn is_affinity_rule(&self, rule: &Value, affinity: &Affinity) -> bool {
+    fn is_affinity_rule(&self, context: &Context<'_>, rule: &Value, affinity: &Affinity) -> bool {
         let says = |condition: &Value| condition.to_string().contains(&affinity.beginning());
-        (self.conditions)(rule).iter().flatten().any(says)
+        self.may_be_added(rule, context.uid) && (self.conditions)(rule).iter().flatten().any(says)
     }
 
     const fn cookies(&self) -> Option<&Cookies> {
         self.cookies.as_ref()
     }
-}
-
-fn is_members(context: &Context<'_>, service: &Value, member: &str) -> bool {
-    own_name(context, service) == backend::name(context.service, member)
 }
 
 fn refused(object: &DynamicObject, found: &str) -> RouteError {

@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use super::super::RouteError;
 use super::super::json::{items, put};
-use super::{Lists, backend_name, is_mirror};
+use super::places::Place;
+use super::{Lists, is_mirror};
 use crate::api::Mirrored;
 use crate::backend;
 use crate::object::{Context, describe};
@@ -20,6 +21,8 @@ pub(crate) struct Mirrors {
     pub service: fn(entry: &Value) -> Option<&Value>,
     /// A rule may have one only.
     pub single: bool,
+    /// What in a rule stands in the way of an entry, and what would help.
+    pub obstacle: fn(rule: &Value) -> Option<&'static str>,
 }
 
 impl Lists {
@@ -31,19 +34,22 @@ impl Lists {
         selected: &[String],
         mirrored: &Mirrored,
     ) -> Result<(), RouteError> {
-        for index in self.select(object, selected)? {
-            let mut entries = self.entries(object, index).to_vec();
+        for place in self.select(object, selected)? {
+            if let Some(obstacle) = (self.mirrors.obstacle)(self.rule(object, place)) {
+                return Err(RouteError::CannotCarry(format!("{}: {obstacle}", describe(object))));
+            }
+            let mut entries = self.entries(object, place).to_vec();
             let other = entries.iter().find_map(self.mirrors.service).filter(|_| self.mirrors.single);
             if let Some(other) = other {
                 return Err(RouteError::CannotCarry(format!(
                     "{}: one Service may get copies, and {} does already: take that away, or leave mirror out",
                     describe(object),
-                    backend_name(context, other)
+                    self.backend_name(context, other)
                 )));
             }
             let added = mirrored.members.iter();
-            entries.extend(added.map(|member| self.mirror(context, object, index, member, mirrored.percent)));
-            self.put_entries(object, index, entries);
+            entries.extend(added.map(|member| self.mirror(context, object, place, member, mirrored.percent)));
+            self.put_entries(object, place, entries);
         }
         Ok(())
     }
@@ -56,13 +62,13 @@ impl Lists {
         selected: &[String],
         mirrored: &Mirrored,
     ) {
-        for index in self.select(object, selected).unwrap_or_default() {
-            let mut entries = self.entries(object, index).to_vec();
+        for place in self.select(object, selected).unwrap_or_default() {
+            let mut entries = self.entries(object, place).to_vec();
             for member in &mirrored.members {
                 let last = entries.iter().rposition(|entry| self.is_to(context, entry, member));
                 last.map(|place| entries.remove(place));
             }
-            self.put_entries(object, index, entries);
+            self.put_entries(object, place, entries);
         }
     }
 
@@ -74,36 +80,36 @@ impl Lists {
         selected: &[String],
         mirrored: &Mirrored,
     ) -> bool {
-        let shows = |index: usize, member: &String| {
-            let last = self.entries(object, index).iter().rfind(|entry| self.is_to(context, entry, member));
+        let shows = |place: Place, member: &String| {
+            let last = self.entries(object, place).iter().rfind(|entry| self.is_to(context, entry, member));
             let service = last.and_then(self.mirrors.service).cloned();
             service.is_some_and(|service| last == Some(&(self.mirrors.entry)(service, mirrored.percent)))
         };
-        let all_shown = |index: usize| mirrored.members.iter().all(|member| shows(index, member));
+        let all_shown = |place| mirrored.members.iter().all(|member| shows(place, member));
         self.select(object, selected).is_ok_and(|rules| rules.into_iter().all(all_shown))
     }
 
     /// The member's Service as the rule has it, so that copies go where its requests will: by the same TLS, for one.
-    fn mirror(&self, context: &Context<'_>, object: &DynamicObject, index: usize, member: &str, percent: u32) -> Value {
+    fn mirror(&self, context: &Context<'_>, object: &DynamicObject, place: Place, member: &str, percent: u32) -> Value {
         let is_members = |service: &&Value| {
-            !is_mirror(service) && backend_name(context, service) == backend::name(context.service, member)
+            !is_mirror(service) && self.backend_name(context, service) == backend::name(context.service, member)
         };
-        let live = self.services(object, index).iter().find(is_members);
+        let live = self.services(object, place).iter().find(is_members);
         (self.mirrors.entry)(self.service(context, member, 0, live), percent)
     }
 
     fn is_to(&self, context: &Context<'_>, entry: &Value, member: &str) -> bool {
-        let service = (self.mirrors.service)(entry);
-        service.is_some_and(|service| backend_name(context, service) == backend::name(context.service, member))
+        (self.mirrors.service)(entry)
+            .is_some_and(|service| self.backend_name(context, service) == backend::name(context.service, member))
     }
 
-    fn entries<'o>(&self, object: &'o DynamicObject, index: usize) -> &'o [Value] {
-        items(self.rules(object).get(index).and_then(|rule| rule.get(self.mirrors.list)))
+    fn entries<'o>(&self, object: &'o DynamicObject, place: Place) -> &'o [Value] {
+        items(self.rule(object, place).get(self.mirrors.list))
     }
 
     /// An empty list is none.
-    fn put_entries(&self, object: &mut DynamicObject, index: usize, entries: Vec<Value>) {
-        let Some(rule) = self.rules_mut(object).and_then(|rules| rules.get_mut(index)) else { return };
+    fn put_entries(&self, object: &mut DynamicObject, place: Place, entries: Vec<Value>) {
+        let Some(rule) = self.rule_mut(object, place) else { return };
         if entries.is_empty() {
             rule.as_object_mut().into_iter().for_each(|fields| drop(fields.remove(self.mirrors.list)));
         } else {

@@ -43,7 +43,7 @@ impl Lists {
     fn without_affinity(&self, context: &Context<'_>, object: &DynamicObject, selected: &[String]) -> DynamicObject {
         let mut free = object.clone();
         if let Some(affinity) = Affinity::stored(object, context.uid) {
-            self.remove_affinity(&mut free, selected, &affinity);
+            self.remove_affinity(context, &mut free, selected, &affinity);
         }
         free
     }

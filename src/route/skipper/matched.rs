@@ -74,6 +74,6 @@ pub(super) fn put_predicates(object: &mut DynamicObject, predicates: String) {
 }
 
 /// What every object has for itself.
-fn is_own_annotation(key: &str) -> bool {
+pub(super) fn is_own_annotation(key: &str) -> bool {
     [WRITE_ANNOTATION, ORIGINAL_ANNOTATION, STEERING_ANNOTATION, LAST_APPLIED].contains(&key)
 }

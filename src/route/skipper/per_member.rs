@@ -8,11 +8,11 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::APPLIED;
 use super::chain::{order, place, places, segment, without_overlaps, writes};
 use super::conditions::{MATCHING, alternatives};
 use super::matched::{self, PREDICATE, are_equivalent, copy_of, matched_name, predicates, put_predicates, updated};
 use super::segments::{self, Segment};
+use super::{APPLIED, OBEYED};
 use crate::api::service::SkipperRoute;
 use crate::api::{Backend, Distribution, Matched, Split, Steering};
 use crate::backend;
@@ -21,7 +21,7 @@ use crate::object::Reach;
 use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
 use crate::route::capability::{
-    AffinitySupport, BackendSupport, Capability, Extent, Matching, Mirroring, Shape, Verified, Weighting,
+    AffinitySupport, BackendSupport, Capability, Extent, ISTIO_ONLY, Matching, Mirroring, Shape, Verified, Weighting,
 };
 use crate::route::ingress::{self, draft, has_own_service, paths, paths_mut, point_to, service_of, with_primary};
 use crate::route::provider::{Objects, Provider};
@@ -36,6 +36,8 @@ pub(in crate::route) const CAPABILITY: Capability = Capability {
     external_name: BackendSupport::Yes,
     cluster_ip: BackendSupport::Yes,
     endpoint_slice: BackendSupport::Yes,
+    service_entry: ISTIO_ONLY,
+    subset: ISTIO_ONLY,
     own_host: true,
     own_tls: true,
     matches: Matching { extent: Extent::OneMatch, ..MATCHING },
@@ -43,6 +45,7 @@ pub(in crate::route) const CAPABILITY: Capability = Capability {
     affinity: AffinitySupport::No,
     shape: Shape::ObjectPerMember,
     applied: APPLIED,
+    obeyed: OBEYED,
     verified: Verified::Traffic,
     note: "For installations of Skipper without RouteGroups. The Ingresses are written in an order that always covers \
            all traffic. During a step with `matches`, each member that gets matched requests has a second Ingress, \
@@ -84,7 +87,7 @@ impl Provider for IngressPerMember<'_> {
         match context.service.backend {
             Backend::ExternalName(_) => refuse(context, |reach| other_sni(reach).or_else(|| other_scheme(reach))),
             Backend::EndpointSlice(_) => refuse(context, |reach| no_tls(reach, "Skipper sends no SNI to addresses")),
-            Backend::ClusterIp(_) => Vec::new(),
+            Backend::ClusterIp(_) | Backend::ServiceEntry(_) | Backend::Subset(_) => Vec::new(),
         }
     }
 

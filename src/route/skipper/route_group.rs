@@ -9,16 +9,18 @@ use std::sync::Arc;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-use super::APPLIED;
 use super::affinity;
 use super::conditions::{MATCHING, alternatives};
 use super::groups::{Group, groups, template, text};
+use super::{APPLIED, OBEYED};
 use crate::api::service::SkipperRoute;
 use crate::api::{Affinity, Backend, Distribution, Matched, Split, Steering};
 use crate::backend;
 use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
-use crate::route::capability::{AffinitySupport, BackendSupport, Capability, Mirroring, Shape, Verified, Weighting};
+use crate::route::capability::{
+    AffinitySupport, BackendSupport, Capability, ISTIO_ONLY, Mirroring, Shape, Verified, Weighting,
+};
 use crate::route::desired::Stored;
 use crate::route::json::{contains, items, put};
 use crate::route::provider::{Objects, Provider, only, resource};
@@ -33,6 +35,8 @@ pub(in crate::route) const CAPABILITY: Capability = Capability {
     external_name: BackendSupport::Yes,
     cluster_ip: BackendSupport::Yes,
     endpoint_slice: BackendSupport::Yes,
+    service_entry: ISTIO_ONLY,
+    subset: ISTIO_ONLY,
     own_host: true,
     own_tls: true,
     matches: MATCHING,
@@ -40,6 +44,7 @@ pub(in crate::route) const CAPABILITY: Capability = Capability {
     affinity: AffinitySupport::Yes { bins: 64 },
     shape: Shape::OneObject,
     applied: APPLIED,
+    obeyed: OBEYED,
     verified: Verified::Traffic,
     note: "A member behind an ExternalName Service is a `network` backend of the RouteGroup, with its own address and Host.",
 };
@@ -73,7 +78,7 @@ impl Provider for RouteGroup<'_> {
         match context.service.backend {
             Backend::ExternalName(_) => refuse(context, other_sni),
             Backend::EndpointSlice(_) => refuse(context, |reach| no_tls(reach, "Skipper sends no SNI to addresses")),
-            Backend::ClusterIp(_) => Vec::new(),
+            Backend::ClusterIp(_) | Backend::ServiceEntry(_) | Backend::Subset(_) => Vec::new(),
         }
     }
 
@@ -256,7 +261,14 @@ fn backend_fields(context: &Context<'_>, member: &str) -> Value {
             let scheme = if reach.server_name.is_some() { "https" } else { "http" };
             json!({"type": "network", "address": format!("{scheme}://{}:{}", reach.host, reach.port)})
         }
-        (Backend::ExternalName(_) | Backend::ClusterIp(_) | Backend::EndpointSlice(_), _) => {
+        (
+            Backend::ExternalName(_)
+            | Backend::ClusterIp(_)
+            | Backend::EndpointSlice(_)
+            | Backend::ServiceEntry(_)
+            | Backend::Subset(_),
+            _,
+        ) => {
             json!({"type": "service", "serviceName": backend::name(context.service, member), "servicePort": context.service.port})
         }
     }

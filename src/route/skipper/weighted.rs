@@ -9,9 +9,11 @@ use kube::ResourceExt;
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Map, Value, json};
 
-use super::APPLIED;
+use super::backend_weights::{annotated, put_annotated, raw};
 use super::conditions::{MATCHING, alternatives};
 use super::matched::{self, WEIGHTS, are_equivalent, copy_of, matched_name, predicates, put_predicates, updated};
+use super::paths::{check_ours, is_ours, lead_to, paths, place, put_paths};
+use super::{APPLIED, OBEYED};
 use crate::api::service::SkipperRoute;
 use crate::api::{Backend, Distribution, Matched, PRIMARY, Split, Steering};
 use crate::backend;
@@ -20,13 +22,13 @@ use crate::object::{Context, describe};
 use crate::rollout::input::Problem;
 use crate::route::RouteError;
 use crate::route::capability::{
-    AffinitySupport, BackendSupport, Capability, Extent, Matching, Mirroring, Shape, Verified, Weighting,
+    AffinitySupport, BackendSupport, Capability, Extent, ISTIO_ONLY, Matching, Mirroring, Shape, Verified, Weighting,
 };
-use crate::route::ingress::{self, draft, is_of_service, pointing_to, service_of};
+use crate::route::ingress::{self, draft, pointing_to, service_of};
 use crate::route::json::items;
 use crate::route::provider::{Objects, Provider, only};
 use crate::route::refusal::{no_host, no_tls, refuse};
-use crate::route::weights::{self, Raw};
+use crate::route::weights;
 
 /// What this form can do.
 pub(in crate::route) const CAPABILITY: Capability = Capability {
@@ -39,6 +41,8 @@ pub(in crate::route) const CAPABILITY: Capability = Capability {
     },
     cluster_ip: BackendSupport::Yes,
     endpoint_slice: BackendSupport::Yes,
+    service_entry: ISTIO_ONLY,
+    subset: ISTIO_ONLY,
     own_host: false,
     own_tls: false,
     matches: Matching { extent: Extent::OneMatch, ..MATCHING },
@@ -46,6 +50,7 @@ pub(in crate::route) const CAPABILITY: Capability = Capability {
     affinity: AffinitySupport::No,
     shape: Shape::OneObject,
     applied: APPLIED,
+    obeyed: OBEYED,
     verified: Verified::Traffic,
     note: "For Services with addresses in the hub cluster. During a step with `matches` there is a second Ingress, \
            `<ingress>.matched`, which the hub creates and removes.",
@@ -84,13 +89,7 @@ impl Provider for WeightedIngress<'_> {
     }
 
     fn problems(&self, context: &Context<'_>) -> Vec<Problem> {
-        let host = |reach: &Reach| no_host(reach, "an Ingress has one Host for all its backends");
-        match context.service.backend {
-            Backend::ExternalName(_) | Backend::EndpointSlice(_) => {
-                refuse(context, |reach| no_tls(reach, "Skipper sends no SNI to addresses").or_else(|| host(reach)))
-            }
-            Backend::ClusterIp(_) => refuse(context, host),
-        }
+        problems(context)
     }
 
     fn claims(&self, context: &Context<'_>, _objects: Objects<'_>, _index: usize) -> Result<Vec<String>, RouteError> {
@@ -99,18 +98,7 @@ impl Provider for WeightedIngress<'_> {
 
     fn read(&self, context: &Context<'_>, objects: Objects<'_>) -> Result<Distribution, RouteError> {
         let objects = &*with_primary(context, objects);
-        let Some(object) = only(objects) else { return Ok(Distribution::new()) };
-        let (title, annotated) = (describe(object), annotated(object)?);
-        let ours = paths(object).into_iter().flat_map(|(_, groups)| groups).filter(|group| is_ours(context, group));
-        let shown = ours
-            .map(|group| weights::distribution(context, &title, &raw(&group, &annotated)))
-            .collect::<Result<Vec<_>, _>>()?;
-        if let (true, Some(path)) =
-            (shown.is_empty(), paths(object).into_iter().flat_map(|(_, groups)| groups).flatten().next())
-        {
-            return Err(ingress::unknown(context, object, service_of(&path)));
-        }
-        weights::agreed(&title, shown)
+        only(objects).map_or_else(|| Ok(Distribution::new()), |object| shown(context, object))
     }
 
     fn set(
@@ -136,13 +124,15 @@ impl Provider for WeightedIngress<'_> {
             }
         }
         put_annotated(&mut object, &annotated);
-        let matched_ingress = wanted.matched().and_then(|matched| matched_ingress(context, &object, objects, matched));
+        let beside = objects.get(MATCHED).and_then(Option::as_deref);
+        let matched_ingress = wanted.matched().and_then(|matched| matched_ingress(context, &object, beside, matched));
         Ok(vec![Some(object.into()), matched_ingress.map(Arc::new)])
     }
 
     fn applies_steering(&self, context: &Context<'_>, objects: Objects<'_>, steering: &Steering) -> bool {
         let Some(matched) = steering.matched() else { return false };
-        let wanted = only(objects).and_then(|object| matched_ingress(context, object, objects, matched));
+        let beside = objects.get(MATCHED).and_then(Option::as_deref);
+        let wanted = only(objects).and_then(|object| matched_ingress(context, object, beside, matched));
         are_equivalent(objects.get(MATCHED..).unwrap_or_default(), &[wanted.map(Arc::new)])
     }
 
@@ -187,61 +177,50 @@ impl WeightedIngress<'_> {
     }
 }
 
+/// Endpoints that an Ingress with Services cannot reach.
+pub(super) fn problems(context: &Context<'_>) -> Vec<Problem> {
+    let host = |reach: &Reach| no_host(reach, "an Ingress has one Host for all its backends");
+    match context.service.backend {
+        Backend::ExternalName(_) | Backend::EndpointSlice(_) => {
+            refuse(context, |reach| no_tls(reach, "Skipper sends no SNI to addresses").or_else(|| host(reach)))
+        }
+        Backend::ClusterIp(_) | Backend::ServiceEntry(_) | Backend::Subset(_) => refuse(context, host),
+    }
+}
+
+/// The weights that an Ingress shows.
+pub(super) fn shown(context: &Context<'_>, object: &DynamicObject) -> Result<Distribution, RouteError> {
+    let (title, annotated) = (describe(object), annotated(object)?);
+    let ours = paths(object).into_iter().flat_map(|(_, groups)| groups).filter(|group| is_ours(context, group));
+    let shown = ours
+        .map(|group| weights::distribution(context, &title, &raw(&group, &annotated)))
+        .collect::<Result<Vec<_>, _>>()?;
+    check_ours(context, object)?;
+    weights::agreed(&title, shown)
+}
+
 /// The Ingress for requests that are chosen: the paths of the service, for the members that get any of them.
-fn matched_ingress(
+pub(super) fn matched_ingress(
     context: &Context<'_>,
     object: &DynamicObject,
-    objects: Objects<'_>,
+    live: Option<&DynamicObject>,
     matched: &Matched,
 ) -> Option<DynamicObject> {
     let conditions = alternatives(matched).into_iter().next()?.join(" && ");
     let weights = matched.weights.nonzero();
     let members: Vec<&str> = weights.members().collect();
     let mut matched_ingress = copy_of(object, &matched_name(&object.name_any()));
-    for (index, groups) in paths(object) {
-        let ours = groups.iter().filter(|group| is_ours(context, group)).filter_map(|group| group.first());
-        put_paths(&mut matched_ingress, index, ours.flat_map(|path| pointing_to(context, path, &members)).collect());
-    }
-    if let Some(spec) = matched_ingress.data.get_mut("spec").and_then(Value::as_object_mut) {
-        spec.remove("defaultBackend");
-        let has_paths = |rule: &Value| !items(rule.pointer("/http/paths")).is_empty();
-        spec.get_mut("rules").and_then(Value::as_array_mut)?.retain(has_paths);
-    }
+    lead_to(context, &mut matched_ingress, &members);
     let own = predicates(&matched_ingress);
     let own = if own.trim().is_empty() { String::new() } else { format!("{own} && ") };
     put_predicates(&mut matched_ingress, format!("{own}{conditions}"));
     let weights = weights.iter().map(|(member, weight)| (backend::name(context.service, member), json!(weight)));
     put_annotated(&mut matched_ingress, &weights.collect());
-    Some(updated(objects.get(MATCHED).and_then(Option::as_deref), matched_ingress))
-}
-
-/// Every rule's paths; those that differ only in their backend stand together.
-fn paths(object: &DynamicObject) -> Vec<(usize, Vec<Vec<Value>>)> {
-    let rules = items(object.data.pointer("/spec/rules")).iter().enumerate();
-    rules.map(|(index, rule)| (index, grouped(items(rule.pointer("/http/paths"))))).collect()
-}
-
-fn grouped(paths: &[Value]) -> Vec<Vec<Value>> {
-    let mut groups: Vec<Vec<Value>> = Vec::new();
-    for path in paths {
-        match groups.iter_mut().find(|group| group.first().map(place) == Some(place(path))) {
-            Some(group) => group.push(path.clone()),
-            None => groups.push(vec![path.clone()]),
-        }
-    }
-    groups
-}
-
-fn place(path: &Value) -> (Option<&Value>, Option<&Value>) {
-    (path.get("path"), path.get("pathType"))
-}
-
-fn is_ours(context: &Context<'_>, group: &[Value]) -> bool {
-    group.iter().any(|path| is_of_service(context, path))
+    Some(updated(live, matched_ingress))
 }
 
 /// The Ingresses with the primary in the place of the user's own Service, in paths and weights.
-fn with_primary<'o>(context: &Context<'_>, objects: Objects<'o>) -> Cow<'o, [Option<Arc<DynamicObject>>]> {
+pub(super) fn with_primary<'o>(context: &Context<'_>, objects: Objects<'o>) -> Cow<'o, [Option<Arc<DynamicObject>>]> {
     let mut led = ingress::with_primary(context, objects);
     if let Cow::Owned(led) = &mut led {
         led.iter_mut().flatten().for_each(|object| rename_weight(context, Arc::make_mut(object)));
@@ -257,13 +236,6 @@ fn rename_weight(context: &Context<'_>, object: &mut DynamicObject) {
     }
 }
 
-/// As Skipper counts: a Service that the annotation does not name gets nothing beside one with a weight, else an equal share.
-fn raw(group: &[Value], annotated: &Map<String, Value>) -> Vec<Raw> {
-    let weight = |path: &Value| annotated.get(service_of(path)).map(|weight| weight.as_u64().unwrap_or(u64::MAX));
-    let unset = u64::from(group.iter().filter_map(weight).all(|weight| weight == 0));
-    group.iter().map(|path| (service_of(path).to_owned(), weight(path).unwrap_or(unset))).collect()
-}
-
 /// The paths of a group, with one for each member that has a weight.
 fn weighted(context: &Context<'_>, mut group: Vec<Value>, weights: &Distribution) -> Vec<Value> {
     let is_missing =
@@ -272,35 +244,4 @@ fn weighted(context: &Context<'_>, mut group: Vec<Value>, weights: &Distribution
     let new = group.first().map_or_else(Vec::new, |path| pointing_to(context, path, &missing));
     group.extend(new);
     group
-}
-
-fn annotated(object: &DynamicObject) -> Result<Map<String, Value>, RouteError> {
-    let Some(text) = object.annotations().get(WEIGHTS) else { return Ok(Map::new()) };
-    let refuse = || {
-        RouteError::Unreadable(format!(
-            "{}: annotation {WEIGHTS} is not a JSON object of whole weights: correct it",
-            describe(object)
-        ))
-    };
-    let map: Map<String, Value> = serde_json::from_str(text).map_err(|_| refuse())?;
-    let whole = |weight: &Value| {
-        weight.as_u64().or_else(|| {
-            weight.as_f64().filter(|weight| weight.fract() == 0.0).and_then(|weight| format!("{weight}").parse().ok())
-        })
-    };
-    map.into_iter().map(|(name, weight)| Ok((name, whole(&weight).ok_or_else(refuse)?.into()))).collect()
-}
-
-fn put_annotated(object: &mut DynamicObject, annotated: &Map<String, Value>) {
-    if annotated.is_empty() {
-        object.annotations_mut().remove(WEIGHTS);
-    } else {
-        object.annotations_mut().insert(WEIGHTS.to_owned(), Value::Object(annotated.clone()).to_string());
-    }
-}
-
-fn put_paths(object: &mut DynamicObject, rule: usize, paths: Vec<Value>) {
-    if let Some(list) = object.data.pointer_mut(&format!("/spec/rules/{rule}/http/paths")) {
-        *list = paths.into();
-    }
 }

@@ -3,6 +3,7 @@
 mod analysis;
 mod fields;
 mod foreign;
+mod hooks;
 mod members;
 mod service_mode;
 mod services;
@@ -49,6 +50,7 @@ pub(crate) fn cases() -> impl Iterator<Item = &'static Case> {
         members::CASES,
         fields::CASES,
         foreign::CASES,
+        hooks::CASES,
         services::CASES,
         analysis::CASES,
     ]

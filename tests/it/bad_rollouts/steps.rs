@@ -4,6 +4,18 @@ use super::Case;
 
 pub const CASES: &[Case] = &[
     (
+        "{progress: 50%}",
+        "{progress: 50%, wait: 10m, approval: {min: 2}}",
+        &[
+            "17: spec.strategy.steps[1].approval: belongs to a step that waits for people; add wait: Promotion, or leave it out",
+        ],
+    ),
+    (
+        "      - {progress: 10%}\n      - {progress: 50%}\n      - {progress: 100%}\n",
+        "      - {progress: 50%}\n      - {matches: [{headers: [{name: a, exact: b}]}]}\n      - {progress: 10%}\n      - {progress: 100%}\n",
+        &["18: spec.strategy.steps[2].progress: 10 is not more than the step before it (50); steps must rise"],
+    ),
+    (
         "      - {progress: 10%}\n      - {progress: 50%}\n      - {progress: 100%}\n",
         "      []\n",
         &["15: spec.strategy.steps: 0 entries given; write at least 1 entry, or leave it out for the default"],
@@ -39,18 +51,8 @@ pub const CASES: &[Case] = &[
     ),
     (
         "{progress: 50%}",
-        "{mirror: {percent: 20}}",
-        &[
-            "10: spec.services[0].routes[0]: a step mirrors 20% of all requests; gatewayAPI mirrors all requests or none; leave percent out",
-        ],
-    ),
-    (
-        "{progress: 50%}",
         "{mirror: {percent: 0}}",
-        &[
-            "10: spec.services[0].routes[0]: a step mirrors 0% of all requests; gatewayAPI mirrors all requests or none; leave percent out",
-            "17: spec.strategy.steps[1].mirror.percent: 0 is not allowed; write a whole number from 1 to 100",
-        ],
+        &["17: spec.strategy.steps[1].mirror.percent: 0 is not allowed; write a whole number from 1 to 100"],
     ),
     (
         "      - {progress: 100%}\n",

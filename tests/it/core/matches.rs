@@ -74,6 +74,30 @@ fn a_step_of_three_checks_ends_after_three_that_passed() {
 }
 
 #[test]
+fn only_checks_that_passed_count_and_one_that_failed_takes_them_back() {
+    let mut world = world(MIXED);
+    world.spec.analysis.metrics[0].window = Some("30s".parse().unwrap());
+    world.run_for(120);
+    world.ask(Verb::Promote);
+    let passes = |world: &World| world.live_run().filter(|run| run.step() == 2).map(|run| run.bake().passes);
+    for _ in 0..100 {
+        world.run_for(0);
+        if passes(&world) == Some(1) {
+            break;
+        }
+    }
+    world.metrics = Metrics::CanarySilent;
+    world.run_for(20);
+    assert_eq!(passes(&world), Some(1), "what is not known is no pass, and no failure");
+    world.metrics = Metrics::CanaryFails;
+    while world.run().check.as_ref().is_none_or(|check| check.verdict != Verdict::Fail) {
+        assert!(world.elapsed < 400, "{}", world.status.message);
+        world.run_for(0);
+    }
+    assert_eq!(passes(&world), Some(0));
+}
+
+#[test]
 fn matching_requests_are_divided_as_all_will_be_in_the_end_and_all_others_stay() {
     let mut world = world(TESTERS);
     world.run_for(8);

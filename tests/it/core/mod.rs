@@ -1,6 +1,7 @@
 //! The core by its behaviour: scenarios, and a search over small worlds.
 
 mod affinity;
+mod imported;
 mod matches;
 mod mirror;
 mod scenarios;

@@ -42,6 +42,6 @@ fn decided(status: &FleetRolloutStatus, known: u64) -> FleetRolloutStatus {
     }
     (status.phase, status.reason, status.since) = (Phase::default(), Reason::default(), None);
     (status.message, status.summary) = Default::default();
-    (status.conditions, status.announced) = Default::default();
+    (status.conditions, status.announced, status.delivered) = Default::default();
     status
 }

@@ -39,7 +39,7 @@ fn installed() -> World {
             "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": []});
         world.insert(format!("{DEFINITIONS}/{}", definition["metadata"]["name"].as_str().unwrap()), definition);
     }
-    for file in ["authors", "requested-by"] {
+    for file in ["authors", "requested-by", "declared-by"] {
         let text = fs::read_to_string(root().join(format!("config/admission/{file}.yaml"))).unwrap();
         for object in documents(&text).unwrap() {
             let plural = match object.value["kind"].as_str().unwrap() {
@@ -58,7 +58,7 @@ fn version() -> Value {
 }
 
 fn discovery() -> Value {
-    let kinds = ["fleetrollouts", "memberclusters", "metrictemplates", "rolloutrequests"];
+    let kinds = ["fleetrollouts", "memberclusters", "metrictemplates", "rolloutrequests", "alertproviders"];
     let resource = |name| json!({"name": name, "singularName": "", "namespaced": true, "kind": name, "verbs": []});
     json!({"groupVersion": "cutover.dev/v1alpha1", "resources": kinds.map(resource)})
 }

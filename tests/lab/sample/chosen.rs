@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::simulator::{
     drive::Outcome,
     plan::{
-        Bad, Dice, Fault, Plan, Run,
+        Bad, Dice, Fault, Kind, Plan, Run,
         sorts::{Deleted, Late, Poison, WatchFault},
     },
 };
@@ -27,11 +27,12 @@ const LEFT_OUT: [Fault; 9] = [
 /// The runs without faults, with and without leader election.
 pub type References = BTreeMap<(Run, u64), Outcome>;
 
-/// Every variant of every pattern on one run that suits it, in turn, and a crash on each of them.
+/// Every variant of every pattern that suits an HTTPRoute on one run that suits it, in turn, and a crash on each of them.
 pub fn plans(references: &References) -> Vec<Plan> {
     let mut plans = Vec::new();
     let mut turn = Run::ALL.into_iter().cycle();
-    for fault in Fault::patterns().into_iter().flatten().filter(|fault| !LEFT_OUT.contains(fault)) {
+    let is_made = |fault: &Fault| Kind::GatewayApi.suits(*fault) && !LEFT_OUT.contains(fault);
+    for fault in Fault::patterns().into_iter().flatten().filter(is_made) {
         let run = turn.find(|run| run.suits(fault)).unwrap_or(Run::Promotion);
         plans.push(drawn(references, fault, run, plans.len()));
     }

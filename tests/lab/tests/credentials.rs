@@ -5,14 +5,20 @@ use crate::{
     fleet::SYSTEM,
     gateway::acceptor,
     lab::member_address,
+    rollout::{members, promoted_steps},
     runner::{Place, Scene, Test},
+    stage::Stage,
     wait::{eventually, seconds},
 };
 use anyhow::{Context, Result, ensure};
+use cutover::api::{Phase, Reason};
 use http::{Request, Response, header};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::{
+    ResourceExt,
+    api::{DeleteParams, Patch, PatchParams},
+};
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use tokio::{net::TcpListener, task::AbortHandle};
@@ -47,8 +53,14 @@ pub async fn put(hub: &Cluster, name: &str, key: &str, text: &str) -> Result<()>
     Ok(())
 }
 
-/// Bad credentials are noticed and good ones are used, without a restart.
+/// Bad credentials are noticed and good ones are used, without a restart. The Prometheus of eu-2 is behind its API server, so
+/// nothing is known of a canary there meanwhile.
 async fn rotated(scene: Scene) -> Result<()> {
+    let stage = Stage::begin(&scene, json!({"strategy": {"steps": promoted_steps(&[30, 100])}})).await?;
+    stage.rollout.edit(json!({"members": members([0, 100, 0], [100, 0, 0])})).await?;
+    stage.rollout.applied(1).await?;
+    stage.rollout.phase(Phase::WaitingPromotion).await?;
+    let version = stage.routes.get("public").await?.resource_version();
     let put = async |text: String| put(&scene.hub, "eu-2-kubeconfig", "value", &text).await;
     let credentials =
         async |wanted: &str, reason: &str| condition(&scene.hub, "eu-2", "CredentialsValid", wanted, reason).await;
@@ -56,10 +68,15 @@ async fn rotated(scene: Scene) -> Result<()> {
     credentials("True", "CredentialsGood").await?;
     put(good.replace("-token", "-forged")).await?;
     let refused = credentials("False", "CredentialsRefused").await;
+    let held = stage.rollout.stands(Phase::Held, Reason::MetricsUnknown).await;
     put(good.replace("user: {token:", "user: {exec: {command: sh}, token:")).await?;
     let exec = credentials("False", "KubeconfigRefused").await;
     put(good).await?;
     credentials("True", "CredentialsGood").await?;
+    ensure!(held?.message.contains("eu-2"), "it is not said whose metrics are unknown");
+    stage.rollout.phase(Phase::WaitingPromotion).await?;
+    ensure!(stage.routes.get("public").await?.resource_version() == version, "the route was written");
+    stage.load.stop().await.assert_all_ok()?;
     let message = refused?;
     ensure!(!message.contains("forged"), "a message shows the token: {message}");
     let message = exec?;

@@ -34,15 +34,24 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("cutover install", "server-side apply of roles and admission policies"),
     ("cutover doctor", "the sandbox has neither roles nor a Deployment; doctor.rs runs it"),
     ("kubectl --context eu-3", "another cluster"),
+    (
+        "kubectl apply --server-side -k deploy/monitoring",
+        "kinds of the Prometheus Operator; monitoring.rs tries what is in them",
+    ),
+    ("kubectl apply -f config/rbac/hub-hooks.yaml", "a role, which the sandbox does not have; hooks.rs applies it"),
     ("cutover member kubeconfig", "another cluster"),
     ("cutover uninstall | sh", "deletes roles and admission policies, which the sandbox does not have"),
 ];
 
-/// What the documents take for granted: Secrets that somebody made, and a file with a token.
+/// What the documents take for granted: Secrets that somebody made, a file with a token, and objects of other tools.
 const BEFORE: &[&str] = &[
     "kubectl -n cutover-system create secret generic eu-3-prometheus --from-literal=token=abc",
     "kubectl -n cutover-system create secret generic platform-ca --from-literal=ca.crt=abc",
     "echo abc > token",
+    "cp tests/it/import/flagger/contour-steps.yaml canary.yaml",
+    "cp tests/it/import/argo-rollouts/nginx-steps.yaml argo-rollout.yaml",
+    "cp tests/it/import/kruise/nginx-steps.yaml kruise-rollout.yaml",
+    "kubectl create service clusterip orders --tcp=8080 --dry-run=client -o yaml > service.yaml",
 ];
 
 /// Every line of every document, in a demo that was left in the middle of a run; first what that prints.
@@ -102,7 +111,7 @@ async fn sandbox(scene: &Scene) -> Result<(Child, Value, Typist)> {
     let (demo, kept) = kept(scene).await?;
     let kubeconfig = PathBuf::from(kept["kubeconfig"].as_str().context("no kubeconfig")?);
     let folder = scene.folder.join("typists").join(&scene.namespace);
-    let typist = Typist::new(folder, kubeconfig, &Parts::ensure().await?, Vec::new())?;
+    let typist = Typist::new(folder, kubeconfig, &Parts::ensure(false).await?, Vec::new())?;
     Ok((demo, kept, typist))
 }
 

@@ -3,7 +3,10 @@
 use crate::runner::Test;
 
 mod adoption;
+mod alerts;
+mod apex_ingress;
 mod api;
+mod builtin_metrics;
 mod conformance;
 mod contour;
 mod cost;
@@ -15,10 +18,14 @@ mod documents;
 mod edits;
 mod hand_made;
 mod harness;
+mod hooks;
+mod import;
 mod inputs;
+pub mod istio;
 mod lockstep;
 mod made;
 mod mirror;
+mod monitoring;
 mod overload;
 mod people;
 mod plans;
@@ -46,9 +53,12 @@ pub fn all() -> Vec<Test> {
         skipper_matches::TESTS,
         contour::TESTS,
         harness::TESTS,
+        hooks::TESTS,
         promotion::TESTS,
         lockstep::TESTS,
         adoption::TESTS,
+        alerts::TESTS,
+        import::TESTS,
         edits::TESTS,
         verdicts::TESTS,
         targets::TESTS,
@@ -56,6 +66,7 @@ pub fn all() -> Vec<Test> {
         routes::TESTS,
         service_mode::TESTS,
         taken_over::TESTS,
+        apex_ingress::TESTS,
         services::TESTS,
         made::TESTS,
         session_affinity::TESTS,
@@ -67,6 +78,8 @@ pub fn all() -> Vec<Test> {
         overload::TESTS,
         tokens::TESTS,
         tracking::TESTS,
+        builtin_metrics::TESTS,
+        monitoring::TESTS,
         upgrade::TESTS,
         inputs::TESTS,
         crashes::TESTS,
@@ -77,6 +90,7 @@ pub fn all() -> Vec<Test> {
         api::TESTS,
         conformance::TESTS,
         plans::TESTS,
+        &istio::all(),
     ]
     .concat()
 }

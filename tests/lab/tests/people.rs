@@ -1,8 +1,8 @@
 //! The command line as a person uses it: with the operator's role and nothing more, or without a running hub.
 
 use crate::{
-    apiserver::{ADMIN, OPERATOR},
-    rollout::{PATIENCE, promoted_steps},
+    apiserver::{ADMIN, OPERATOR, TENANTS},
+    rollout::{PATIENCE, promoted_steps, to_eu_3},
     runner::{Place, Scene, Test},
     shares::assert_shares,
     stage::Stage,
@@ -10,9 +10,12 @@ use crate::{
 };
 use anyhow::{Context, Result, ensure};
 use cutover::api::{Phase, Reason, RolloutRequest, WRITE_ANNOTATION, request::RequestState};
-use kube::{Api, ResourceExt, api::ListParams};
+use kube::{
+    Api, ResourceExt,
+    api::{ListParams, Patch, PatchParams},
+};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     fs::{File, OpenOptions},
     io::Read,
@@ -23,6 +26,11 @@ use tokio::process::Command;
 
 pub const TESTS: &[Test] = &[
     Test { name: "a_person_uses_every_verb", place: Place::Shared, run: |scene| Box::pin(verbs(scene)) },
+    Test {
+        name: "four_eyes_with_the_real_admission_policy",
+        place: Place::Shared,
+        run: |scene| Box::pin(four_eyes(scene)),
+    },
     Test { name: "abort_direct_needs_no_hub", place: Place::Alone, run: |scene| Box::pin(direct(scene)) },
     Test { name: "get_on_a_terminal_is_drawn_anew", place: Place::Shared, run: |scene| Box::pin(watched(scene)) },
 ];
@@ -72,6 +80,49 @@ async fn verbs(scene: Scene) -> Result<()> {
     expect(&scene, &["rollback"], 0, "").await?;
     stage.rollout.phase(Phase::RolledBack).await?;
     stage.load.stop().await.assert_all_ok()
+}
+
+/// Two people approve the first step; the one who declared the change is none of them, and cannot pretend to be another.
+async fn four_eyes(scene: Scene) -> Result<()> {
+    let name = &scene.namespace;
+    let stage = Stage::begin(&scene, json!({"strategy": {"steps": promoted_steps(&[50, 100])}})).await?;
+    let rollouts = scene.hub.api("cutover.dev/v1alpha1", "FleetRollout", name).await?;
+    let change = async |spec: Value, author: &str| {
+        let patch = json!({"metadata": {"annotations": {"cutover.dev/declared-by": author}}, "spec": spec});
+        rollouts.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await
+    };
+    let first = json!({"progress": "50%", "wait": "Promotion", "approval": {"min": 2, "notAuthor": true}});
+    let declared = json!({"members": to_eu_3(), "strategy": {"steps": [first, {"progress": "100%"}]}});
+    for author in ["", OPERATOR] {
+        let said = change(declared.clone(), author).await.err().context("it was taken")?.to_string();
+        ensure!(said.contains(&format!("is not you, who declare this; write {ADMIN}")), "{said}");
+    }
+    change(declared, ADMIN).await?;
+    let said = change(json!({}), OPERATOR).await.err().context("it was taken")?.to_string();
+    ensure!(said.contains(&format!("{ADMIN} declared this, and that stays so")), "{said}");
+    stage.rollout.applied(1).await?;
+    stage.rollout.phase(Phase::WaitingPromotion).await?;
+
+    let second = TENANTS[0];
+    scene.hub.create(name, &may_operate(second).to_string()).await?;
+    expect(&scene, &["why"], 3, "0 of 2 approvals").await?;
+    expect_as(ADMIN, &scene, &["promote"], 1, "declared this change; somebody else must approve it").await?;
+    expect(&scene, &["promote", "--reason", "errors are low"], 0, "1 of 2 approvals").await?;
+    expect(&scene, &["promote"], 0, "1 of 2 approvals").await?;
+    stage.expect_weights(&[0, 50])?;
+    expect_as(second, &scene, &["promote"], 0, "the wait of step 1 is open").await?;
+    stage.rollout.phase(Phase::Succeeded).await?;
+    expect(&scene, &["history"], 0, "errors are low").await?;
+    stage.load.stop().await.assert_all_ok()
+}
+
+/// What the role for the verbs allows, in the test's namespace.
+fn may_operate(user: &str) -> Value {
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "operates"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cutover-operator"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}],
+    })
 }
 
 /// One who may write the route takes the canary out while no hub lives; the next hub understands what was done.

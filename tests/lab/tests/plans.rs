@@ -21,7 +21,7 @@ const LEAST: usize = 100;
 
 /// `PLAN='P1 k=17 seed=3'` makes one plan and prints everything that happened.
 async fn plans(scene: Scene) -> Result<()> {
-    let parts = Parts::ensure().await?;
+    let parts = Parts::ensure(false).await?;
     let cluster = Cluster::start("sample", SAMPLE, &parts, &scene.folder, &scene.pki).await?;
     cluster.install_crds(&parts.gateway_api_crds).await?;
     fleet::install_kinds(&cluster).await?;

@@ -29,12 +29,12 @@ pub const TESTS: &[Test] = &[
 const STEPS: [u32; 4] = [10, 30, 60, 100];
 
 /// Which route is promoted, and where its requests go.
-struct Plane {
-    to: SocketAddr,
+pub struct Plane {
+    pub to: SocketAddr,
     /// The rollout's service but for name and port.
-    service: Value,
+    pub service: Value,
     /// API version, kind and name of the object whose history tells.
-    watched: (&'static str, &'static str, String),
+    pub watched: (&'static str, &'static str, String),
 }
 
 /// An adopted `HTTPRoute` that knows eu-1 only.
@@ -120,7 +120,7 @@ fn hosts(scene: &Scene) -> Value {
     json!({"hosts": [format!("{}.example.com", scene.namespace)]})
 }
 
-async fn promote(scene: &Scene, plane: Plane) -> Result<()> {
+pub async fn promote(scene: &Scene, plane: Plane) -> Result<()> {
     let name = &scene.namespace;
     let mut declared = declaration(name, &Value::Null);
     json_patch::merge(&mut declared["spec"]["services"][0], &plane.service);
@@ -132,6 +132,7 @@ async fn promote(scene: &Scene, plane: Plane) -> Result<()> {
     let load = steady_load(plane.to, name).await?;
 
     load.goes_on_for(AROUND).await?;
+    judge(scene, &load, 0).await?;
     rollout.edit(json!({"members": to_eu_3()})).await?;
     for (step, weight) in (1..).zip(STEPS) {
         rollout.at_step(step).await?;

@@ -23,6 +23,11 @@ pub const TESTS: &[Test] = &[
     Test { name: "an_ingress_and_its_canary", place: Place::Shared, run: |scene| Box::pin(nginx(scene)) },
     Test { name: "four_rollouts_on_one_alb", place: Place::Alone, run: |scene| Box::pin(alb(scene)) },
     Test { name: "a_service_is_switched", place: Place::Shared, run: |scene| Box::pin(switched(scene)) },
+    Test {
+        name: "a_service_is_switched_to_the_canary",
+        place: Place::Shared,
+        run: |scene| Box::pin(switched_to_canary(scene)),
+    },
 ];
 
 const ORDER: &str = "alb.ingress.kubernetes.io/order";
@@ -241,13 +246,7 @@ async fn switched(scene: Scene) -> Result<()> {
         "spec": {"type": "ExternalName", "externalName": format!("{name}.eu-1.lab"), "ports": [{"name": "http", "port": 80}]},
     });
     scene.hub.create(name, &service.to_string()).await?;
-    let path = json!({"path": "/", "pathType": "Prefix", "backend": {"service": {"name": "called-by-clients", "port": {"number": 80}}}});
-    let ingress = json!({
-        "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
-        "metadata": {"name": "public", "annotations": {"kubernetes.io/ingress.class": "skipper"}},
-        "spec": {"rules": [{"host": host(name), "http": {"paths": [path]}}]},
-    });
-    scene.hub.create(name, &ingress.to_string()).await?;
+    clients_call(&scene, "called-by-clients").await?;
     let mut declared = declaration(name, &json!({"kubernetes": {"name": "called-by-clients"}}));
     declared["spec"]["strategy"]["steps"] = promoted_steps(&[100]);
     let rollout = Rollout::declare(&scene, name, &declared).await?;
@@ -263,5 +262,53 @@ async fn switched(scene: Scene) -> Result<()> {
     rollout.stands(Phase::RolledBack, Reason::Aborted).await?;
     load.goes_on_for(READERS_POLL).await?;
     all_at(&scene, &load, "eu-1").await?;
+    load.stop().await.assert_all_ok()
+}
+
+/// An Ingress that no rollout knows leads clients to this Service.
+async fn clients_call(scene: &Scene, service: &str) -> Result<()> {
+    let name = &scene.namespace;
+    let path =
+        json!({"path": "/", "pathType": "Prefix", "backend": {"service": {"name": service, "port": {"number": 80}}}});
+    let ingress = json!({
+        "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+        "metadata": {"name": "public", "annotations": {"kubernetes.io/ingress.class": "skipper"}},
+        "spec": {"rules": [{"host": host(name), "http": {"paths": [path]}}]},
+    });
+    scene.hub.create(name, &ingress.to_string()).await
+}
+
+/// Service mode without a proxy: the Service that clients call, which the hub makes, is switched to what was declared, and in a
+/// rollback switched back.
+async fn switched_to_canary(scene: Scene) -> Result<()> {
+    let name = &scene.namespace;
+    let points_at = |member: &str| {
+        json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "annotations": {"cutover.dev/member": member}},
+               "spec": {"type": "ExternalName", "externalName": format!("{name}.{member}.lab"), "ports": [{"name": "http", "port": 80}]}})
+    };
+    scene.hub.apply(name, &points_at("eu-1").to_string()).await?;
+    clients_call(&scene, "called-by-clients").await?;
+    let mut declared = declaration(name, &json!({"kubernetes": {"create": {"name": "called-by-clients"}}}));
+    declared["spec"]["strategy"] = json!({"ramp": {"iterations": 8}});
+    declared["spec"].as_object_mut().context("a spec")?.remove("members");
+    let rollout = Rollout::declare(&scene, name, &declared).await?;
+    rollout.phase(Phase::Initialized).await?;
+    let load = steady_load(scene.skipper.address, name).await?;
+    all_at(&scene, &load, "eu-1").await?;
+    scene.hub.apply(name, &points_at("eu-3").to_string()).await?;
+    rollout.applied(1).await?;
+    load.goes_on_for(READERS_POLL).await?;
+    all_at(&scene, &load, "eu-3").await?;
+    rollout.phase(Phase::Succeeded).await?;
+    scene.hub.apply(name, &points_at("eu-1").to_string()).await?;
+    rollout
+        .until("the second run's step", |status| {
+            status.run.as_ref().is_some_and(|run| run.number == 2 && run.step() == 1)
+        })
+        .await?;
+    rollout.ask(Verb::Abort).await?;
+    rollout.stands(Phase::RolledBack, Reason::Aborted).await?;
+    load.goes_on_for(READERS_POLL).await?;
+    all_at(&scene, &load, "eu-3").await?;
     load.stop().await.assert_all_ok()
 }

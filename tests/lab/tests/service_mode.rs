@@ -35,19 +35,19 @@ pub const TESTS: &[Test] = &[
 ];
 
 /// The canary's share at each step.
-const SHARES: [u32; 3] = [10, 30, 50];
+pub const SHARES: [u32; 3] = [10, 30, 50];
 const POINTS: f64 = 5.0;
 /// Percent of all requests that are copied.
 const COPIED: u32 = 50;
 
 /// Which route is used, and where its requests go.
-struct Plane {
-    to: SocketAddr,
-    route: Value,
+pub struct Plane {
+    pub to: SocketAddr,
+    pub route: Value,
     /// API version, kind and name of the object whose history tells.
-    watched: (&'static str, &'static str, String),
+    pub watched: (&'static str, &'static str, String),
     /// It is there before the rollout, and answers.
-    serves: bool,
+    pub serves: bool,
 }
 
 /// An adopted `HTTPRoute` that names the owner's Service itself.
@@ -104,14 +104,14 @@ async fn by_adopted(scene: Scene) -> Result<()> {
 }
 
 /// The Service as its owner wrote it last.
-struct Owner {
+pub struct Owner {
     services: Api<DynamicObject>,
     written: DynamicObject,
 }
 
 impl Owner {
     /// It leads to eu-1.
-    async fn new(scene: &Scene) -> Result<Self> {
+    pub async fn new(scene: &Scene) -> Result<Self> {
         let services = scene.hub.api("v1", "Service", &scene.namespace).await?;
         let written = write(&services, &scene.namespace, "eu-1").await?;
         Ok(Self { services, written })
@@ -155,7 +155,7 @@ async fn write(services: &Api<DynamicObject>, name: &str, member: &str) -> Resul
     Ok(services.patch(name, &PatchParams::apply("owner"), &Patch::Apply(&service)).await?)
 }
 
-async fn tell(scene: &Scene, mut owner: Owner, plane: Plane) -> Result<()> {
+pub async fn tell(scene: &Scene, mut owner: Owner, plane: Plane) -> Result<()> {
     let name = &scene.namespace;
     let (api_version, kind, object) = plane.watched;
     let history = History::start(scene.hub.api(api_version, kind, name).await?, &object).await?;
@@ -203,13 +203,13 @@ pub fn declared(name: &str, route: &Value) -> Value {
     declared
 }
 
-fn behave(scene: &Scene, fail_every: Option<u64>) {
+pub fn behave(scene: &Scene, fail_every: Option<u64>) {
     let behaviour = Behaviour { fail_every, ..Behaviour::default() };
     scene.member("eu-3").gateway.behave(&scene.namespace, behaviour);
 }
 
 /// The run stands still at a step until 2,000 requests were counted.
-async fn judge(scene: &Scene, rollout: &Rollout<'_>, load: &Load, step: u32, share: u32) -> Result<()> {
+pub async fn judge(scene: &Scene, rollout: &Rollout<'_>, load: &Load, step: u32, share: u32) -> Result<()> {
     rollout.applied(step).await?;
     rollout.ask(Verb::Pause).await?;
     let before = scene.observed(&scene.namespace);
@@ -221,7 +221,7 @@ async fn judge(scene: &Scene, rollout: &Rollout<'_>, load: &Load, step: u32, sha
 }
 
 /// Every request was answered by a member, and with an error only where the canary was made to fail.
-fn assert_only_the_canary_failed(totals: &Totals) -> Result<()> {
+pub fn assert_only_the_canary_failed(totals: &Totals) -> Result<()> {
     let by_member = totals.by_status.keys().all(|status| [200, 500].contains(status));
     ensure!(by_member && totals.failed == 0, "not every request was answered by a member: {totals:?}");
     Ok(())
@@ -229,7 +229,7 @@ fn assert_only_the_canary_failed(totals: &Totals) -> Result<()> {
 
 /// Every state that anybody could have seen: once back at once, and once through all steps, where the primary has nothing
 /// while it is changed.
-fn assert_rises(history: &History, service: &str) -> Result<()> {
+pub fn assert_rises(history: &History, service: &str) -> Result<()> {
     let states = history.entries().into_iter().filter_map(|entry| Some(shown(&entry.object?, service)));
     let shares = states.map(|shown| shown.get("canary").copied().unwrap_or_default());
     let mut shares: Vec<u32> = shares.skip_while(|share| *share == 0).collect();

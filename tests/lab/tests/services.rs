@@ -85,6 +85,8 @@ impl Copies {
             ports.into_iter().map(one).collect::<Vec<_>>()
         };
         ensure!(ports(&live) == ports(declared), "{copy}: {:?}, not {:?}", ports(&live), ports(declared));
+        let is_headless = |spec: &Value| spec["clusterIP"] == "None";
+        ensure!(is_headless(&live) == is_headless(declared), "{copy}: its address is {}", live["clusterIP"]);
         Ok(live)
     }
 }
@@ -146,7 +148,8 @@ async fn changes(copies: &Copies, rollout: &Rollout<'_>) -> Result<()> {
     rollout.phase(Phase::Succeeded).await?;
     for (kind, before) in TYPES.iter().zip(before) {
         let after = copies.expect(&format!("{kind}-primary"), &declared(kind, 9090)).await?;
-        let given = |spec: &Value| (spec["clusterIP"].clone(), spec["ports"][0]["nodePort"].clone());
+        let given =
+            |spec: &Value| (spec["clusterIP"].clone(), [0, 1].map(|port| spec["ports"][port]["nodePort"].clone()));
         ensure!(given(&after) == given(&before), "{kind}: {:?} became {:?}", given(&before), given(&after));
         let own = copies.spec(kind).await?;
         let shared =

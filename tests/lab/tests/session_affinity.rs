@@ -35,7 +35,7 @@ async fn by_route_group(scene: Scene) -> Result<()> {
     tell(&scene, scene.skipper.address, "RouteGroup", &route).await
 }
 
-async fn tell(scene: &Scene, to: SocketAddr, kind: &str, route: &Value) -> Result<()> {
+pub async fn tell(scene: &Scene, to: SocketAddr, kind: &str, route: &Value) -> Result<()> {
     let name = &scene.namespace;
     let mut declared = declaration(name, route);
     declared["spec"]["strategy"]["steps"] = promoted_steps(&[10, 30, 50, 100]);
@@ -104,7 +104,11 @@ async fn all_at(scene: &Scene, users: &mut Users, member: &str) -> Result<Wherea
 }
 
 async fn nothing_is_left(scene: &Scene, kind: &str) -> Result<()> {
-    let group = if kind == "HTTPRoute" { "gateway.networking.k8s.io/v1" } else { "zalando.org/v1" };
+    let group = match kind {
+        "HTTPRoute" => "gateway.networking.k8s.io/v1",
+        "VirtualService" => "networking.istio.io/v1",
+        _ => "zalando.org/v1",
+    };
     let routes = scene.hub.api(group, kind, &scene.namespace).await?.list(&kube::api::ListParams::default()).await?;
     let text = serde_json::to_string(&routes.items)?;
     ensure!(routes.items.len() == 1 && !text.contains(COOKIE), "{text}");

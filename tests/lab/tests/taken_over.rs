@@ -46,7 +46,7 @@ async fn with_addresses(scene: Scene) -> Result<()> {
 
     let mut declared = declared(name, &Value::Null);
     let service = &mut declared["spec"]["services"][0];
-    service["routes"] = json!([{"skipper": {"name": "public"}}, {"skipper": {"form": "Ingress", "name": "public"}}]);
+    service["routes"] = json!([{"skipper": {"form": "RouteGroup", "name": "public"}}, {"skipper": {"form": "Ingress", "name": "public"}}]);
     service["backend"] = json!({"clusterIP": {}});
     declared["spec"]["deletionPolicy"] = json!("Revert");
     let rollout = Rollout::declare(&scene, name, &declared).await?;

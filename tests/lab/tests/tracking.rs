@@ -4,7 +4,7 @@ use crate::{
     apiserver::{HUB_USER, READER},
     cluster::Cluster,
     endpoint_slices::EndpointSlices,
-    fleet::bound,
+    fleet::role,
     rollout::{Rollout, declaration, to_eu_3},
     runner::{Place, Scene, Test},
     stage::Stage,
@@ -26,6 +26,11 @@ pub const TESTS: &[Test] = &[
         name: "a_secret_in_the_hub_cluster_changes_between_runs",
         place: Place::Shared,
         run: |scene| Box::pin(in_hub(scene)),
+    },
+    Test {
+        name: "copies_for_the_primary_have_what_passed",
+        place: Place::Shared,
+        run: |scene| Box::pin(copies(scene)),
     },
 ];
 
@@ -64,11 +69,6 @@ fn config_map(content: &str) -> Value {
 
 fn secret(content: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "token"}, "stringData": {"token": content}})
-}
-
-/// A role of config/rbac for this namespace instead of the one in the file.
-fn role(file: &str, user: &str, namespace: &str) -> Result<String> {
-    Ok(bound(file, user)?.replace(r#""namespace":"shop""#, &format!(r#""namespace":"{namespace}""#)))
 }
 
 async fn in_member(scene: Scene) -> Result<()> {
@@ -142,16 +142,7 @@ async fn is_nowhere(scene: &Scene, rollout: &Rollout<'_>) -> Result<()> {
 async fn in_hub(scene: Scene) -> Result<()> {
     let (name, hub) = (&scene.namespace, &scene.hub);
     let _slices = EndpointSlices::keep(hub, name).await?;
-    hub.apply(name, &role("config/rbac/hub-tracking.yaml", HUB_USER, name)?).await?;
-    let ports = json!([{"name": "http", "port": 80, "targetPort": 8080}]);
-    let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "shop"},
-                         "spec": {"selector": {"app": "v8080"}, "ports": ports}});
-    put(hub, name, &[service, deployment(), config_map("hello"), secret(SECRETS[0])]).await?;
-    let mut declared = declaration(name, &Value::Null);
-    let route = json!({"contour": {"create": {"host": format!("{name}.example.com")}}});
-    declared["spec"]["services"] = tracked("shop", &route);
-    json_patch::merge(&mut declared["spec"], &json!({"members": null, "strategy": null, "skipAnalysis": true}));
-    let rollout = Rollout::declare(&scene, name, &declared).await?;
+    let rollout = Rollout::declare(&scene, name, &declared_in_hub(&scene, false).await?).await?;
     rollout.phase(Phase::Initialized).await?;
 
     put(hub, name, &[secret(SECRETS[1])]).await?;
@@ -160,4 +151,61 @@ async fn in_hub(scene: Scene) -> Result<()> {
         status.transitions.iter().find(|one| one.message.starts_with("run 1 begins")).context("no run began")?;
     ensure!(began.message.ends_with("of the Services (Secret/token changed)"), "{}", began.message);
     is_nowhere(&scene, &rollout).await
+}
+
+/// A rollout without analysis, in service mode, of a Service that selects pods, which use a ConfigMap and a Secret.
+async fn declared_in_hub(scene: &Scene, keeps_copies: bool) -> Result<Value> {
+    let (name, hub) = (&scene.namespace, &scene.hub);
+    hub.apply(name, &role("config/rbac/hub-tracking.yaml", HUB_USER, name)?).await?;
+    let ports = json!([{"name": "http", "port": 80, "targetPort": 8080}]);
+    let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "shop"},
+                         "spec": {"selector": {"app": "v8080"}, "ports": ports}});
+    put(hub, name, &[service, deployment(), config_map("hello"), secret(SECRETS[0])]).await?;
+    let mut declared = declaration(name, &Value::Null);
+    let route = json!({"contour": {"create": {"host": format!("{name}.example.com")}}});
+    declared["spec"]["services"] = tracked("shop", &route);
+    declared["spec"]["services"][0]["track"]["primaryCopies"] = keeps_copies.into();
+    json_patch::merge(&mut declared["spec"], &json!({"members": null, "strategy": null, "skipAnalysis": true}));
+    Ok(declared)
+}
+
+async fn copies(scene: Scene) -> Result<()> {
+    let (name, hub) = (&scene.namespace, &scene.hub);
+    let _slices = EndpointSlices::keep(hub, name).await?;
+    let declared = declared_in_hub(&scene, true).await?;
+    let rollout = Rollout::declare(&scene, name, &declared).await?;
+    let is_forbidden = |status: &FleetRolloutStatus| status.message.contains("config/rbac/hub-tracking-copies.yaml");
+    let message = rollout.until("it says which right is missing", is_forbidden).await?.message;
+    ensure!(message.starts_with("ConfigMap/shop-primary could not be written"), "{message}");
+
+    hub.apply(name, &role("config/rbac/hub-tracking-copies.yaml", HUB_USER, name)?).await?;
+    rollout.phase(Phase::Initialized).await?;
+    let uid = rollout.get().await?.metadata.uid.context("no uid")?;
+    are_copied(&scene, &uid, "hello", SECRETS[2]).await?;
+    put(hub, name, &[config_map("goodbye"), secret(SECRETS[1])]).await?;
+    rollout.phase(Phase::Succeeded).await?;
+    are_copied(&scene, &uid, "goodbye", SECRETS[3]).await?;
+    is_nowhere(&scene, &rollout).await?;
+
+    // deletionPolicy Retain: with an owner that is gone, garbage collection would take them.
+    rollout.delete().await?;
+    rollout.is_gone().await?;
+    for (kind, copy) in [("ConfigMap", "shop-primary"), ("Secret", "token-primary")] {
+        let owners = hub.api("v1", kind, name).await?.get(copy).await?.metadata.owner_references;
+        ensure!(owners.is_none_or(|owners| owners.is_empty()), "{copy} still has an owner");
+    }
+    Ok(())
+}
+
+/// The copies hold this, and name the rollout as their owner.
+async fn are_copied(scene: &Scene, uid: &str, greeting: &str, token: &str) -> Result<()> {
+    for (kind, copy, key, wanted) in
+        [("ConfigMap", "shop-primary", "greeting", greeting), ("Secret", "token-primary", "token", token)]
+    {
+        let object = scene.hub.api("v1", kind, &scene.namespace).await?.get(copy).await?;
+        ensure!(object.data["data"] == json!({key: wanted}), "{copy} has something else");
+        let owners = object.metadata.owner_references.unwrap_or_default();
+        ensure!(matches!(&owners[..], [owner] if owner.uid == uid), "{copy}: {owners:?}");
+    }
+    Ok(())
 }

@@ -39,7 +39,7 @@ const PORT: u16 = 8203;
 const RATE: u32 = 300;
 
 async fn tutorial(scene: Scene) -> Result<()> {
-    let parts = Parts::ensure().await?;
+    let parts = Parts::ensure(false).await?;
     let hub = Cluster::start("tutorial", TUTORIAL, &parts, &scene.folder, &scene.pki).await?;
     hub.install_crds(&parts.gateway_api_crds).await?;
     let variables = vec![

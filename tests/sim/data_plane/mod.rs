@@ -118,6 +118,10 @@ impl DataPlane {
     /// Looks at what is due.
     pub fn step(&mut self, now: Timestamp, fault: Option<DataPlaneFault>) -> Step {
         let mut step = Step::default();
+        if self.stored.is_frozen() {
+            step.is_wrong = self.routes.values().any(|seen| seen.due.is_some_and(|due| due <= now));
+            return step;
+        }
         for ((namespace, name), seen) in &mut self.routes {
             if seen.due.is_none_or(|due| due > now) {
                 continue;

@@ -23,7 +23,7 @@ pub struct Said {
 /// Of a route that was written so long ago.
 pub fn of(form: &dyn Form, route: &Value, age: SignedDuration, fault: Option<DataPlaneFault>) -> Said {
     let (is_served, words) = match fault {
-        None => (true, Some(Words::Accepted)),
+        None | Some(DataPlaneFault::Frozen) => (true, Some(Words::Accepted)),
         Some(DataPlaneFault::Refuses) => (false, Some(Words::Refused)),
         Some(DataPlaneFault::Flaps) if age.as_secs() / FLAPS % 2 == 1 => (true, Some(Words::Accepted)),
         Some(DataPlaneFault::Flaps) => (true, Some(Words::Refused)),

@@ -46,6 +46,21 @@ fn forge(world: &World, route: &str) {
     annotate(world, route, &format!("{hub}/{rollout}/{run}/{ahead}/{rules}").into());
 }
 
+/// Somebody gives no destination any weight, in a route that is not the rollout's.
+pub fn freeze(world: &World) {
+    lead_bystander(world, &[("bystander".to_owned(), 0), ("elsewhere".to_owned(), 0)]);
+}
+
+pub fn thaw(world: &World) {
+    lead_bystander(world, &[("bystander".to_owned(), 100)]);
+}
+
+fn lead_bystander(world: &World, backends: &[(String, u32)]) {
+    let form = world.scenario.form;
+    let route = form.written("bystander", backends);
+    world.patch(&form.path("bystander"), &json!({"spec": route["spec"]}), "kubectl-edit");
+}
+
 /// Changes the objects of a route by hand.
 pub fn rewrite(world: &World, route: &str, edit: impl Fn(&mut Value)) {
     let form = world.scenario.form;

@@ -12,7 +12,8 @@ use super::{
     plan::{
         Fault, Plan,
         sorts::{
-            BadCalls, Blind, ClockFault, Deleted, FinalizerFault, Late, MemberChange, MetricsFault, Pause, Tenant,
+            BadCalls, Blind, ClockFault, DataPlaneFault, Deleted, FinalizerFault, Late, MemberChange, MetricsFault,
+            Pause, Tenant,
         },
     },
     world::{World, seconds},
@@ -44,7 +45,8 @@ const fn lasts(fault: Fault) -> f64 {
         | Fault::Edit(_)
         | Fault::BadCalls(BadCalls::Once | BadCalls::Twice)
         | Fault::Watch(_)
-        | Fault::Declare(_) => 0.0,
+        | Fault::Declare(_)
+        | Fault::Alerts(_) => 0.0,
     }
 }
 
@@ -81,7 +83,8 @@ const fn begins_with_a_write(fault: Fault) -> bool {
         | Fault::Lease(_)
         | Fault::BadCalls(_)
         | Fault::Watch(_)
-        | Fault::Late(_) => false,
+        | Fault::Late(_)
+        | Fault::Alerts(_) => false,
     }
 }
 
@@ -158,6 +161,7 @@ fn act(world: &World) {
         Fault::Poison(what) => declarations::poison(world, what),
         Fault::Members(what) => members::change(world, what),
         Fault::Tenant(what) => tenants::begin(world, what),
+        Fault::DataPlane(DataPlaneFault::Frozen) => edits::freeze(world),
         // The fault layer, the clocks and the data plane see that it began.
         Fault::None
         | Fault::CrashAfter
@@ -175,7 +179,8 @@ fn act(world: &World) {
         | Fault::Forbidden(_)
         | Fault::Late(_)
         | Fault::Overload(_)
-        | Fault::DataPlane(_) => {}
+        | Fault::DataPlane(_)
+        | Fault::Alerts(_) => {}
     }
 }
 
@@ -222,6 +227,7 @@ fn end(world: &World) {
         Fault::Metrics(what) => metrics::answer_badly(world, what, false),
         Fault::Delete(_) | Fault::Finalizers(_) | Fault::Poison(_) | Fault::Members(_) => people::repair(world),
         Fault::Tenant(what) => tenants::leave(world, what),
+        Fault::DataPlane(DataPlaneFault::Frozen) => edits::thaw(world),
         Fault::Late(Late::Kinds) => people::bring_kinds(world),
         Fault::Late(Late::RouteKind) => people::bring_routes(world),
         Fault::Late(Late::Server)
@@ -241,6 +247,7 @@ fn end(world: &World) {
         | Fault::Webhook(_)
         | Fault::Forbidden(_)
         | Fault::Overload(_)
-        | Fault::DataPlane(_) => {}
+        | Fault::DataPlane(_)
+        | Fault::Alerts(_) => {}
     }
 }

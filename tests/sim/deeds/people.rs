@@ -166,6 +166,7 @@ const fn holds_nothing(fault: Fault) -> bool {
             | Fault::Edit(Edit::Forged)
             | Fault::Tenant(_)
             | Fault::Overload(_)
+            | Fault::Alerts(_)
             | Fault::Members(MemberChange::Withdrawn)
     )
 }

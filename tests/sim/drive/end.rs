@@ -30,6 +30,9 @@ impl Drive {
         let rollout = world.rollout();
         let phase = rollout.as_ref().map(|rollout| Status::of(rollout).phase().to_owned());
         self.fights_are_named(&world);
+        if rollout.is_some() {
+            self.broken.extend(world.judge().lost_alerts());
+        }
         if world.plan.fault == Fault::None {
             self.broken.extend(ends_otherwise(&world));
         }
@@ -189,6 +192,7 @@ pub fn costs_little(plan: &Plan) -> bool {
             | Fault::Members(_)
             | Fault::Webhook(_)
             | Fault::Forbidden(_)
-            | Fault::DataPlane(_) => false,
+            | Fault::DataPlane(_)
+            | Fault::Alerts(_) => false,
         }
 }

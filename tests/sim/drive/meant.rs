@@ -16,7 +16,9 @@ pub fn ends_otherwise(world: &World) -> Vec<String> {
     let rollout = Arc::new(world.object(ROLLOUT).unwrap_or_default());
     let status = Status::of(&rollout);
     let (phase, outcome) = match world.scenario.run {
-        Run::Promotion | Run::Fleet | Run::Retarget | Run::Service | Run::Mixed => ("Succeeded", Some("Succeeded")),
+        Run::Promotion | Run::Fleet | Run::Retarget | Run::Service | Run::Mixed | Run::Hooks => {
+            ("Succeeded", Some("Succeeded"))
+        }
         Run::Rollback => ("Failed", Some("Failed")),
         Run::Deletion => ("", None),
     };

@@ -18,7 +18,7 @@ use super::{
     judge::Written,
     logs,
     plan::{
-        Counted, Fault, Plan,
+        Counted, Fault, Plan, Run,
         sorts::{Late, LeaseFault, WatchFault},
     },
     routes::Weights,
@@ -240,6 +240,9 @@ impl Drive {
         let world = self.world.clone();
         if self.broken.is_empty() {
             self.ends_right();
+        }
+        if let Some(rollout) = world.rollout().filter(|_| world.plan.run == Run::Hooks && self.broken.is_empty()) {
+            self.broken.extend(world.receiver().broken(&rollout));
         }
         let end = end_state(&world);
         let written = world.judge().written.clone();

@@ -7,7 +7,7 @@ use super::{
     super::{
         plan::{
             Bad, Fault, SECOND_CRASHES,
-            sorts::{BadCalls, Blind, Forbidden, Late, LeaseFault, Overload, Pause, Webhook},
+            sorts::{AlertFault, BadCalls, Blind, Forbidden, Late, LeaseFault, Overload, Pause, Webhook},
         },
         world::seconds,
     },
@@ -87,8 +87,8 @@ impl Faults {
         let this_write = call.writes() && !call.is_lease() && self.writes == self.plan.k;
         let writes_route = call.plural == self.form.plural() && call.method != Method::GET;
         match self.plan.fault {
-            Fault::CrashAfter if this_write => Fate::CrashAfter,
-            Fault::CrashBefore if this_write => Fate::CrashBefore,
+            Fault::CrashAfter | Fault::Alerts(AlertFault::Recorded) if this_write => Fate::CrashAfter,
+            Fault::CrashBefore | Fault::Alerts(AlertFault::Unrecorded) if this_write => Fate::CrashBefore,
             Fault::CrashPair if self.crashes_again(call, this_write) => Fate::CrashAfter,
             Fault::Blind(Blind::HideWrite) if this_write => Fate::Bad(Bad::Lost),
             Fault::Failover(_) => self.stale(call, this_write),
@@ -129,7 +129,8 @@ impl Faults {
             | Fault::Late(_)
             | Fault::DataPlane(_)
             | Fault::Tenant(_)
-            | Fault::Overload(_) => Fate::Pass,
+            | Fault::Overload(_)
+            | Fault::Alerts(_) => Fate::Pass,
         }
     }
 

@@ -176,11 +176,8 @@ impl Layer {
     /// The process is gone: it neither sends nor reads any more.
     async fn crash(&self) {
         {
-            let mut faults = self.world.faults();
             let now = self.world.now();
-            faults.begun.get_or_insert(now);
-            faults.kill(self.instance);
-            faults.crashed = Some(self.instance);
+            self.world.faults().crash(self.instance, now);
         }
         self.halt.notify_one();
         pending::<()>().await;

@@ -69,6 +69,8 @@ pub struct Faults {
     rate: BTreeMap<String, (i64, usize)>,
     pub hot: Option<String>,
     pub unguarded_delete: Option<String>,
+    /// Deliveries of alerts.
+    pub deliveries: usize,
 }
 
 impl Faults {
@@ -97,6 +99,7 @@ impl Faults {
             rate: BTreeMap::new(),
             hot: None,
             unguarded_delete: None,
+            deliveries: 0,
         }
     }
 
@@ -107,6 +110,13 @@ impl Faults {
     /// A process ends: nothing that it still does reaches the world.
     pub fn kill(&mut self, instance: usize) {
         self.killed.insert(instance);
+    }
+
+    /// An instance ends at once, and is noticed to have.
+    pub fn crash(&mut self, instance: usize, now: Timestamp) {
+        self.begun.get_or_insert(now);
+        self.kill(instance);
+        self.crashed = Some(instance);
     }
 
     pub fn take_crash(&mut self) -> Option<usize> {

@@ -10,14 +10,14 @@ use futures::future::BoxFuture;
 use http::Request;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::{sync::Notify, time::Instant};
 
 use super::{
     super::{
-        scenario::{MEMBERS, NEW_TOKEN},
+        scenario::{MEMBERS, NEW_TOKEN, RECEIVER},
         world::World,
     },
-    Door, Metrics, Wrong, cluster_of, tenant,
+    Door, Metrics, Wrong, alerts, cluster_of, tenant,
 };
 
 /// The query of the health check, which is no rollout's.
@@ -31,6 +31,8 @@ pub struct Doors {
     pub world: Arc<World>,
     /// The instance of the hub that asks, for its death cuts its calls.
     pub instance: usize,
+    /// Notified when this instance ends.
+    pub halt: Arc<Notify>,
 }
 
 impl fmt::Debug for Doors {
@@ -47,10 +49,13 @@ impl Names for Doors {
 
 impl Peers for Doors {
     fn answer(&self, call: Request<()>) -> BoxFuture<'static, Result<Answer, HttpError>> {
-        let (world, instance) = (self.world.clone(), self.instance);
+        let (world, instance, halt) = (self.world.clone(), self.instance, self.halt.clone());
         Box::pin(async move {
             if world.faults().is_killed(instance) {
                 return std::future::pending().await;
+            }
+            if call.uri().host() == Some(alerts::HOST) {
+                return alerts::answer(&world, instance, &halt, &call).await;
             }
             let asker = Asker { instance, at: Instant::now() };
             answer(&world, asker, &call).await
@@ -68,6 +73,11 @@ struct Asker {
 async fn answer(world: &World, asker: Asker, call: &Request<()>) -> Result<Answer, HttpError> {
     let host = call.uri().host().unwrap_or_default().to_owned();
     let path = call.uri().path().to_owned();
+    if host == RECEIVER {
+        let key = call.headers().get("idempotency-key").and_then(|key| key.to_str().ok()).unwrap_or_default();
+        world.receiver().take(asker.instance, key);
+        return Ok(json(200, &Value::Null));
+    }
     let name = MEMBERS.iter().find(|name| host.contains(*name)).copied().unwrap_or_default();
     if name.is_empty() {
         return Err(HttpError::NotResolved(host));

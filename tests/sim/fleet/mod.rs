@@ -1,5 +1,6 @@
 //! The members: what they answer, and what they really counted.
 
+mod alerts;
 mod calls;
 mod doors;
 mod tenant;

@@ -1,12 +1,14 @@
 //! The judge: looks at every change as it is committed, and at what the members really counted; never at what the hub
 //! says of itself, but to see that it is true.
 
+mod alerts;
 mod copies;
 mod course;
 mod health;
 mod kept;
 mod leads;
 mod owned;
+mod receiver;
 mod records;
 mod rises;
 mod route;
@@ -25,17 +27,28 @@ use serde_json::Value;
 
 use super::{
     deeds::GITOPS,
-    routes::{Form, Stored, Weights},
+    routes::{Form, Shows, Stored, Weights},
     scenario::{Scenario, tenant},
     status::Status,
     world::World,
 };
+use alerts::Alerts;
 use course::Course;
+pub use receiver::Receiver;
 use route::{Ownership, Route};
 pub use weights::nonzero;
 
 /// Settle and bake of every step, less the clock's grain.
 const DWELL: f64 = 3.0 + 15.0 - 0.3;
+
+/// Where nothing says when a data plane obeys, settle goes by before it does, and the time of a step begins with the last check
+/// that did not see it.
+const UNSEEN: f64 = 3.0 + 5.0;
+
+/// Seconds for which a step stands at least, as its route shows it.
+fn dwell(world: &World) -> f64 {
+    DWELL - if world.only_shares_tell() { UNSEEN } else { 0.0 }
+}
 
 /// How often the hub created, updated and deleted each object, as `kind/name`.
 pub type Written = BTreeMap<(Verb, String), usize>;
@@ -113,6 +126,7 @@ pub struct Judge {
     backends: BTreeSet<String>,
     /// The member to which each Service leads.
     leads: BTreeMap<String, String>,
+    alerts: Alerts,
 }
 
 impl Judge {
@@ -153,6 +167,7 @@ impl Judge {
             fight: Fight::default(),
             backends: BTreeSet::new(),
             leads: BTreeMap::new(),
+            alerts: Alerts::default(),
         }
     }
 
@@ -203,7 +218,9 @@ impl Judge {
             }
             self.owned(change);
             self.no_leak(change);
-            self.fight.is_named |= owned::says(change, GITOPS);
+            // What is put back before it must have been taken is no edit for the hub, which says that nothing is confirmed.
+            let unconfirmed = self.form.shows() == Shows::Taken && owned::says(change, "Skewed");
+            self.fight.is_named |= owned::says(change, GITOPS) || unconfirmed;
         }
         match change.plural.as_str() {
             plural if plural == self.form.plural() => self.see_route(world, change, by_hub),

@@ -9,7 +9,7 @@ use super::{
         status::Status,
         world::{World, seconds},
     },
-    DWELL, Judge, Route, copies,
+    Judge, Route, copies, dwell,
     weights::{at, nonzero},
 };
 
@@ -67,6 +67,9 @@ impl Judge {
         if status.rollback().is_some() || status.run_number() != self.status.run_number() {
             self.lowered.clear();
         }
+        if let Some(rollout) = &change.after {
+            self.judge_alerts(world, rollout, status);
+        }
         self.judge_confirmation(world, change, status);
         self.judge_primary(world, change, status);
         if let Some(rollback) = status.rollback().filter(|_| self.status.rollback().is_none()) {
@@ -79,7 +82,7 @@ impl Judge {
     fn judge_confirmation(&mut self, world: &World, change: &Change, status: &Status) {
         let fresh = status.is_confirmed()
             && (!self.status.is_confirmed() || self.status.desired()["sequence"] != status.desired()["sequence"]);
-        if !fresh || self.is_edited(change.at) {
+        if !fresh || self.is_edited(change.at) || world.only_shares_tell() {
             return;
         }
         let mut desired = nonzero(&status.desired_weights());
@@ -105,7 +108,7 @@ impl Judge {
         let soak = if self.generation > 1 { 0.0 } else { world.scenario.soak() };
         let stood = self.shown.as_ref().filter(|shown| shown.weights == new);
         let earned = stood.is_some_and(|shown| {
-            shown.until.unwrap_or(change.at).duration_since(shown.since) >= seconds(soak + DWELL)
+            shown.until.unwrap_or(change.at).duration_since(shown.since) >= seconds(soak + dwell(world))
                 && new.iter().filter(|(member, weight)| **weight > at(&self.good, member)).all(|(member, _)| {
                     let proven = world.fleet().members.get(member).and_then(|member| member.proven);
                     proven.is_some_and(|(_, about)| about >= shown.since)

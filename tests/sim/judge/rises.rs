@@ -12,7 +12,7 @@ use super::{
         routes::plain,
         world::{World, seconds},
     },
-    DWELL, Judge, Shown,
+    Judge, Shown, dwell,
     routes::Write,
     weights::{at, nonzero},
 };
@@ -149,7 +149,7 @@ impl Judge {
         self.stepped |= rise.run > self.run_before;
         let stood = shown.until.unwrap_or(rise.at).duration_since(shown.since).as_secs_f64();
         let counts_checks = shown.weights.keys().any(|member| plain(member) != member);
-        if stood < if counts_checks { DWELL_OF_CHECKS } else { DWELL } && !self.new_target && self.has_begun() {
+        if stood < if counts_checks { DWELL_OF_CHECKS } else { dwell(world) } && !self.new_target && self.has_begun() {
             self.break_rule(
                 world,
                 format!("I7: {route} gives {member} {to} after {stood:.1} s at {:?}", shown.weights),

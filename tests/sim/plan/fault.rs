@@ -1,8 +1,9 @@
-//! The catalogue of faults: patterns P1 to P27, and the sorts of each.
+//! The catalogue of faults: patterns P1 to P29, and the sorts of each.
 
 use super::sorts::{
-    BadCalls, Blind, ClockFault, DataPlaneFault, Declared, Deleted, Edit, Failover, FinalizerFault, Forbidden, Late,
-    LeaseFault, MemberChange, MemberFault, MetricsFault, Overload, Pause, Poison, Reapply, Tenant, WatchFault, Webhook,
+    AlertFault, BadCalls, Blind, ClockFault, DataPlaneFault, Declared, Deleted, Edit, Failover, FinalizerFault,
+    Forbidden, Late, LeaseFault, MemberChange, MemberFault, MetricsFault, Overload, Pause, Poison, Reapply, Tenant,
+    WatchFault, Webhook,
 };
 
 /// What goes wrong in a plan.
@@ -40,6 +41,7 @@ pub enum Fault {
     DataPlane(DataPlaneFault),
     Tenant(Tenant),
     Overload(Overload),
+    Alerts(AlertFault),
 }
 
 /// What a plan's `k` counts.
@@ -85,6 +87,7 @@ impl Fault {
             of(DataPlaneFault::ALL, Self::DataPlane),
             of(Tenant::ALL, Self::Tenant),
             of(Overload::ALL, Self::Overload),
+            of(AlertFault::ALL, Self::Alerts),
         ]
     }
 
@@ -118,6 +121,7 @@ impl Fault {
             Self::DataPlane(_) => 25,
             Self::Tenant(_) => 26,
             Self::Overload(_) => 27,
+            Self::Alerts(_) => 29,
         }
     }
 
@@ -147,6 +151,7 @@ impl Fault {
             Self::DataPlane(sort) => sort.word(),
             Self::Tenant(sort) => sort.word(),
             Self::Overload(sort) => sort.word(),
+            Self::Alerts(sort) => sort.word(),
         })
     }
 
@@ -190,7 +195,8 @@ impl Fault {
             | Self::Late(_)
             | Self::DataPlane(_)
             | Self::Tenant(_)
-            | Self::Overload(_) => false,
+            | Self::Overload(_)
+            | Self::Alerts(_) => false,
         }
     }
 
@@ -219,7 +225,7 @@ impl Fault {
             | Self::DataPlane(_)
             | Self::Tenant(_)
             | Self::Overload(_) => true,
-            Self::None | Self::Lease(_) | Self::Watch(_) | Self::Clock(_) | Self::Poison(_) => false,
+            Self::None | Self::Lease(_) | Self::Watch(_) | Self::Clock(_) | Self::Poison(_) | Self::Alerts(_) => false,
         }
     }
 
@@ -262,7 +268,8 @@ impl Fault {
             | Self::Forbidden(_)
             | Self::DataPlane(_)
             | Self::Tenant(_)
-            | Self::Overload(_) => Counted::Writes,
+            | Self::Overload(_)
+            | Self::Alerts(_) => Counted::Writes,
         }
     }
 }

@@ -261,6 +261,8 @@ sorts! {
         OldConditions = "old-conditions",
         /// It serves them, and takes back all that it said.
         Silent = "silent",
+        /// A foreign route stops it, until that is repaired.
+        Frozen = "frozen",
     }
 }
 
@@ -295,6 +297,28 @@ sorts! {
         TooMany = "429",
         /// Most calls time out inside, some of them after they were done.
         Timeout = "504",
+    }
+}
+
+sorts! {
+    /// P29: the rollout has alerts. The hub dies around a write or a delivery, or the service that takes them is in trouble.
+    AlertFault {
+        /// The hub dies after a write was committed.
+        Recorded = "recorded",
+        /// The hub dies when a write is about to be sent.
+        Unrecorded = "unrecorded",
+        /// The hub dies when a delivery is about to arrive.
+        Undelivered = "undelivered",
+        /// The hub dies when a delivery has arrived, before it reads the answer.
+        Delivered = "delivered",
+        /// The service fails three deliveries.
+        Fails = "fails",
+        /// The service takes a delivery and never answers.
+        Hangs = "hangs",
+        /// The service answers with a redirect.
+        Redirects = "redirects",
+        /// The service takes a delivery and answers with megabytes.
+        Floods = "floods",
     }
 }
 

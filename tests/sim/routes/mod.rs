@@ -5,6 +5,7 @@ mod http_proxy;
 mod http_route;
 mod route_group;
 mod stored;
+mod virtual_service;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -74,7 +75,17 @@ pub trait Form: Sync {
     /// Its definition; none where every API server has the kind.
     fn definition(&self) -> Option<&'static Value>;
 
+    /// What else a cluster has that serves it, each with the place where it is created.
+    fn beside(&self) -> Vec<(String, Value)> {
+        Vec::new()
+    }
+
     fn can(&self) -> Can;
+
+    /// What a rollout says of observed shares, where nothing else tells that the data plane has stopped.
+    fn share(&self) -> Option<Value> {
+        None
+    }
 
     /// How a rollout declares the route of this name.
     fn declared(&self, name: &str) -> Value;
@@ -125,6 +136,11 @@ pub trait Form: Sync {
         false
     }
 
+    /// As long as there is such an object, the data plane takes no route.
+    fn freezes(&self, _object: &Value) -> bool {
+        false
+    }
+
     /// When the data plane takes what was written at this time.
     fn due(&self, written: Timestamp) -> Timestamp {
         written + DELAY
@@ -147,6 +163,7 @@ impl Kind {
             Self::Contour => &http_proxy::HttpProxy,
             Self::Skipper => &route_group::RouteGroup,
             Self::Nginx => &canary_ingress::CanaryIngress,
+            Self::Istio => &virtual_service::VirtualService,
         }
     }
 }

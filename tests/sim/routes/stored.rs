@@ -34,6 +34,11 @@ impl Stored {
         Some(self.form.route_of(&change.name))
     }
 
+    /// Some object stops the data plane for all.
+    pub fn is_frozen(&self) -> bool {
+        self.objects.values().any(|object| self.form.freezes(object))
+    }
+
     /// The objects of a route; none if the one that its user wrote is gone.
     pub fn of(&self, namespace: &str, route: &str) -> Option<Vec<&Value>> {
         let find = |name: String| self.objects.get(&(namespace.to_owned(), name)).map_or(&MISSING, Arc::as_ref);

@@ -16,8 +16,9 @@ use super::{
     world::World,
 };
 pub use objects::{CRDS, MEMBER_PATH, NEW_TOKEN, SECRET, SECRETS, kinds, member, members, secret, secret_of};
-use objects::{backend, own_service};
+use objects::{alert_provider, backend, own_service};
 pub use people::is_over;
+pub use spec::RECEIVER;
 
 /// Every member that there is.
 pub const MEMBERS: [&str; 5] = ["eu-1", "eu-2", "eu-3", "eu-4", RENAMED];
@@ -37,6 +38,8 @@ pub struct Scenario {
     /// Where it ends if nothing goes wrong.
     pub end: BTreeMap<String, u32>,
     pub deletion_policy: DeletionPolicy,
+    /// The rollout has an alert.
+    pub alerts: bool,
 }
 
 fn weights(of: &[(&str, u32)]) -> BTreeMap<String, u32> {
@@ -51,7 +54,8 @@ impl Scenario {
         let strikes = !matches!(plan.fault, Fault::Reapply(_)) && plan.run != Run::Service;
         let reverts = is_deleted && strikes && plan.seed % 4 >= 2;
         let deletion_policy = if reverts { DeletionPolicy::Revert } else { DeletionPolicy::Retain };
-        Self { deletion_policy, ..Self::of(plan.run, plan.kind) }
+        let alerts = matches!(plan.fault, Fault::Alerts(_));
+        Self { deletion_policy, alerts, ..Self::of(plan.run, plan.kind) }
     }
 
     fn of(run: Run, kind: Kind) -> Self {
@@ -60,25 +64,33 @@ impl Scenario {
         let old: &[_] = if form.can().members > 2 { &[("eu-1", 50), ("eu-2", 50)] } else { &[("eu-1", 100)] };
         let old = weights(old);
         let (routes, end) = match run {
-            Run::Promotion | Run::Rollback | Run::Retarget | Run::Deletion | Run::Mixed => {
+            Run::Promotion | Run::Rollback | Run::Retarget | Run::Deletion | Run::Mixed | Run::Hooks => {
                 let routes = BTreeMap::from([("public", "shop"), ("partner", "shop")]);
                 let end = match run {
                     Run::Rollback | Run::Deletion => old.clone(),
                     Run::Retarget => weights(&[("eu-1", 50), ("eu-4", 50)]),
-                    Run::Promotion | Run::Fleet | Run::Service | Run::Mixed => weights(&[("eu-3", 100)]),
+                    Run::Promotion | Run::Fleet | Run::Service | Run::Mixed | Run::Hooks => weights(&[("eu-3", 100)]),
                 };
                 (routes, end)
             }
             Run::Service => {
                 let primary = weights(&[("primary", 100)]);
                 let routes = BTreeMap::from([("public", "shop"), ("partner", "shop")]);
-                return Self { run, form, routes, start: primary.clone(), end: primary, deletion_policy };
+                return Self {
+                    run,
+                    form,
+                    routes,
+                    start: primary.clone(),
+                    end: primary,
+                    deletion_policy,
+                    alerts: false,
+                };
             }
             Run::Fleet => {
                 (BTreeMap::from([("public", "shop"), ("checkout", "checkout")]), weights(&[("eu-1", 20), ("eu-3", 80)]))
             }
         };
-        Self { run, form, routes, start: old, end, deletion_policy }
+        Self { run, form, routes, start: old, end, deletion_policy, alerts: false }
     }
 
     /// Seconds for which the former primary stays the last known good one after the last step.
@@ -105,6 +117,9 @@ impl Scenario {
         if let Some(definition) = self.form.definition().filter(|_| with_routes) {
             world.create(CRDS, definition);
         }
+        for (place, object) in self.form.beside() {
+            world.create(&place, &object);
+        }
         if with_kinds {
             kinds(world);
         }
@@ -127,6 +142,9 @@ impl Scenario {
             for member in self.start.keys() {
                 world.create("/api/v1/namespaces/shop/services", &backend(service, member));
             }
+        }
+        if with_kinds && self.alerts {
+            world.create("/apis/cutover.dev/v1alpha1/namespaces/shop/alertproviders", &alert_provider());
         }
         if with_kinds {
             self.declare(world);

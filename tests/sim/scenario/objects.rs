@@ -83,3 +83,9 @@ static AUTHORITY: LazyLock<String> = LazyLock::new(|| {
     let bytes = k8s_openapi::ByteString(made.cert.pem().into_bytes());
     serde_json::to_value(bytes).expect("text").as_str().unwrap_or_default().to_owned()
 });
+
+/// The service that takes the alerts of the rollout.
+pub fn alert_provider() -> Value {
+    json!({"apiVersion": "cutover.dev/v1alpha1", "kind": "AlertProvider", "metadata": {"name": "chat", "namespace": "shop"},
+           "spec": {"webhook": {}, "url": "https://alerts.example.com/in"}})
+}

@@ -23,7 +23,7 @@ impl Scenario {
         }
         let stood = world.judge().stood(world.now());
         match self.run {
-            Run::Promotion | Run::Fleet | Run::Mixed => {}
+            Run::Promotion | Run::Fleet | Run::Mixed | Run::Hooks => {}
             Run::Service => {
                 if status.phase() == "Initialized" && !status.has_run() {
                     world.patch("/api/v1/namespaces/shop/services/shop", &own_service("eu-3"), "user");

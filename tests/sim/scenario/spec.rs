@@ -4,6 +4,18 @@ use serde_json::{Value, json};
 
 use super::{super::plan::Run, Scenario, objects::members};
 
+/// The host of the receiver of hooks, and the hooks by name and type.
+pub const RECEIVER: &str = "hooks.example.com";
+const HOOKS: [(&str, &str); 7] = [
+    ("open", "ConfirmRollout"),
+    ("smoke", "PreRollout"),
+    ("load", "Rollout"),
+    ("more", "ConfirmTrafficIncrease"),
+    ("promote", "ConfirmPromotion"),
+    ("report", "PostRollout"),
+    ("bus", "Event"),
+];
+
 impl Scenario {
     pub fn spec(&self) -> Value {
         let services: Vec<&str> = {
@@ -19,7 +31,9 @@ impl Scenario {
         };
         let services: Vec<Value> = services.iter().map(service).collect();
         let members = match self.run {
-            Run::Promotion | Run::Rollback | Run::Retarget | Run::Deletion | Run::Mixed => members(&[("eu-3", 100)]),
+            Run::Promotion | Run::Rollback | Run::Retarget | Run::Deletion | Run::Mixed | Run::Hooks => {
+                members(&[("eu-3", 100)])
+            }
             Run::Fleet => members(&[("eu-1", 20), ("eu-3", 80)]),
             Run::Service => Value::Null,
         };
@@ -44,6 +58,13 @@ impl Scenario {
                 }],
             },
         });
+        if self.run == Run::Hooks {
+            let hook = |(name, kind): (&str, &str)| json!({"name": name, "type": kind, "url": format!("https://{RECEIVER}/{name}")});
+            spec["hooks"] = HOOKS.into_iter().map(hook).collect();
+        }
+        if let Some(share) = self.form.share() {
+            spec["analysis"]["share"] = share;
+        }
         if self.run == Run::Mixed {
             let mobile = json!({"headers": [{"name": "user-agent", "exact": "mobile"}]});
             let mirrors = self.form.can().copy.then(|| json!({"mirror": {}, "iterations": 3}));
@@ -60,6 +81,9 @@ impl Scenario {
         }
         if matches!(self.run, Run::Service | Run::Fleet) && self.form.can().keep_users {
             spec["strategy"]["sessionAffinity"] = json!({"cookieName": "shop"});
+        }
+        if self.alerts {
+            spec["alerts"] = json!([{"name": "team", "providerRef": {"name": "chat"}}]);
         }
         spec
     }

@@ -3,7 +3,7 @@
 use cutover::api::{Phase, Reason, Verb, request::RequestState, status::Verdict};
 
 use super::{
-    super::world::{Metrics, World, of},
+    super::world::{Metrics, World, of, spec},
     answer, at_first_step, plain, shows, with_strategy,
 };
 
@@ -145,4 +145,51 @@ fn an_analysis_that_is_changed_in_mid_run_applies_at_the_next_check_and_is_annou
     assert_eq!(announced(&world), 1);
     world.run_for(30);
     assert_eq!(announced(&world), 1, "once, and not at every check");
+}
+
+/// Somebody wrote `metrics: []`: nothing is measured, and nothing that is said sounds as if it were.
+#[test]
+fn without_metrics_time_and_probes_judge_and_nothing_is_said_to_pass() {
+    let mut world = without_metrics();
+    let (mut waited, mut written_at) = (false, Vec::new());
+    for _ in 0..150 {
+        world.run_for(0);
+        written_at.resize(world.written.len(), world.elapsed);
+        let status = &world.status;
+        let transitions = status.transitions.iter().map(|transition| &transition.message);
+        for said in transitions.chain([&status.message]) {
+            assert!(!said.contains("pass"), "{said}");
+        }
+        assert!(["", "NotMeasured"].contains(&status.summary.verdict.as_str()), "{}", status.summary.verdict);
+        if status.phase == Phase::WaitingPromotion {
+            waited = true;
+            assert!(world.run().bake().passes >= 2, "two intervals, as the step says");
+            world.ask(Verb::Promote);
+        }
+    }
+    shows(&world, Phase::Succeeded, Reason::RunSucceeded);
+    let [first, second, _] = written_at[..] else { panic!("{written_at:?}") };
+    assert!(second - first >= 25, "settle and bake: {written_at:?}");
+    let ended = world.status.history.last().unwrap();
+    assert!(waited && ended.message == "every step is over, with nothing measured", "{}", ended.message);
+    assert!(ended.moves.iter().all(|moved| moved.verdict.is_none()), "{:?}", ended.moves);
+    let check = ended.check.as_ref().unwrap();
+    assert_eq!((check.reason, check.passed_at), (Reason::NothingMeasured, None));
+}
+
+#[test]
+fn without_metrics_an_endpoint_that_is_down_still_rolls_back() {
+    let mut world = without_metrics();
+    world.run_for(12);
+    assert_eq!(world.live(), of(&[("eu-1", 75), ("eu-3", 25)]), "{:?}", world.status);
+    world.down.insert("eu-3".to_owned());
+    world.run_for(10);
+    shows(&world, Phase::Failed, Reason::EndpointDown);
+    assert_eq!(world.live(), of(&[("eu-1", 100)]));
+}
+
+fn without_metrics() -> World {
+    let yaml = "members: [{name: eu-1, weight: 0}, {name: eu-3, weight: 100}]\nanalysis: {metrics: []}\n\
+                strategy: {bake: 20s, steps: [{progress: 25%}, {progress: 50%, iterations: 2, wait: Promotion}, {progress: 100%}]}";
+    World::new(spec(yaml), &[("eu-1", 100)])
 }

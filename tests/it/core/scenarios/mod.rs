@@ -1,11 +1,14 @@
 //! Each rule of the machine, as a scenario and what happened.
 
+mod alerts;
+mod approvals;
 mod checks;
 mod consent;
 mod deletion;
 mod edges;
 mod edits;
 mod endpoints;
+mod hooks;
 mod initialization;
 mod marks;
 mod requests;

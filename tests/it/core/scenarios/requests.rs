@@ -37,6 +37,10 @@ fn suspended_means_that_nothing_is_written() {
     world.run_for(60);
     shows(&world, Phase::Paused, Reason::Suspended);
     assert_eq!(world.written.len(), writes);
+    let said = world.status.clone();
+    world.run_for(300);
+    assert_eq!(world.status, said, "it is said once");
+    assert!(world.pass().actions.is_empty());
 }
 
 #[test]

@@ -109,6 +109,7 @@ fn the_deadline_counts_only_time_in_which_nothing_but_checks_stood_in_the_way() 
     shows(&world, Phase::WaitingPromotion, Reason::WaitingForPromotion);
     world.ask(Verb::Promote).run_for(300);
     shows(&world, Phase::Failed, Reason::ProgressDeadlineExceeded);
+    assert_eq!(world.live(), of(&[("eu-1", 100)]));
 }
 
 /// Of one unit, half is none: the first step gives nobody more, and nobody can be judged at it.

@@ -20,6 +20,18 @@ fn a_new_target_in_mid_run_starts_from_the_confirmed_distribution() {
 }
 
 #[test]
+fn services_that_are_declared_otherwise_in_mid_run_begin_a_run_where_the_weights_are() {
+    let mut world = at_first_step();
+    world.spec.services[0].port = 81;
+    world.generation += 1;
+    world.pass();
+    world.run_for(8);
+    let run = world.run();
+    assert_eq!((run.number, run.start.clone()), (2, of(&[("eu-1", 75), ("eu-3", 25)])));
+    assert_eq!((run.rollback_to.clone(), world.status.history[0].outcome), (of(&[("eu-1", 100)]), Outcome::Superseded));
+}
+
+#[test]
 fn a_new_target_does_not_keep_a_step_that_nobody_confirms() {
     let mut world = at_first_step();
     let key = world.routes.keys().next().unwrap().clone();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cutover::{
-    api::{CANARY, PRIMARY, ServiceCopy},
+    api::{CANARY, PRIMARY, ServiceCopy, track::Configs},
     rollout::{Action, RouteKey, input::Mark},
 };
 
@@ -39,11 +39,23 @@ impl Checked<'_> {
             Action::ReleaseBackends { .. } => {
                 (before.deleting && self.all_given_back(), "I16: backends were given back before the routes")
             }
+            Action::WriteConfigCopies { configs, .. } => {
+                (self.have_passed(configs), "I17: a copy for the primary becomes what did not pass")
+            }
+            Action::ReleaseConfigCopies => {
+                (before.deleting && self.all_given_back(), "I16: copies were given away too early")
+            }
             Action::AnswerRequest { name, .. } => {
                 (before.requests.iter().any(|request| request.name == *name), "a request was answered that nobody made")
             }
         };
         (!holds).then_some(rule)
+    }
+
+    fn have_passed(&self, configs: &Configs) -> bool {
+        let promoted = self.after.status.promoted.as_ref();
+        let passed = |name: &str| promoted.and_then(|promoted| promoted.configs.fingerprint(name));
+        configs.iter().all(|(name, fingerprint)| passed(name) == Some(fingerprint))
     }
 
     /// The decision is in the status that is written first.

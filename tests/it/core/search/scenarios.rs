@@ -1,9 +1,9 @@
 //! What the worlds of the search have none of: other rollouts, windows, shares, and declarations that cannot begin.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cutover::{
-    api::{Reason, track::Site},
+    api::{Reason, ServiceCopy, track::Site},
     rollout::input::DependencySeen,
 };
 use serde_json::json;
@@ -33,11 +33,21 @@ fn scenarios() -> Vec<(&'static str, World)> {
         ),
         ("tracked ConfigMaps that cannot be read", tracking(false)),
         ("a ConfigMap that changes in mid-run", tracking(true)),
+        ("copies for the primary that cannot be written", with_copies()),
         ("a dependency under way", after(DependencySeen::NotYet("Progressing, Baking".to_owned()))),
         ("a dependency that is missing", after(DependencySeen::Missing)),
         ("a dependency that failed", after(DependencySeen::Failed("Failed, GuardBreached".to_owned()))),
         ("dependencies in a cycle", after(DependencySeen::Cycle(way))),
         ("a share that is not observed", with_share()),
+        ("a gate that is shut", with_hook("ConfirmRollout", Some(403))),
+        ("a smoke test that fails", with_hook("PreRollout", Some(500))),
+        ("a receiver that is gone", with_hook("Rollout", None)),
+        ("a hook that rolls back", with_hook("Rollback", Some(200))),
+        ("no metrics", {
+            let mut world = plain();
+            world.spec.analysis.metrics.clear();
+            world
+        }),
         ("traffic at a member that is not declared", World::new(spec(PLAIN), &[("eu-9", 100)])),
         ("no live route", {
             let mut world = plain();
@@ -45,6 +55,13 @@ fn scenarios() -> Vec<(&'static str, World)> {
             world
         }),
     ]
+}
+
+fn with_hook(kind: &str, status: Option<u16>) -> World {
+    let hook = format!("hooks: [{{name: smoke, type: {kind}, url: 'http://hooks.example.com/'}}]");
+    let mut world = World::new(spec(&format!("{PLAIN}{hook}\n")), &[("eu-1", 100)]);
+    world.receivers.insert("smoke".to_owned(), status);
+    world
 }
 
 fn with_windows() -> World {
@@ -86,6 +103,17 @@ fn tracking(is_read: bool) -> World {
     } else {
         world.hide_configs();
     }
+    world
+}
+
+fn with_copies() -> World {
+    let services = "services: [{name: shop, port: 80, routes: [{gatewayAPI: {name: public}}],
+                    track: {workloads: [{kind: Deployment, name: shop}], primaryCopies: true}}]";
+    let mut world =
+        World::new(spec(&format!("{services}\nstrategy: {{ramp: {{stepWeight: 20}}}}")), &[("primary", 100)]);
+    let copy = ServiceCopy::of(&json!({"selector": {"app": "shop"}}), &BTreeMap::new(), &BTreeMap::new());
+    world.sources.insert("shop".to_owned(), copy);
+    world.config(&Site::Hub, &[("ConfigMap/shop", "a")]).refuse_config_copies = true;
     world
 }
 

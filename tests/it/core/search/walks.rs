@@ -56,7 +56,7 @@ fn ends_well(mut state: State, seed: u64) {
     end_every_fault(&mut state);
     let (small, world) = (state.small, &mut state.world);
     for _ in 0..8 {
-        if !matches!(world.status.phase, Phase::Progressing | Phase::Promoting | Phase::Soaking) {
+        if !matches!(world.status.phase, Phase::Progressing | Phase::Promoting | Phase::Finalizing | Phase::Soaking) {
             // Nothing can be adopted from routes that differ, nor in service mode while the canary has traffic; a person
             // brings them to one distribution first.
             let first = small.meant(world.live());

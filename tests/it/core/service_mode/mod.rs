@@ -1,5 +1,6 @@
 //! Service mode: a change of the users' own Services is proven on the canary and then copied to the primary.
 
+mod a_b_test;
 mod adoption;
 mod deletion;
 mod initialization;

@@ -1,6 +1,9 @@
 //! The way of a change that passes or fails.
 
-use cutover::api::{CANARY, PRIMARY, Phase, Reason, Verb, status::Outcome};
+use cutover::api::{
+    CANARY, PRIMARY, Phase, Reason, Verb,
+    status::{Outcome, Verdict},
+};
 use jiff::SignedDuration;
 
 use super::{
@@ -18,6 +21,10 @@ fn a_changed_service_goes_through_its_ramp_and_what_passed_becomes_the_primary()
     until(&mut world, World::is_promoting);
     assert_eq!((world.leads(PRIMARY), world.leads(CANARY)), (OLD, NEW), "recorded first, then done");
     assert_eq!(world.live(), split(0, 100), "nobody is sent to a Service that changes");
+    assert_eq!(world.status.phase, Phase::Promoting);
+    until(&mut world, |world| world.status.phase == Phase::Finalizing);
+    assert_eq!(world.status.desired.as_ref().unwrap().split.weights, split(100, 0));
+    assert_eq!(world.leads(PRIMARY), NEW, "the primary is what passed before it gets its traffic back");
     until(&mut world, |world| world.status.phase == Phase::Succeeded);
     assert_eq!(written(&world).last(), Some(&split(100, 0)));
     assert_eq!((world.leads(PRIMARY), world.leads(CANARY)), (NEW, NEW));
@@ -25,6 +32,18 @@ fn a_changed_service_goes_through_its_ramp_and_what_passed_becomes_the_primary()
     let before = world.status.clone();
     world.run_for(60);
     assert_eq!(world.status, before, "at rest nothing is written");
+}
+
+#[test]
+fn without_metrics_the_canary_is_promoted_by_time_alone() {
+    let strategy = "strategy: {bake: 20s, ramp: {stepWeights: [20, 60, 120]}}\nanalysis: {metrics: []}";
+    let mut world = World::new(spec(strategy), &[(PRIMARY, 100)]);
+    world.point(OLD).run_for(10);
+    world.point(NEW);
+    until(&mut world, |world| world.status.phase == Phase::Succeeded);
+    assert_eq!(written(&world), [split(80, 20), split(40, 60), split(0, 100), split(100, 0)]);
+    assert_eq!(world.leads(PRIMARY), NEW);
+    assert!(world.status.transitions.iter().all(|transition| !transition.message.contains("pass")));
 }
 
 /// Scenario 3.
@@ -44,8 +63,14 @@ fn a_failing_canary_goes_back_to_the_primary_and_stays_there() {
     world.point(NEW);
     until(&mut world, |world| world.live() == split(60, 40));
     world.metrics = Metrics::CanaryFails;
+    let fails = |world: &World| {
+        world.live_run().and_then(|run| run.check.as_ref()).is_some_and(|check| check.verdict == Verdict::Fail)
+    };
+    until(&mut world, fails);
+    assert_eq!((world.live(), world.is_rolling_back()), (split(60, 40), false), "two failures are the limit");
     until(&mut world, |world| world.status.phase == Phase::Failed);
     assert_eq!((world.live(), world.leads(PRIMARY)), (split(100, 0), OLD));
+    assert_eq!(written(&world), [split(80, 20), split(60, 40), split(100, 0)], "at once");
     world.metrics = Metrics::Good;
     world.run_for(120);
     shows(&world, Phase::Failed, Reason::ChecksFailed);
@@ -103,9 +128,15 @@ fn several_services_move_in_lockstep_and_one_that_is_gone_changes_nothing() {
     world.point(NEW);
     until(&mut world, |world| world.live() == split(50, 50));
     assert!(world.routes.values().flatten().all(|route| route.split.weights == split(50, 50)));
-    world.sources.remove("cart");
-    until(&mut world, |world| world.status.phase == Phase::Held || world.status.phase == Phase::Succeeded);
+    world.deleted.insert("cart".to_owned());
+    until(&mut world, |world| !world.status.history.is_empty());
     assert_eq!(world.outcome(), Some(Outcome::Succeeded), "the run goes on with what it began with");
+    let primary_of = |service: &str| world.copies[&(service.to_owned(), PRIMARY.to_owned())].external_name();
+    assert_eq!((primary_of("shop"), primary_of("cart")), (Some(NEW), Some(NEW)));
+    let written = world.written.len();
+    world.point(NEWER).run_for(60);
+    shows(&world, Phase::Held, Reason::ServiceNotFound);
+    assert_eq!(world.written.len(), written, "one without the other is no target");
 }
 
 #[test]

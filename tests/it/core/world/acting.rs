@@ -1,15 +1,19 @@
 //! The hub: passes, and what they do to the world.
 
 use cutover::{
-    api::Split,
+    api::{
+        Split,
+        status::Verdict,
+        track::{Configs, Site},
+    },
     rollout::{
-        self, Action, Decision, RouteKey,
-        input::{Accepted, Mark, Rehearsal},
+        self, Action, Decision, HookCall, RouteKey,
+        input::{Accepted, ConfigsSeen, HookAnswer, HookSeen, Mark, Rehearsal},
     },
 };
 use jiff::SignedDuration;
 
-use super::{super::scrambled::assert_output_is_not_read, Crash, HUB, RouteInWorld, UID, World, Writes};
+use super::{super::scrambled::assert_output_is_not_read, Called, Crash, HUB, RouteInWorld, UID, World, Writes};
 
 impl World {
     /// One pass of the hub: observe, measure what is due, decide, record, act.
@@ -41,7 +45,33 @@ impl World {
                 return decision;
             }
         }
+        for call in &decision.hooks {
+            self.call(call);
+        }
         decision
+    }
+
+    /// Whoever is called answers before the next pass, unless it is slow.
+    fn call(&mut self, call: &HookCall) {
+        let weights = self.status.desired.as_ref().map(|desired| desired.split.weights.nonzero());
+        let (name, key) = (call.name.clone(), call.key(UID));
+        self.calls.push(Called { name: name.clone(), key, phase: self.status.phase, weights });
+        self.called.insert(name, HookSeen { call: call.clone(), at: self.now, answer: None });
+        self.answer_hooks();
+    }
+
+    /// The answers of all receivers that are not slow.
+    pub fn answer_hooks(&mut self) {
+        for (name, seen) in &mut self.called {
+            let (verdict, message) = match self.receivers.get(name).copied().unwrap_or(Some(200)) {
+                Some(status @ 200..=202) => (Verdict::Pass, format!("it answered {status}")),
+                Some(status) => (Verdict::Fail, format!("it answered {status}")),
+                None => (Verdict::Unknown, "no answer within 10 s".to_owned()),
+            };
+            if seen.answer.is_none() && !self.slow.contains(name) {
+                seen.answer = Some(HookAnswer { verdict, message, at: self.now });
+            }
+        }
     }
 
     /// Passes at the times that the hub would wake, with a round of probes before each, for so many seconds.
@@ -89,10 +119,21 @@ impl World {
                     (route.mark, route.traces) = (None, false);
                 }
             }
+            Action::WriteConfigCopies { service, configs } => self.copy_configs(service, configs),
+            Action::ReleaseConfigCopies => self.released_config_copies = true,
             Action::AnswerRequest { name, answer } => {
                 self.requests.retain(|request| request.name != *name);
                 self.answered.push((name.clone(), answer.state, answer.reason.clone()));
             }
+        }
+    }
+
+    /// An original that is something else by now is not copied.
+    fn copy_configs(&mut self, service: &str, passed: &Configs) {
+        let Some(ConfigsSeen::Found(now)) = self.configs.get(&(service.to_owned(), Site::Hub)) else { return };
+        if !self.refuse_config_copies {
+            let copied = passed.filter(|name, fingerprint| now.fingerprint(name) == Some(fingerprint));
+            self.config_copies.entry(service.to_owned()).or_default().extend(&copied);
         }
     }
 

@@ -68,8 +68,9 @@ impl World {
                 verb,
                 run: self.status.last_run(),
                 step: self.live_run().map(Run::step).filter(|_| verb == Verb::Promote),
+                sequence: self.status.desired.as_ref().map(|desired| desired.sequence),
                 reason: None,
-                requested_by: "alice".to_owned(),
+                requested_by: self.person.to_owned(),
             },
         });
         self
@@ -89,6 +90,7 @@ impl World {
         self.instance += 1;
         self.measured_at = None;
         self.rehearsed.clear();
+        self.called.clear();
         self.endpoints.clear();
         for route in self.routes.values_mut().flatten() {
             route.failed = None;

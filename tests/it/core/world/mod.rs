@@ -10,12 +10,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cutover::{
     api::{
-        DeletionPolicy, Distribution, FleetRolloutSpec, FleetRolloutStatus, ServiceCopy, Split, request::RequestState,
-        track::Site,
+        DeletionPolicy, Distribution, FleetRolloutSpec, FleetRolloutStatus, Phase, ServiceCopy, Split,
+        request::RequestState,
+        track::{Configs, Site},
     },
     rollout::{
-        RouteKey,
-        input::{Accepted, ConfigsSeen, DependencySeen, EndpointSeen, EndpointSource, Mark, Rehearsal, Request},
+        Deliveries, RouteKey,
+        input::{
+            Accepted, ConfigsSeen, DependencySeen, EndpointSeen, EndpointSource, HookSeen, Mark, Rehearsal, Request,
+        },
     },
 };
 use jiff::Timestamp;
@@ -111,11 +114,27 @@ pub struct World {
     pub dependencies: BTreeMap<String, DependencySeen>,
     /// What is tracked of ConfigMaps and Secrets.
     pub configs: BTreeMap<(String, Site), ConfigsSeen>,
+    /// Service mode: what the copies for the primary hold, by service.
+    pub config_copies: BTreeMap<String, Configs>,
+    /// Nobody lets the hub write them.
+    pub refuse_config_copies: bool,
+    /// The rollout is no owner of its copies any more, and they outlive it.
+    pub released_config_copies: bool,
+    /// The status that each hook answers; none where nobody does. What is absent answers 200.
+    pub receivers: BTreeMap<String, Option<u16>>,
+    /// Hooks whose receivers have not answered yet.
+    pub slow: BTreeSet<String>,
+    /// The last call of each hook that this instance of the hub made.
+    pub called: BTreeMap<String, HookSeen>,
+    /// Every call of a hook, in order.
+    pub calls: Vec<Called>,
     pub deleting: bool,
     pub finalizer: bool,
     pub gone: bool,
     pub instance: u32,
     pub measured_at: Option<Timestamp>,
+    /// What became of the alerts that were recorded.
+    pub deliveries: Deliveries,
     /// What the hub measured in its last pass, if it did.
     pub measured: Option<Metrics>,
     pub identities: BTreeMap<String, String>,
@@ -124,8 +143,24 @@ pub struct World {
     pub released: Vec<(RouteKey, DeletionPolicy)>,
     /// Service mode: the users' own Services.
     pub sources: BTreeMap<String, ServiceCopy>,
+    /// Who requests what is requested.
+    pub person: &'static str,
+    /// Who declared the rollout, where that is known.
+    pub author: Option<String>,
+    /// Service mode: users' Services that somebody deleted.
+    pub deleted: BTreeSet<String>,
     /// Service mode: the Services of primary and canary, by service and which of the two.
     pub copies: BTreeMap<(String, String), ServiceCopy>,
+}
+
+/// A call of a hook, and what was there then.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Called {
+    pub name: String,
+    pub key: String,
+    pub phase: Phase,
+    /// The weights that were desired.
+    pub weights: Option<Distribution>,
 }
 
 pub const UID: &str = "11111111-1111-1111-1111-111111111111";
@@ -212,16 +247,27 @@ impl World {
             invalid: false,
             dependencies: BTreeMap::new(),
             configs: BTreeMap::new(),
+            config_copies: BTreeMap::new(),
+            refuse_config_copies: false,
+            released_config_copies: false,
+            receivers: BTreeMap::new(),
+            slow: BTreeSet::new(),
+            called: BTreeMap::new(),
+            calls: Vec::new(),
             deleting: false,
             finalizer: true,
             gone: false,
             instance: 1,
             measured_at: None,
+            deliveries: Deliveries::default(),
             measured: None,
             identities: BTreeMap::new(),
             written: Vec::new(),
             released: Vec::new(),
             sources: BTreeMap::new(),
+            deleted: BTreeSet::new(),
+            person: "alice",
+            author: None,
             copies: BTreeMap::new(),
         }
     }

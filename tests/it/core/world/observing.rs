@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cutover::{
-    api::{CANARY, Mode, PRIMARY, Reason, ServiceCopy},
+    api::{CANARY, Mode, PRIMARY, Reason, ServiceCopy, track::Site},
     rollout::{
         self, Input, Observation,
-        input::{BackendSeen, LiveRoute, Measured, MemberSeen, Problem, RouteSeen, SourceSeen},
+        input::{BackendSeen, ConfigCopiesSeen, LiveRoute, Measured, MemberSeen, Problem, RouteSeen, SourceSeen},
     },
 };
 
@@ -64,13 +64,15 @@ impl World {
                 .collect(),
             left: BTreeSet::new(),
             serving: self.serving(),
-            sources: self.sources.iter().map(|(name, copy)| (name.clone(), SourceSeen::Found(copy.clone()))).collect(),
+            sources: self.sources.iter().map(|(name, copy)| (name.clone(), self.source(name, copy))).collect(),
             unprobed: BTreeSet::new(),
             delayed_at: self.delayed_at,
             measured,
             rehearsals: self.rehearsed.clone(),
             dependencies: self.dependencies.clone(),
             configs: self.configs.clone(),
+            config_copies: self.config_copies(),
+            hooks: self.called.clone(),
         }
     }
 
@@ -82,6 +84,8 @@ impl World {
             uid: UID,
             generation: self.generation,
             declared_by: Some("kubectl"),
+            deliveries: &self.deliveries,
+            author: self.author.as_deref(),
             deleting: self.deleting,
             finalizer: self.finalizer,
             spec: &self.spec,
@@ -101,6 +105,24 @@ impl World {
         }
         let other = self.copy(key).is_some_and(|copy| self.copies.get(key) != Some(copy));
         if self.unready_backends || other { BackendSeen::Outdated(None) } else { BackendSeen::Ready }
+    }
+
+    fn source(&self, name: &str, copy: &ServiceCopy) -> SourceSeen {
+        if self.deleted.contains(name) {
+            let message = format!("Service {name} does not exist");
+            return SourceSeen::Unusable(Problem::new(Reason::ServiceNotFound, message));
+        }
+        SourceSeen::Found(copy.clone())
+    }
+
+    /// What is there of the copies of every service whose workloads run in the hub cluster.
+    fn config_copies(&self) -> BTreeMap<String, ConfigCopiesSeen> {
+        let failed = self.refuse_config_copies.then(|| "forbidden".to_owned());
+        let of = |service: &String| {
+            let copies = self.config_copies.get(service).cloned().unwrap_or_default();
+            (service.clone(), ConfigCopiesSeen::Found { copies, failed: failed.clone() })
+        };
+        self.configs.keys().filter(|(_, site)| *site == Site::Hub).map(|(service, _)| of(service)).collect()
     }
 
     /// Service mode: the primaries, as they are; a route that exists names each.

@@ -121,7 +121,7 @@ async fn kinds(scene: Scene) -> Result<()> {
         names.extend(definition.spec.names.short_names.unwrap_or_default());
     }
     names.sort();
-    ensure!(names == ["fr", "mc", "mt", "rr"], "{names:?}");
+    ensure!(names == ["ap", "fr", "mc", "mt", "rr"], "{names:?}");
     Ok(())
 }
 

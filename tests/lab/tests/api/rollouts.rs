@@ -45,6 +45,7 @@ fn strategies() -> Vec<Case> {
     let steps = |progress: &[&str]| progress.iter().map(|progress| json!({"progress": progress})).collect::<Value>();
     let many: Vec<String> = (1..=33).map(|step| format!("{step}%")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let matches = json!([{"headers": [{"name": "x-test", "exact": "a"}]}]);
     let one_kind = "a step has exactly one of progress, matches and mirror";
     let one_form = "a ramp has exactly one of stepWeight, stepWeights and iterations";
     let rise = "spec.strategy.steps: steps must rise; each progress must be more than the one before it";
@@ -69,6 +70,8 @@ fn strategies() -> Vec<Case> {
         ("/spec/strategy/steps", steps(&many), "spec.strategy.steps: Too many: 33: must have at most 32 items"),
         ("/spec/strategy/steps", json!([{"mirror": {}, "progress": "10%"}, {"progress": "100%"}]), one_kind),
         ("/spec/strategy/steps", json!([{"iterations": 3}, {"progress": "100%"}]), one_kind),
+        ("/spec/strategy/steps", json!([{"progress": "10%", "matches": matches}, {"progress": "100%"}]), one_kind),
+        ("/spec/strategy/steps", json!([{"mirror": {}, "matches": matches}, {"progress": "100%"}]), one_kind),
         (
             "/spec/strategy/steps",
             json!([{"mirror": {"percent": 101}}, {"progress": "100%"}]),
@@ -79,9 +82,26 @@ fn strategies() -> Vec<Case> {
             json!([{"progress": "10%"}, {"mirror": {}}]),
             "spec.strategy.steps: the last step must be 100%",
         ),
+        (
+            "/spec/strategy/steps",
+            json!([{"progress": "10%", "wait": "10m", "approval": {"min": 2}}, {"progress": "100%"}]),
+            "approval belongs to wait: Promotion",
+        ),
         ("/spec/strategy/ramp", json!({"mirror": true}), one_form),
         ("/spec/strategy/ramp", json!({"iterations": 5, "stepWeight": 10}), one_form),
+        ("/spec/strategy/ramp", json!({"stepWeights": [5], "stepWeight": 10}), one_form),
+        ("/spec/strategy/ramp", json!({"stepWeights": [5], "maxWeight": 10}), "maxWeight belongs to stepWeight"),
         ("/spec/strategy/ramp", json!({"iterations": 5, "mirrorWeight": 10}), "mirrorWeight belongs to mirror: true"),
+        (
+            "/spec/strategy/ramp",
+            json!({"stepWeight": 10, "matches": matches}),
+            "matches belongs to iterations, without mirror and stepWeightPromotion",
+        ),
+        (
+            "/spec/strategy/ramp",
+            json!({"iterations": 5, "matches": matches}),
+            "spec.strategy.ramp: matches changes the primary while it has traffic; use backends of kind clusterIP",
+        ),
         ("/spec/strategy/bake", json!("5"), "spec.strategy.bake in body should match"),
         ("/spec/strategy/bake", json!("-5m"), "spec.strategy.bake in body should match"),
         ("/spec/strategy/onFailure", json!("Explode"), "spec.strategy.onFailure: Unsupported value: \"Explode\""),
@@ -99,8 +119,9 @@ fn analyses() -> Vec<Case> {
         json_patch::merge(&mut metric, &more);
         json!([metric])
     };
+    let many_metrics = (0..17).map(|number| metric(json!({"name": format!("errors-{number}")}))[0].clone()).collect();
     vec![
-        ("/spec/analysis/metrics", json!([]), "spec.analysis.metrics in body should have at least 1 items"),
+        ("/spec/analysis/metrics", many_metrics, "spec.analysis.metrics: Too many: 17: must have at most 16 items"),
         ("/spec/analysis/metrics", metric(json!({"min": 5})), "min must not be more than max"),
         ("/spec/analysis/metrics", metric(json!({"max": null})), "a metric needs a limit: max, min, or perMember"),
         (
@@ -149,7 +170,27 @@ fn shapes() -> Vec<Case> {
         ("/spec/services/0/name", json!("a\nb"), "spec.services[0].name in body should match"),
         ("/spec/services/0/port", json!(0), "spec.services[0].port in body should be greater than or equal to 1"),
         ("/spec/services/0/routes", json!([]), "spec.services[0].routes in body should have at least 1 items"),
-        ("/spec/services/0/routes", json!([{"istio": {"name": "x"}}]), "spec.services[0].routes[0]"),
+        (
+            "/spec/services/0/routes",
+            json!([{"skipper": {"form": "CanaryIngress", "create": {"hosts": ["shop.example.com"]}}}]),
+            "form CanaryIngress goes beside an Ingress that is there: name it",
+        ),
+        (
+            "/spec/services/0/routes",
+            json!([{"contour": {"create": {"host": "shop.example.com", "timeouts": {"backendRequest": "1s"}}}}]),
+            "an HTTPProxy bounds an attempt only where it retries; write retries too",
+        ),
+        (
+            "/spec/services/0/track",
+            json!({"workloads": [{"kind": "Deployment", "name": "shop"}], "primaryCopies": true}),
+            "track.primaryCopies belongs to service mode, a rollout without members",
+        ),
+        (
+            "/spec/services/0/track",
+            json!({"workloads": []}),
+            "spec.services[0].track.workloads in body should have at least 1 items",
+        ),
+        ("/spec/services/0/routes", json!([{"traefik": {"name": "x"}}]), "spec.services[0].routes[0]"),
         (
             "/spec/services/0/routes/0/gatewayAPI/create",
             json!({"hosts": ["a.example.com"], "gateways": ["infra/public"]}),

@@ -21,7 +21,7 @@ use kube::{
     core::{ApiResource, GroupVersionKind},
 };
 use rights::{grant, rule};
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub const TESTS: &[Test] = &[
     Test {
@@ -87,10 +87,50 @@ async fn authors(scene: Scene) -> Result<()> {
     let said =
         rollouts.patch(name, &PatchParams::default(), &Patch::Merge(contour)).await.err().context("it was taken")?;
     ensure!(said.to_string().contains("httpproxies.projectcontour.io"), "{said}");
+    for (declared, needed, given) in in_service_mode(name) {
+        let said = refusal(&tenant, &path, &declared).await?;
+        ensure!(said.contains(needed) && said.contains("which you may not"), "{needed}: {said}");
+        for (resource, verbs) in given {
+            grant(&scene, name, TENANTS[0], &format!("{resource}-{}", verbs[0]), rule("", resource, verbs)).await?;
+        }
+    }
     let role = scene.hub.api("rbac.authorization.k8s.io/v1", "RoleBinding", name).await?;
     role.delete("services", &DeleteParams::default()).await?;
     rollouts.patch(name, &PatchParams::default(), &Patch::Merge(label)).await.context("a label declares nothing")?;
     Ok(())
+}
+
+/// A declaration, what its author may not do yet, and what he may do from then on.
+type Refused = (Value, &'static str, &'static [(&'static str, &'static [&'static str])]);
+
+/// Rollouts without members.
+fn in_service_mode(name: &str) -> [Refused; 5] {
+    let declared = |service: Value| {
+        let mut declared = declaration(name, &Value::Null);
+        json_patch::merge(&mut declared["spec"], &json!({"members": null, "strategy": null, "skipAnalysis": true}));
+        declared["metadata"]["name"] = "other".into();
+        declared["spec"]["services"] = json!([service]);
+        declared
+    };
+    // The default form depends on the backend.
+    let skipper = |backend: &str| {
+        let routes = json!([{"skipper": {"name": "public"}}]);
+        declared(json!({"name": name, "port": 80, "backend": {backend: {}}, "routes": routes}))
+    };
+    let track = json!({"workloads": [{"kind": "Deployment", "name": "shop"}], "primaryCopies": true});
+    let routes = json!([{"gatewayAPI": {"name": "public"}}]);
+    let tracking = declared(json!({"name": name, "port": 80, "routes": routes, "track": track}));
+    [
+        (skipper("clusterIP"), "write ingresses.networking.k8s.io in namespace", &[]),
+        (skipper("externalName"), "write routegroups.zalando.org in namespace", &[]),
+        (
+            tracking.clone(),
+            "read configmaps and secrets in namespace",
+            &[("configmaps", &["get"]), ("secrets", &["get"])],
+        ),
+        (tracking.clone(), "create and update configmaps in namespace", &[("configmaps", &["create", "update"])]),
+        (tracking, "create and update secrets in namespace", &[]),
+    ]
 }
 
 fn rollouts(client: &Client, namespace: &str) -> Api<DynamicObject> {
