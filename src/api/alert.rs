@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Phase, Reason, Verb, name};
 
+/// The most alerts of one rollout.
+pub const MOST: usize = 16;
+
 /// Sends transitions of a rollout, from a severity on, to an `AlertProvider`. docs/alerts.md says what is sent, and when.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]

@@ -5,8 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Alert, Analysis, ServiceSpec, Strategy,
-    hook::{Hook, MOST},
+    Analysis, ServiceSpec, Strategy,
+    alert::{self, Alert},
+    hook::{self, Hook},
     name,
     status::FleetRolloutStatus,
 };
@@ -75,7 +76,7 @@ pub struct FleetRolloutSpec {
     pub skip_analysis: bool,
     /// Where transitions are announced, beside Kubernetes events.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 16))]
+    #[schemars(length(max = alert::MOST))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".to_owned()]))]
     pub alerts: Vec<Alert>,
     /// Other rollouts of this namespace. A run begins, and a step raises a canary, only while each of them is Ready
@@ -86,7 +87,7 @@ pub struct FleetRolloutSpec {
     pub depends_on: Vec<Dependency>,
     /// HTTP requests at certain moments of a run, whose answers open gates, fail checks or roll back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = MOST))]
+    #[schemars(length(max = hook::MOST))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".to_owned()]))]
     pub hooks: Vec<Hook>,
     /// If true, the rollout does not advance; checks and rollback stay active.

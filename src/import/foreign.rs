@@ -9,6 +9,9 @@ use super::{
 };
 use crate::yaml::{self, Document, YamlError};
 
+/// Where an object stands: the file and its line.
+pub(super) type Place = (String, u64);
+
 /// An object that is not cutover's.
 #[derive(Clone, Debug)]
 pub(super) struct Foreign {
@@ -62,6 +65,16 @@ impl Foreign {
     /// Its namespace, if it names one.
     pub(super) fn namespace(&self) -> Option<&str> {
         Some(self.text("/metadata/namespace")).filter(|namespace| !namespace.is_empty())
+    }
+
+    /// Whether a reference from this namespace means it; one without a namespace is in that of who refers to it.
+    pub(super) fn is_referred_to(&self, namespace: Option<&str>, name: &str) -> bool {
+        self.name() == name && self.namespace().is_none_or(|own| Some(own) == namespace)
+    }
+
+    /// Where it stands.
+    pub(super) fn place(&self) -> Place {
+        (self.file.clone(), self.document.line(""))
     }
 
     /// `Canary shop`.

@@ -24,15 +24,7 @@ pub(super) fn manifest(object: &impl Serialize, of: &Foreign, remarks: &Remarks)
             }
         }
     }
-    translated(of, writer::written(&document, remarks))
-}
-
-/// Comments alone, for an object without a counterpart.
-pub(super) fn comment(of: &Foreign, remarks: &Remarks) -> Translated {
-    translated(of, writer::comments(remarks))
-}
-
-fn translated(of: &Foreign, text: String) -> Translated {
+    let text = writer::written(&document, remarks);
     Translated { of: of.title(), file: of.file.clone(), line: of.document.line(""), text }
 }
 

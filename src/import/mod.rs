@@ -39,7 +39,7 @@ pub struct Imported {
     pub passed_over: Vec<String>,
 }
 
-/// One object of cutover, or comments alone where an object has no counterpart.
+/// One object of cutover.
 #[derive(Clone, Debug)]
 pub struct Translated {
     /// What it was made of: `Canary shop`.

@@ -20,13 +20,6 @@ pub(super) fn written(document: &Ordered, remarks: &Remarks) -> String {
     writer.text
 }
 
-/// Comments alone.
-pub(super) fn comments(remarks: &Remarks) -> String {
-    let mut writer = Writer { remarks, text: String::new() };
-    remarks.head().iter().for_each(|note| writer.comment(note, 0));
-    writer.text
-}
-
 struct Writer<'r> {
     remarks: &'r Remarks,
     text: String,

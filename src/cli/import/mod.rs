@@ -76,12 +76,12 @@ struct Sources {
 
 /// Translate Flagger's Canary, MetricTemplate and AlertProvider: a Canary of a Service becomes a rollout in service mode.
 ///
-/// Name the files of the Services and MetricTemplates too: they decide how a Service is reached, and what limits mean.
+/// Name the files of the Services, metric templates and providers of alerts too: they decide how a Service is reached, and what limits mean.
 #[derive(Debug, clap::Args)]
 #[command(after_help = help("  cutover import flagger canary.yaml templates.yaml service.yaml > rollout.yaml
   cutover import flagger --provider gatewayapi --create-routes canaries
   cutover import flagger --live shop -n shop
-  kubectl get canaries,metrictemplates.flagger.app,services -o yaml | cutover import flagger -
+  kubectl get canaries,metrictemplates.flagger.app,alertproviders.flagger.app,services -o yaml | cutover import flagger -
 
 docs/coming-from-flagger.md says what differs, and how to move without a shift of traffic."))]
 struct Flagger {

@@ -3,7 +3,6 @@
 use super::{
     Known, Provider, alerts, analysis, metric, route, service, strategy,
     target::{Target, target},
-    template::Place,
     webhooks,
 };
 use crate::{
@@ -11,7 +10,7 @@ use crate::{
     import::{
         Translated,
         fields::Fields,
-        foreign::Foreign,
+        foreign::{Foreign, Place},
         remarks::{Refusal, Remarks, shown},
         rollout,
         services::{Reached, name_the_member},
@@ -23,8 +22,8 @@ pub(super) struct Translation {
     pub(super) manifest: Option<Translated>,
     pub(super) refusals: Vec<Refusal>,
     pub(super) namespace: Option<String>,
-    /// Templates that the rollout refers to.
-    pub(super) templates: Vec<Place>,
+    /// Templates and providers of alerts that the rollout refers to.
+    pub(super) refers_to: Vec<Place>,
 }
 
 /// What the parts of a translation need to know of the whole.
@@ -49,16 +48,16 @@ impl Context<'_, '_> {
 
 /// Translates a Canary; without a manifest where it is refused.
 pub(super) fn translation(of: &Foreign, known: &Known<'_>) -> Translation {
-    let mut templates = Vec::new();
-    let read = |fields: &mut Fields<'_>, remarks: &mut Remarks| spec(fields, known, &mut templates, remarks);
+    let mut refers_to = Vec::new();
+    let read = |fields: &mut Fields<'_>, remarks: &mut Remarks| spec(fields, known, &mut refers_to, remarks);
     let (manifest, refusals) = rollout::rollout(of, "Flagger", "", read);
-    Translation { manifest, refusals, namespace: of.namespace().map(str::to_owned), templates }
+    Translation { manifest, refusals, namespace: of.namespace().map(str::to_owned), refers_to }
 }
 
 fn spec(
     fields: &mut Fields<'_>,
     known: &Known<'_>,
-    templates: &mut Vec<Place>,
+    refers_to: &mut Vec<Place>,
     remarks: &mut Remarks,
 ) -> Option<FleetRolloutSpec> {
     for (key, remedy) in [
@@ -80,21 +79,22 @@ fn spec(
     let suspend = fields.take("suspend", remarks).unwrap_or(false);
     let revert = fields.take("revertOnDeletion", remarks).unwrap_or(false);
     without_counterpart(fields, remarks);
-    let (strategy, analysis, hooks) = fields.block("analysis", remarks, |fields, remarks| {
+    let (strategy, analysis, hooks, alerts) = fields.block("analysis", remarks, |fields, remarks| {
         let hooks = webhooks::webhooks(fields, remarks);
-        alerts::alerts(fields, remarks);
+        let alerts = alerts::alerts(fields, &context, refers_to, remarks);
         let pace = analysis::pace(fields, remarks);
-        let metrics = metric::metrics(fields, &context, pace, templates, remarks);
+        let metrics = metric::metrics(fields, &context, pace, refers_to, remarks);
         let bake = metrics.iter().filter_map(|metric| metric.window).fold(pace.interval, Ord::max);
         let longer =
             if bake > pace.interval { "; here it holds until the longest window has filled again" } else { "" };
         remarks.note("spec.strategy.bake", format!("Flagger holds each weight for one interval{longer}."));
         let strategy = strategy::strategy(fields, &context, bake, remarks);
-        Some((strategy?, analysis::analysis(pace, metrics), hooks))
+        Some((strategy?, analysis::analysis(pace, metrics), hooks, alerts))
     })??;
     let deletion_policy = if revert { DeletionPolicy::Revert } else { DeletionPolicy::Retain };
     Some(FleetRolloutSpec {
         skip_analysis,
+        alerts,
         hooks,
         suspend,
         deletion_policy,

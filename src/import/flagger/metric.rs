@@ -6,12 +6,13 @@ use super::{
     analysis::Pace,
     builtin::{self, BuiltIn},
     canary::Context,
-    template::{Place, variables},
+    template::variables,
 };
 use crate::{
     api::{Duration, Metric, analysis::TemplateRef},
     import::{
         fields::Fields,
+        foreign::Place,
         go_duration::go_duration,
         metric::{Range, distinct, empty, fixed, limits, measured, per_member, slug},
         promql::{Meaning, Measured, Query, meaning},
@@ -180,7 +181,7 @@ impl Reading<'_, '_, '_> {
             remarks.note(&self.at, text);
         }
         self.tells_apart(readable.about_backend, remarks);
-        let place = template.place();
+        let place = template.of.place();
         if !self.templates.contains(&place) {
             self.templates.push(place);
         }

@@ -1,11 +1,13 @@
 //! Flagger's Canary, MetricTemplate and AlertProvider. A Canary of a Service becomes a rollout in service mode.
 
+mod alert_provider;
 mod alerts;
 mod analysis;
 mod builtin;
 mod canary;
 mod matches;
 mod metric;
+mod names;
 mod provider;
 mod route;
 mod service;
@@ -17,8 +19,12 @@ mod webhooks;
 use std::collections::BTreeSet;
 
 pub use self::provider::Provider;
-use self::{canary::Translation, template::Template};
-use super::{Imported, Source, foreign, services::Services};
+use self::{alert_provider::AlertProvider, canary::Translation, template::Template};
+use super::{
+    Imported, Source, Translated,
+    foreign::{self, Place},
+    services::Services,
+};
 
 const GROUP: &str = "flagger.app";
 
@@ -36,16 +42,25 @@ struct Known<'f> {
     options: Options,
     services: Services<'f>,
     templates: Vec<Template<'f>>,
+    alert_providers: Vec<AlertProvider<'f>>,
 }
 
 impl<'f> Known<'f> {
     /// A template; one that names no namespace is in that of the Canary.
     fn template(&self, namespace: Option<&str>, name: &str) -> Option<&Template<'f>> {
-        let is_it = |template: &&Template<'_>| {
-            let own = template.of.namespace();
-            template.of.name() == name && (own == namespace || own.is_none())
-        };
-        self.templates.iter().find(is_it)
+        self.templates.iter().find(|template| template.of.is_referred_to(namespace, name))
+    }
+
+    /// A provider of alerts; one that names no namespace is in that of the Canary.
+    fn alert_provider(&self, namespace: Option<&str>, name: &str) -> Option<&AlertProvider<'f>> {
+        self.alert_providers.iter().find(|provider| provider.of.is_referred_to(namespace, name))
+    }
+
+    /// What the object at a place becomes in a namespace.
+    fn referred(&self, place: &Place, namespace: Option<&str>) -> Option<Translated> {
+        let template = self.templates.iter().find(|template| template.of.place() == *place);
+        let provider = self.alert_providers.iter().find(|provider| provider.of.place() == *place);
+        template.and_then(|template| template.manifest(namespace)).or_else(|| provider?.manifest(namespace))
     }
 }
 
@@ -54,36 +69,37 @@ pub(super) fn import(files: &[Source<'_>], options: Options) -> Imported {
     let (objects, refusals) = foreign::read(files);
     let mut imported = Imported { refusals, ..Imported::default() };
     let services = Services::among(&objects);
-    let templates = objects.iter().filter(|one| (one.group(), one.kind()) == (GROUP, "MetricTemplate"));
-    let templates: Vec<Template<'_>> = templates.map(Template::read).collect();
+    let of_kind = |kind| objects.iter().filter(move |one| (one.group(), one.kind()) == (GROUP, kind));
+    let templates: Vec<Template<'_>> = of_kind("MetricTemplate").map(Template::read).collect();
+    let alert_providers: Vec<AlertProvider<'_>> = of_kind("AlertProvider").map(AlertProvider::read).collect();
     imported.refusals.extend(templates.iter().flat_map(|template| template.refusals.clone()));
-    let known = Known { options, services, templates };
+    imported.refusals.extend(alert_providers.iter().flat_map(|provider| provider.refusals.clone()));
+    let known = Known { options, services, templates, alert_providers };
     let mut written = BTreeSet::new();
     for object in &objects {
         match (object.group(), object.kind()) {
             (GROUP, "Canary") => imported.add_canary(canary::translation(object, &known), &known, &mut written),
-            (GROUP, "AlertProvider") => imported.manifests.push(alerts::provider(object)),
-            (GROUP, "MetricTemplate") | ("", "Service") => {}
+            (GROUP, "MetricTemplate" | "AlertProvider") | ("", "Service") => {}
             _ => imported.passed_over.push(format!("{}/{}", object.kind(), object.name())),
         }
     }
-    for template in &known.templates {
-        let is_used = written.iter().any(|(_, place)| *place == template.place());
-        imported.manifests.extend(template.manifest(template.of.namespace()).filter(|_| !is_used));
+    for object in of_kind("MetricTemplate").chain(of_kind("AlertProvider")) {
+        let is_used = written.iter().any(|(_, place)| *place == object.place());
+        imported.manifests.extend(known.referred(&object.place(), object.namespace()).filter(|_| !is_used));
     }
     imported
 }
 
-/// A template in the namespace of a rollout: the namespace, and where the template itself stands.
-type Copied = (Option<String>, (String, u64));
+/// An object in the namespace of a rollout: the namespace, and where the object itself stands.
+type Copied = (Option<String>, Place);
 
 impl Imported {
     fn add_canary(&mut self, canary: Translation, known: &Known<'_>, written: &mut BTreeSet<Copied>) {
         self.refusals.extend(canary.refusals);
-        for place in canary.templates {
-            let Some(template) = known.templates.iter().find(|template| template.place() == place) else { continue };
+        for place in canary.refers_to {
+            let manifest = known.referred(&place, canary.namespace.as_deref());
             if written.insert((canary.namespace.clone(), place)) {
-                self.manifests.extend(template.manifest(canary.namespace.as_deref()));
+                self.manifests.extend(manifest);
             }
         }
         self.manifests.extend(canary.manifest);

@@ -22,9 +22,6 @@ use crate::{
     },
 };
 
-/// Where a template stands: the file and its line.
-pub(super) type Place = (String, u64);
-
 /// Variables of Flagger about the Canary, which a template of ours must declare.
 const OF_THE_CANARY: [&str; 3] = ["ingress", "route", "name"];
 
@@ -60,10 +57,6 @@ impl<'f> Template<'f> {
         let readable = query.filter(|_| usable).and_then(|query| readable(of, &query, &mut remarks));
         let refusals = remarks.refusals.clone();
         Self { of, readable, refusals, remarks }
-    }
-
-    pub(super) fn place(&self) -> Place {
-        (self.of.file.clone(), self.of.document.line(""))
     }
 
     /// Our template in a namespace.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::names::{free, label};
 use crate::{
     api::{
         Duration,
@@ -45,9 +46,7 @@ pub(super) fn webhooks(fields: &mut Fields<'_>, remarks: &mut Remarks) -> Vec<Ho
             remarks.lose(webhook.path(), format!("a rollout has at most {MOST} hooks"));
             return None;
         }
-        let name = free(&hook.name, &names);
-        names.insert(name.clone());
-        Some(Hook { name, ..hook })
+        Some(Hook { name: free(&hook.name, &mut names), ..hook })
     });
     let hooks: Vec<Hook> = hooks.into_iter().flatten().collect();
     if !hooks.is_empty() {
@@ -61,7 +60,7 @@ pub(super) fn webhooks(fields: &mut Fields<'_>, remarks: &mut Remarks) -> Vec<Ho
 }
 
 fn hook(webhook: &mut Fields<'_>, remarks: &mut Remarks) -> Option<Hook> {
-    let name = label(&webhook.take::<String>("name", remarks).unwrap_or_default());
+    let name = label(&webhook.take::<String>("name", remarks).unwrap_or_default(), "hook");
     let type_ = webhook.take::<String>("type", remarks).unwrap_or_default();
     let url = webhook.take::<String>("url", remarks).unwrap_or_default();
     let timeout = webhook.take::<String>("timeout", remarks);
@@ -106,19 +105,4 @@ fn is_called(url: &str) -> bool {
         let host = rest.split('/').next().unwrap_or_default();
         !host.is_empty() && !host.contains('@') && rest.chars().all(is_plain)
     })
-}
-
-/// A name as a DNS label: Flagger's may be any text.
-fn label(name: &str) -> String {
-    let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' };
-    let name: String = name.chars().map(letter).take(60).collect();
-    let name = name.trim_matches('-');
-    if name.is_empty() { "hook".to_owned() } else { name.to_owned() }
-}
-
-/// The name, with a number where others have it.
-fn free(name: &str, taken: &BTreeSet<String>) -> String {
-    let numbered = (2..).map(|number| format!("{name}-{number}"));
-    let mut names = std::iter::once(name.to_owned()).chain(numbered);
-    names.find(|name| !taken.contains(name)).unwrap_or_else(|| name.to_owned())
 }
