@@ -60,6 +60,9 @@ pub struct Hook {
 pub enum HookType {
     /// Before a run moves anything, again at every interval until it says yes. A run that it does not confirm does not begin.
     ConfirmRollout,
+    /// Service mode: once when a run is confirmed. A yes promotes the change at once, as `skipAnalysis` does; after a no, and
+    /// where nobody answers, it is analysed.
+    Skip,
     /// Once a run is confirmed, before its first step, again at every interval until it says yes. As many times no as
     /// `failures.limit` fail the run.
     PreRollout,
@@ -78,18 +81,28 @@ pub enum HookType {
     Event,
 }
 
+impl Hook {
+    /// Who takes its calls: scheme, host and port of the URL.
+    #[must_use]
+    pub fn receiver(&self) -> &str {
+        let host = self.url.find("://").map_or(0, |at| at + "://".len());
+        let end = self.url[host..].find('/').map_or(self.url.len(), |slash| host + slash);
+        &self.url[..end]
+    }
+}
+
 impl HookType {
     /// Whether it is a gate that opens with a yes, and for which a no is no failure.
     #[must_use]
     pub const fn confirms(self) -> bool {
         match self {
             Self::ConfirmRollout | Self::ConfirmTrafficIncrease | Self::ConfirmPromotion => true,
-            Self::PreRollout | Self::Rollout | Self::PostRollout | Self::Rollback | Self::Event => false,
+            Self::Skip | Self::PreRollout | Self::Rollout | Self::PostRollout | Self::Rollback | Self::Event => false,
         }
     }
 }
 
-/// What a hook of type `PreRollout` or `Rollout` answered last in a run.
+/// What a hook of type `Skip`, `PreRollout` or `Rollout` answered last in a run.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct HookRecord {

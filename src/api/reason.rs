@@ -66,6 +66,8 @@ reasons! {
     WindowClosed,
     /// A hook has not said yes yet.
     WaitingForHook,
+    /// A hook of type `Skip` said yes: the change is promoted without steps and checks.
+    AnalysisSkipped,
     /// A rollout of `dependsOn` has not reached its declared target yet.
     WaitingForDependency,
     /// The last step is over; until `keepPrevious` ends, checks continue and a rollback is possible.

@@ -4,9 +4,11 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
 use kube::Client;
-use tokio::sync::Notify;
+use tokio::sync::{AcquireError, Notify, OwnedSemaphorePermit};
 
-use super::{Hub, background_task::BackgroundTask, subject::Subject, user_secrets::UserSecrets};
+use super::{
+    Hub, background_task::BackgroundTask, concurrency::ConcurrencyLimits, subject::Subject, user_secrets::UserSecrets,
+};
 use crate::{
     api::{FleetRollout, FleetRolloutStatus, hook::Hook, secret::HOOK_PURPOSE, status::Verdict},
     hook::{self, Moment, Receiver},
@@ -17,8 +19,37 @@ use crate::{
     },
 };
 
-/// Calls of one namespace that are under way at a time. One whose receivers hang keeps no other waiting.
-pub(super) const OF_A_NAMESPACE: usize = 32;
+/// Calls that are under way at a time.
+const OF_A_NAMESPACE: usize = 128;
+const OF_A_RECEIVER: usize = 8;
+/// What is said where none becomes free.
+const BUSY: &str = "too many calls to this receiver, or of this namespace, are under way";
+
+/// Who may call now. A receiver that hangs keeps only those waiting who call it, and a namespace no other one.
+pub(super) struct Places {
+    of_namespaces: ConcurrencyLimits<String>,
+    of_receivers: ConcurrencyLimits<(String, String)>,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        let of_receivers = ConcurrencyLimits::new(OF_A_RECEIVER);
+        Self { of_namespaces: ConcurrencyLimits::new(OF_A_NAMESPACE), of_receivers }
+    }
+}
+
+impl Places {
+    /// A place for this call, unless none becomes free within its timeout.
+    fn take(&self, namespace: &str, hook: &Hook) -> impl Future<Output = Option<[OwnedSemaphorePermit; 2]>> + use<> {
+        let receiver = self.of_receivers.of(&(namespace.to_owned(), hook.receiver().to_owned()));
+        let own = self.of_namespaces.of(&namespace.to_owned());
+        let patience = hook.timeout.to_std();
+        async move {
+            let places = async { Ok::<_, AcquireError>([receiver.acquire_owned().await?, own.acquire_owned().await?]) };
+            tokio::time::timeout(patience, places).await.ok()?.ok()
+        }
+    }
+}
 
 /// The last call of each hook, by name.
 #[derive(Default)]
@@ -85,16 +116,17 @@ fn answer(
     call: &HookCall,
 ) -> impl Future<Output = HookAnswer> + Send + 'static {
     let (network, clock, metrics) = (hub.network.clone(), hub.clock.clone(), hub.metrics.clone());
-    let (client, places) = (hub.calls.reader(), hub.hook_limits.of(&moment.namespace.to_owned()));
+    let (client, place) = (hub.calls.reader(), hub.hook_places.take(moment.namespace, hook));
     let (body, key) = (hook::payload(moment, hook, call), call.key(moment.uid));
     let (hook, namespace) = (hook.clone(), moment.namespace.to_owned());
     async move {
-        let _place = places.acquire().await;
         let kind = hook.kind;
-        let (verdict, message) = match signing_key(&client, &namespace, &hook).await {
-            Err(why) => (Verdict::Unknown, why),
-            Ok(signing_key) => hook::call(&Receiver { hook, key, body, signing_key }, &network, &clock).await,
+        let called = async {
+            let _place = place.await.ok_or_else(|| BUSY.to_owned())?;
+            let signing_key = signing_key(&client, &namespace, &hook).await?;
+            Ok(hook::call(&Receiver { hook, key, body, signing_key }, &network, &clock).await)
         };
+        let (verdict, message) = called.await.unwrap_or_else(|why: String| (Verdict::Unknown, why));
         metrics.count_hook_call(kind, verdict);
         HookAnswer { verdict, message, at: clock.now() }
     }
@@ -105,4 +137,31 @@ async fn signing_key(client: &Client, namespace: &str, hook: &Hook) -> Result<Op
     let Some(reference) = &hook.signing_key_secret_ref else { return Ok(None) };
     let role = "config/rbac/hub-hooks.yaml";
     UserSecrets { client, namespace, purpose: HOOK_PURPOSE, role }.signing_key(reference).await.map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hook(url: &str) -> Hook {
+        serde_json::from_value(serde_json::json!({"name": "gate", "type": "ConfirmRollout", "url": url})).unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_calls_a_receiver_that_hangs_waits_no_longer_than_its_timeout_and_all_others_do_not() {
+        let places = Places::default();
+        let hangs = hook("http://hangs.example.com:8080/a");
+        let mut held = Vec::new();
+        for _ in 0..OF_A_RECEIVER {
+            held.push(places.take("shop", &hangs).await.unwrap());
+        }
+        let began = tokio::time::Instant::now();
+        assert!(places.take("shop", &hook("http://other.example.com/")).await.is_some());
+        assert!(places.take("other", &hangs).await.is_some(), "of another namespace");
+        assert_eq!(began.elapsed().as_secs(), 0);
+        assert!(places.take("shop", &hook("http://hangs.example.com:8080/b")).await.is_none());
+        assert_eq!(began.elapsed().as_secs(), 10, "its timeout");
+        held.pop();
+        assert!(places.take("shop", &hangs).await.is_some());
+    }
 }

@@ -126,8 +126,7 @@ struct Hub {
     wakers: Arc<Wakers>,
     registry: Registry,
     network: Network,
-    /// How many hooks of one namespace are called at a time.
-    hook_limits: ConcurrencyLimits<String>,
+    hook_places: hooks::Places,
     /// How many alerts of one provider are sent at a time.
     alert_limits: Arc<ConcurrencyLimits<Key>>,
     clock: Clock,
@@ -167,7 +166,7 @@ impl Hub {
             wakers,
             registry: Registry::default(),
             network,
-            hook_limits: ConcurrencyLimits::new(hooks::OF_A_NAMESPACE),
+            hook_places: hooks::Places::default(),
             alert_limits: Arc::new(ConcurrencyLimits::new(alerts::OF_A_PROVIDER)),
             clock,
             metrics,

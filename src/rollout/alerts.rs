@@ -38,6 +38,11 @@ pub(super) fn record(draft: &mut Draft<'_>) {
     draft.status.alerts = Some(alerts);
 }
 
+/// When the last alert that is still to be delivered was recorded.
+pub(super) fn last_pending(draft: &Draft<'_>) -> Option<Timestamp> {
+    draft.status.alerts.as_ref()?.pending.iter().map(|alert| alert.at).max()
+}
+
 /// Something to announce.
 struct News {
     about: About,

@@ -1,18 +1,21 @@
 //! The end of a rollout: the routes stay on the primary, and nobody is cut off.
 
 use super::{
-    config_copies,
+    alerts, config_copies,
     decision::{Action, Backends},
     draft::Draft,
-    edits,
+    edits, hooks,
     input::{LiveRoute, RouteKey, RouteSeen},
-    routes,
+    report, routes,
     standing::{Intent, Standing},
     target::{is_reached, target},
+    time::later,
 };
-use crate::api::{DeletionPolicy, Mode, Phase, Reason};
+use crate::api::{DeletionPolicy, Duration, Mode, Phase, Reason};
 
 const NOTHING: Intent = Intent::WriteNothing(Reason::Deleting);
+/// The end is put off so long for alerts and events that announce it.
+const ANNOUNCED_WITHIN: Duration = Duration::from_secs(60);
 
 /// Brings the routes to the primary, gives everything back, and takes the finalizer off.
 pub(super) fn proceed(draft: &mut Draft<'_>) -> (Standing, Intent) {
@@ -36,6 +39,32 @@ pub(super) fn proceed(draft: &mut Draft<'_>) -> (Standing, Intent) {
         return (terminating(&format!("bringing every route to {primary}")), edits::intent(draft, edited));
     }
     (release(draft), NOTHING)
+}
+
+/// With the finalizer goes the status, and with it what nobody has heard of yet: the last of it is waited for.
+pub(super) fn wait_until_announced(draft: &mut Draft<'_>) {
+    if !draft.actions.contains(&Action::RemoveFinalizer) {
+        return;
+    }
+    let last = alerts::last_pending(draft).max(hooks::last_undelivered(draft));
+    let Some(until) = last.map(|at| later(at, ANNOUNCED_WITHIN)).filter(|until| draft.now() < *until) else { return };
+    draft.actions.retain(|action| !is_of_the_end(action));
+    draft.wake_at(until);
+    let message = format!("the routes are given back; alerts and events are delivered, at the latest until {until:.0}");
+    report::write(draft, &Standing::new(Phase::Terminating, Reason::Releasing, message));
+}
+
+const fn is_of_the_end(action: &Action) -> bool {
+    match action {
+        Action::ReleaseBackends { .. } | Action::ReleaseConfigCopies | Action::RemoveFinalizer => true,
+        Action::AddFinalizer
+        | Action::WriteBackend { .. }
+        | Action::Rehearse { .. }
+        | Action::WriteRoute { .. }
+        | Action::ReleaseRoute { .. }
+        | Action::WriteConfigCopies { .. }
+        | Action::AnswerRequest { .. } => false,
+    }
 }
 
 fn terminating(message: &str) -> Standing {

@@ -25,6 +25,17 @@ const CONFIRM_WITHIN: Duration = Duration::from_secs(60);
 /// A write that was decided less than this ago is just being made: Skipper has four seconds for it.
 const A_MOMENT: Duration = Duration::from_secs(5);
 
+/// What a run has to show for what it promotes; no message may claim more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Evidence {
+    /// Checks of metrics passed.
+    Checks,
+    /// Nothing is measured: its time is over, and its endpoint answered.
+    TimeAlone,
+    /// Nobody looked: `skipAnalysis`, or a hook of type `Skip`.
+    NotAnalysed,
+}
+
 /// One decision in the making.
 pub(super) struct Draft<'a> {
     pub(super) input: &'a Input<'a>,
@@ -71,6 +82,15 @@ impl<'a> Draft<'a> {
     /// Whether metrics judge.
     pub(super) const fn measures(&self) -> bool {
         self.input.spec.analysis.measures()
+    }
+
+    /// What the live run has to show for what it promotes.
+    pub(super) fn evidence(&self) -> Evidence {
+        match self.run() {
+            Some(run) if run.is_without_analysis() => Evidence::NotAnalysed,
+            Some(_) | None if self.measures() => Evidence::Checks,
+            Some(_) | None => Evidence::TimeAlone,
+        }
     }
 
     /// Why time passes before a step may be left.

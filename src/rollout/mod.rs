@@ -69,6 +69,7 @@ pub fn decide(input: &Input<'_>) -> Decision {
     report::write(&mut draft, &standing);
     alerts::record(&mut draft);
     hooks::deliver(&mut draft);
+    deletion::wait_until_announced(&mut draft);
     draft.finish(intent)
 }
 

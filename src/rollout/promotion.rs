@@ -2,7 +2,7 @@
 
 use super::{
     config_copies,
-    draft::Draft,
+    draft::{Draft, Evidence},
     gates, health, initialization,
     input::{Problem, SourceSeen},
     plan::primary_and_canary,
@@ -201,10 +201,10 @@ pub(super) fn begin(draft: &mut Draft<'_>) -> Option<Standing> {
     let (revision, services, configs) = (run.revision.clone(), run.services.clone(), run.configs.clone());
     let promoted = Promoted { revision, services, configs, made_at: None };
     draft.status.promoted = Some(promoted);
-    let message = if draft.measures() {
-        "the Services that passed are copied to the primary"
-    } else {
-        "the Services of the canary are copied to the primary, with nothing measured"
+    let message = match draft.evidence() {
+        Evidence::Checks => "the Services that passed are copied to the primary",
+        Evidence::TimeAlone => "the Services of the canary are copied to the primary, with nothing measured",
+        Evidence::NotAnalysed => "the Services of the canary are copied to the primary, without analysis",
     };
     draft.announce(false, Reason::PromotingServices, message);
     draft.wake_at(now);

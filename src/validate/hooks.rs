@@ -39,6 +39,7 @@ fn of_hook(path: &str, hook: &Hook, skips_analysis: bool) -> Vec<Problem> {
 fn never_called(path: &str, hook: &Hook, skips_analysis: bool) -> Option<Problem> {
     let is_left_out = match hook.kind {
         HookType::ConfirmRollout
+        | HookType::Skip
         | HookType::PreRollout
         | HookType::Rollout
         | HookType::ConfirmTrafficIncrease

@@ -5,7 +5,7 @@ use super::{
     strategy::conditions,
 };
 use crate::{
-    api::{Backend, CANARY, FleetRolloutSpec, Mode, Route, ServiceSpec, strategy::Ramp},
+    api::{Backend, CANARY, FleetRolloutSpec, Mode, Route, ServiceSpec, hook::HookType, strategy::Ramp},
     rollout::plan::{Ends, plan_run},
 };
 
@@ -33,7 +33,10 @@ fn member_mode(spec: &FleetRolloutSpec) -> Vec<Problem> {
         .enumerate()
         .filter(|(_, service)| service.track.as_ref().is_some_and(|track| track.primary_copies));
     let copies = copies.map(|(place, _)| refuse(&format!("spec.services[{place}].track.primaryCopies")));
-    ramp.into_iter().chain(spec.skip_analysis.then(|| refuse("spec.skipAnalysis"))).chain(copies).collect()
+    let skips = spec.hooks.iter().enumerate().filter(|(_, hook)| hook.kind == HookType::Skip);
+    let skips = skips.map(|(place, _)| refuse(&format!("spec.hooks[{place}].type")));
+    let skips = spec.skip_analysis.then(|| refuse("spec.skipAnalysis")).into_iter().chain(skips);
+    ramp.into_iter().chain(skips).chain(copies).collect()
 }
 
 fn service_mode(spec: &FleetRolloutSpec) -> Vec<Problem> {

@@ -90,7 +90,7 @@ pub struct Run {
     /// Who declared its target, by the annotation `cutover.dev/declared-by`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
-    /// What hooks of type `PreRollout` and `Rollout` answered last.
+    /// What hooks of type `Skip`, `PreRollout` and `Rollout` answered last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<HookRecord>,
     /// Who approved the steps that need approvals, until these are void.
@@ -148,6 +148,11 @@ impl Run {
     /// The phase while what passed becomes the primary.
     pub const fn promotion_phase(&self) -> Phase {
         if self.is_finalizing() { Phase::Finalizing } else { Phase::Promoting }
+    }
+
+    /// Service mode: no step proves anything, by `skipAnalysis` or a hook of type `Skip`: the change is promoted as it is.
+    pub fn is_without_analysis(&self) -> bool {
+        self.plan.iter().all(|step| step.promotes)
     }
 
     /// The weights that the state means, before projection.

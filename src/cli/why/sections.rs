@@ -158,6 +158,7 @@ fn hooks(view: &View) -> Vec<String> {
         HookType::Rollout if moved => Some(format!("{limit} times no from hook {}", hook.name)),
         HookType::PreRollout if !moved => Some(format!("{limit} times no from hook {}", hook.name)),
         HookType::ConfirmRollout
+        | HookType::Skip
         | HookType::PreRollout
         | HookType::Rollout
         | HookType::ConfirmTrafficIncrease

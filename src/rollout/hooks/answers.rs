@@ -6,7 +6,7 @@ use crate::{
         Reason,
         analysis::UnknownAction,
         hook::{HookRecord, HookType},
-        status::{Run, Verdict},
+        status::{Run, RunState, Verdict},
     },
     rollout::{
         approvals, checks,
@@ -25,11 +25,13 @@ pub(in crate::rollout) fn consume(draft: &mut Draft<'_>) {
         let Some(answer) = &seen.answer else { continue };
         match (hook.kind, &seen.call.occasion) {
             (HookType::PreRollout | HookType::Rollout, Occasion::Step { .. }) => judge(draft, seen, answer),
+            (HookType::Skip, Occasion::Step { .. }) => note(draft, seen, answer),
             (HookType::Rollback, Occasion::Step { .. }) => rollback(draft, seen, answer),
             (HookType::PostRollout, Occasion::Ended { run }) => ended(draft, &hook.name, *run, answer),
             // Gates look at answers themselves, and events at what they were sent last; another occasion is that of a former type.
             (
                 HookType::ConfirmRollout
+                | HookType::Skip
                 | HookType::PreRollout
                 | HookType::Rollout
                 | HookType::ConfirmTrafficIncrease
@@ -48,6 +50,24 @@ pub(in crate::rollout) fn consume(draft: &mut Draft<'_>) {
 /// The answer is to a call of the present run.
 fn is_of_run(run: &Run, call: &HookCall) -> bool {
     matches!(call.occasion, Occasion::Step { run: number, .. } if number == run.number)
+}
+
+/// The first answer of a run holds, whatever it is.
+fn note(draft: &mut Draft<'_>, seen: &HookSeen, answer: &HookAnswer) {
+    let Occasion::Step { sequence, .. } = seen.call.occasion else { return };
+    let Some(run) = draft.run_mut().filter(|run| is_of_run(run, &seen.call)) else { return };
+    let name = &seen.call.name;
+    if matches!(run.state, RunState::Preparing(_)) && !run.hooks.iter().any(|record| record.name == *name) {
+        run.hooks.push(HookRecord {
+            name: name.clone(),
+            sequence,
+            verdict: answer.verdict,
+            message: answer.message.clone(),
+            recent: String::new(),
+            unknown_in_a_row: 0,
+            at: answer.at,
+        });
+    }
 }
 
 /// A no counts like a failed check, no answer like an Unknown one.

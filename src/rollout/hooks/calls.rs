@@ -1,5 +1,7 @@
 //! When hooks are called.
 
+use jiff::Timestamp;
+
 use super::of_kind;
 use crate::{
     api::{
@@ -70,6 +72,13 @@ pub(in crate::rollout) fn deliver(draft: &mut Draft<'_>) {
         }
     }
     draft.delivered = Some(delivered);
+}
+
+/// When the last transition happened that a hook of type Event still has to be sent.
+pub(in crate::rollout) fn last_undelivered(draft: &Draft<'_>) -> Option<Timestamp> {
+    let last = draft.status.transitions.last()?;
+    let lacks = |delivered: &Delivered| delivered.transition < last.number;
+    draft.delivered.iter().flatten().any(lacks).then_some(last.at)
 }
 
 /// The last transition that a hook got: recorded, or answered since.

@@ -21,7 +21,41 @@ pub(in crate::rollout) fn before_the_first_step(draft: &mut Draft<'_>) -> Option
     if draft.input.spec.skip_analysis {
         return None;
     }
-    gate(draft, HookType::ConfirmRollout).or_else(|| gate(draft, HookType::PreRollout)).or_else(|| increase(draft))
+    gate(draft, HookType::ConfirmRollout).or_else(|| skip(draft)).or_else(|| {
+        if draft.run()?.is_without_analysis() {
+            return None;
+        }
+        gate(draft, HookType::PreRollout).or_else(|| increase(draft))
+    })
+}
+
+/// Whether the change is analysed, once every hook of type `Skip` has answered or nobody did: only a yes of all of them leaves
+/// nothing of the plan but its end.
+fn skip(draft: &mut Draft<'_>) -> Option<Standing> {
+    let spec = draft.input.spec;
+    let (mut waiting, mut agreed) = (None, Vec::new());
+    let mut all_agree = true;
+    for hook in of_kind(spec, HookType::Skip) {
+        match draft.run()?.hooks.iter().find(|record| record.name == hook.name).map(|record| record.verdict) {
+            Some(Verdict::Pass) => agreed.push(hook.name.as_str()),
+            Some(Verdict::Fail | Verdict::Unknown) => all_agree = false,
+            None => {
+                calls::ask(draft, hook);
+                waiting = waiting.or_else(|| Some(waits(hook, None)));
+            }
+        }
+    }
+    if waiting.is_none() && all_agree && !agreed.is_empty() {
+        leave_out_analysis(draft, &agreed.join(", "));
+    }
+    waiting
+}
+
+fn leave_out_analysis(draft: &mut Draft<'_>, hooks: &str) {
+    let Some(run) = draft.run_mut().filter(|run| !run.is_without_analysis()) else { return };
+    let Some(end) = run.plan.pop().filter(|end| end.promotes) else { return };
+    run.plan = vec![end];
+    draft.announce(true, Reason::AnalysisSkipped, format!("hook {hooks} (Skip) said yes: promoted without analysis"));
 }
 
 /// What stands between a step that is proven and the one after it, or the end of the run.

@@ -9,7 +9,7 @@ mod calls;
 mod gates;
 
 pub(super) use answers::consume;
-pub(super) use calls::{call, deliver, note_end};
+pub(super) use calls::{call, deliver, last_undelivered, note_end};
 pub(super) use gates::{before_the_first_step, before_the_next_step, failing, silent};
 
 use crate::api::{

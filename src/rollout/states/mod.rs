@@ -12,7 +12,7 @@ mod stepping;
 use super::{
     config_copies, deadline,
     decision::{Action, Backends},
-    draft::{Draft, keep_newest},
+    draft::{Draft, Evidence, keep_newest},
     hooks,
     standing::Standing,
 };
@@ -55,7 +55,11 @@ pub(super) fn give_back_left(draft: &mut Draft<'_>) {
 fn succeed(draft: &mut Draft<'_>) -> Standing {
     let target = draft.run().map(|run| run.target.clone());
     draft.status.primary = target.or(draft.status.primary.take());
-    let message = if draft.measures() { "every step passed" } else { "every step is over, with nothing measured" };
+    let message = match draft.evidence() {
+        Evidence::Checks => "every step passed",
+        Evidence::TimeAlone => "every step is over, with nothing measured",
+        Evidence::NotAnalysed => "promoted without analysis",
+    };
     if let Some(changed) = config_copies::left_behind(draft) {
         draft.announce(true, Reason::ConfigChanged, changed);
     }

@@ -7,7 +7,13 @@ use crate::{
         status::{Promoting, RunState, Stepping},
         strategy::Wait,
     },
-    rollout::{approvals, checks, draft::Draft, gates, hooks, promotion, schedule, standing::Standing, time::later},
+    rollout::{
+        approvals, checks,
+        draft::{Draft, Evidence},
+        gates, hooks, promotion, schedule,
+        standing::Standing,
+        time::later,
+    },
 };
 
 pub(super) fn advance(draft: &mut Draft<'_>) -> Standing {
@@ -82,7 +88,7 @@ pub(super) fn take_next(draft: &mut Draft<'_>) -> Standing {
 }
 
 fn take_step(draft: &mut Draft<'_>) -> Standing {
-    let measures = draft.measures();
+    let evidence = draft.evidence();
     let Some(run) = draft.run_mut() else { return super::at_rest::stand(draft) };
     let (step, steps) = (run.step() + 1, run.plan.len());
     let bake = run.bake();
@@ -97,12 +103,12 @@ fn take_step(draft: &mut Draft<'_>) -> Standing {
         RunState::Stepping(Stepping { step, bake, waiting_since: None, closed_since: None })
     };
     let (phase, why) = match (copied_at, promotes, step) {
-        (Some(_), _, _) if !measures => (run.promotion_phase(), "the primary is what the canary is"),
-        (Some(_), _, _) => (run.promotion_phase(), "the primary is what passed"),
+        (Some(_), _, _) if evidence == Evidence::Checks => (run.promotion_phase(), "the primary is what passed"),
+        (Some(_), _, _) => (run.promotion_phase(), "the primary is what the canary is"),
         (None, true, _) => (Phase::Promoting, "nothing goes to the primary while it is changed"),
         (None, false, 1) => (Phase::Progressing, "rehearsed and ready"),
-        (None, false, _) if !measures => (Phase::Progressing, "the step before it is over, with nothing measured"),
-        (None, false, _) => (Phase::Progressing, "the step before it passed"),
+        (None, false, _) if evidence == Evidence::Checks => (Phase::Progressing, "the step before it passed"),
+        (None, false, _) => (Phase::Progressing, "the step before it is over, with nothing measured"),
     };
     let message = gates::being_written(run);
     let split = gates::split_in_words(run);

@@ -25,7 +25,7 @@ pub const CASES: &[Case] = &[
         "  analysis:\n",
         "  hooks: [{name: smoke, type: Lunch, url: 'http://t.example.com/'}]\n  analysis:\n",
         &[
-            "19: spec.hooks[0].type: \"Lunch\" is not allowed; write one of ConfirmRollout, PreRollout, Rollout, ConfirmTrafficIncrease, ConfirmPromotion, PostRollout, Rollback, Event",
+            "19: spec.hooks[0].type: \"Lunch\" is not allowed; write one of ConfirmRollout, Skip, PreRollout, Rollout, ConfirmTrafficIncrease, ConfirmPromotion, PostRollout, Rollback, Event",
         ],
     ),
     (
@@ -33,6 +33,13 @@ pub const CASES: &[Case] = &[
         "  hooks: [{name: smoke, type: Event, url: 'file:///etc/passwd'}]\n  analysis:\n",
         &[
             "19: spec.hooks[0].url: \"file:///etc/passwd\" is not allowed; write an http or https URL without user, query and fragment",
+        ],
+    ),
+    (
+        "  analysis:\n",
+        "  hooks: [{name: urgent, type: Skip, url: 'https://t.example.com/urgent'}]\n  analysis:\n",
+        &[
+            "19: spec.hooks[0].type: belongs to service mode, a rollout without members; leave it out, or leave spec.members out",
         ],
     ),
 ];

@@ -43,7 +43,7 @@ impl State {
             Self::AtRest => &[(Self::Preparing, "another target is declared")],
             Self::Preparing => &[
                 (Self::Stepping, "everything is ready"),
-                (Self::Promoting, "skipAnalysis"),
+                (Self::Promoting, "without analysis"),
                 (Self::Preparing, "another target"),
                 (Self::RollingBack, "abort, the deadline, deletion"),
                 (Self::AtRest, "adopt"),

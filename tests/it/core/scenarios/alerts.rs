@@ -210,3 +210,50 @@ fn where_no_alert_is_declared_the_status_says_nothing_of_any() {
     let nothing = AlertsStatus { last, ..AlertsStatus::default() };
     assert_eq!(*alerts(&world), nothing, "a number is not given twice");
 }
+
+#[test]
+fn a_rollout_that_is_deleted_stays_until_its_last_alert_is_delivered() {
+    let mut world = alerted(STEPS);
+    world.run_for(20);
+    deliver(&mut world);
+    world.deleting = true;
+    world.run_for(20);
+    assert_eq!(world.live(), super::super::world::of(&[("eu-1", 100)]));
+    assert!(!world.gone && !world.released.is_empty(), "the routes are given back, and the rollout is still there");
+    let words = "the routes are given back; alerts and events are delivered, at the latest until ";
+    assert!(world.status.message.starts_with(words), "{}", world.status.message);
+    let reasons = to(&world, "info");
+    assert_eq!(reasons.last().unwrap().1, Reason::Deleting);
+    deliver(&mut world);
+    assert!(world.gone);
+}
+
+#[test]
+fn a_service_that_takes_no_alert_keeps_a_deleted_rollout_for_a_minute() {
+    let mut world = alerted(STEPS);
+    world.run_for(20);
+    world.deleting = true;
+    world.run_for(30);
+    let last = pending(&world).last().unwrap().at;
+    while !world.gone {
+        world.probe();
+        world.pass();
+        world.after(1);
+        assert!(world.now.duration_since(last).as_secs() <= 62);
+    }
+    assert!(world.now.duration_since(last).as_secs() >= 60);
+}
+
+#[test]
+fn an_alert_that_failed_for_an_hour_keeps_no_rollout_that_announces_nothing_new() {
+    let mut world = alerted(STEPS);
+    world.spec.alerts.retain(|alert| alert.severity == Severity::Error);
+    world.run_for(8);
+    world.metrics = Metrics::CanaryBreaksGuard;
+    world.run_for(40);
+    assert!(!pending(&world).is_empty());
+    minutes(&mut world, 60);
+    world.deleting = true;
+    world.run_for(5);
+    assert!(world.gone);
+}

@@ -247,6 +247,22 @@ fn an_event_that_nobody_took_is_sent_until_somebody_does() {
 }
 
 #[test]
+fn a_rollout_that_is_deleted_stays_until_its_last_event_is_taken() {
+    let mut world = with(&["Event"]);
+    world.run_for(8);
+    world.slow.insert("event".to_owned());
+    world.deleting = true;
+    world.run_for(20);
+    assert!(!world.gone, "the event is on its way");
+    world.slow.clear();
+    world.answer_hooks();
+    world.run_for(10);
+    assert!(world.gone);
+    let last = world.status.transitions.last().unwrap();
+    assert!(world.calls.last().unwrap().key.contains(&format!("event-{}/", last.number)), "{:?}", world.calls);
+}
+
+#[test]
 fn what_was_called_after_a_run_is_reported_and_called_once() {
     let mut world = with(&["PostRollout"]);
     world.receivers.insert("postrollout".to_owned(), Some(500));

@@ -43,6 +43,7 @@ fn scenarios() -> Vec<(&'static str, World)> {
         ("a smoke test that fails", with_hook("PreRollout", Some(500))),
         ("a receiver that is gone", with_hook("Rollout", None)),
         ("a hook that rolls back", with_hook("Rollback", Some(200))),
+        ("a hook that leaves the analysis out", with_skip()),
         ("no metrics", {
             let mut world = plain();
             world.spec.analysis.metrics.clear();
@@ -61,6 +62,14 @@ fn with_hook(kind: &str, status: Option<u16>) -> World {
     let hook = format!("hooks: [{{name: smoke, type: {kind}, url: 'http://hooks.example.com/'}}]");
     let mut world = World::new(spec(&format!("{PLAIN}{hook}\n")), &[("eu-1", 100)]);
     world.receivers.insert("smoke".to_owned(), status);
+    world
+}
+
+fn with_skip() -> World {
+    let hooks = "hooks: [{name: urgent, type: Skip, url: 'http://hooks.example.com/'}]";
+    let mut world = World::new(spec(&format!("strategy: {{ramp: {{stepWeight: 20}}}}\n{hooks}")), &[("primary", 100)]);
+    world.point("eu-1.example.com").run_for(10);
+    world.point("eu-3.example.com");
     world
 }
 

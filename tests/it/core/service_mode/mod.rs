@@ -8,6 +8,7 @@ mod promotion;
 mod ramp;
 mod revisions;
 mod serving;
+mod skip;
 mod tracking;
 
 use cutover::api::{CANARY, Distribution, PRIMARY, Phase, Reason};
