@@ -25,7 +25,8 @@ pub(super) fn alerts(
     let (mut names, mut alerts) = (BTreeSet::new(), Vec::new());
     fields.each("alerts", remarks, |fields, remarks| {
         let at = format!("spec.alerts[{}]", alerts.len());
-        let Some(alert) = alert(fields, context, &at, refers_to, remarks) else { return };
+        let mut reading = Reading { context, refers_to: &mut *refers_to, at };
+        let Some(alert) = reading.alert(fields, remarks) else { return };
         if alerts.len() < MOST {
             alerts.push(Alert { name: free(&alert.name, &mut names), ..alert });
         } else {
@@ -35,72 +36,66 @@ pub(super) fn alerts(
     alerts
 }
 
-fn alert(
-    fields: &mut Fields<'_>,
-    context: &Context<'_, '_>,
-    at: &str,
-    refers_to: &mut Vec<Place>,
-    remarks: &mut Remarks,
-) -> Option<Alert> {
-    let name = label(&fields.take::<String>("name", remarks).unwrap_or_default(), "alert");
-    let severity = severity(fields, at, remarks);
-    let provider_ref = fields.block("providerRef", remarks, |reference, remarks| {
-        let namespace = reference.take::<String>("namespace", remarks);
+/// One alert, as it is read.
+struct Reading<'r, 'k, 'f> {
+    context: &'r Context<'k, 'f>,
+    refers_to: &'r mut Vec<Place>,
+    /// Its path in the rollout.
+    at: String,
+}
+
+impl Reading<'_, '_, '_> {
+    fn alert(&mut self, fields: &mut Fields<'_>, remarks: &mut Remarks) -> Option<Alert> {
+        let name = label(&fields.take::<String>("name", remarks).unwrap_or_default(), "alert");
+        let severity = self.severity(fields, remarks);
+        let provider_ref = fields.block("providerRef", remarks, |reference, remarks| self.provider(reference, remarks));
+        if provider_ref.is_none() {
+            fields.refuse("providerRef", "missing", "name the AlertProvider", remarks);
+        }
+        Some(Alert { name, severity: severity?, provider_ref: provider_ref?? })
+    }
+
+    /// Without one, Flagger sends nothing, though its documentation says that it sends all.
+    fn severity(&self, fields: &mut Fields<'_>, remarks: &mut Remarks) -> Option<Severity> {
+        let severity = fields.take::<String>("severity", remarks).unwrap_or_default();
+        match severity.as_str() {
+            "" => {
+                let text = "Flagger sends nothing for an alert without a severity; here it sends all.";
+                remarks.note(&self.at, text);
+                Some(Severity::Info)
+            }
+            "info" => Some(Severity::Info),
+            "warn" => Some(Severity::Warn),
+            "error" => Some(Severity::Error),
+            _ => {
+                fields.refuse("severity", format!("{:?} is no severity", shown(&severity)), "correct it", remarks);
+                None
+            }
+        }
+    }
+
+    /// The provider in the rollout's namespace, where ours has to be.
+    fn provider(&mut self, reference: &mut Fields<'_>, remarks: &mut Remarks) -> Option<ProviderRef> {
+        let namespace = reference.take::<String>("namespace", remarks).filter(|namespace| !namespace.is_empty());
         let Some(name) = reference.take::<String>("name", remarks) else {
             reference.refuse("name", "missing", "name the AlertProvider", remarks);
             return None;
         };
-        provider(&name, namespace, context, at, refers_to, reference.path(), remarks)
-    });
-    if provider_ref.is_none() {
-        fields.refuse("providerRef", "missing", "name the AlertProvider", remarks);
-    }
-    Some(Alert { name, severity: severity?, provider_ref: provider_ref?? })
-}
-
-/// Without one, Flagger sends nothing, though its documentation says that it sends all.
-fn severity(fields: &mut Fields<'_>, at: &str, remarks: &mut Remarks) -> Option<Severity> {
-    let severity = fields.take::<String>("severity", remarks).unwrap_or_default();
-    match severity.as_str() {
-        "" => {
-            remarks.note(at, "Flagger sends nothing for an alert without a severity; here it sends all.");
-            Some(Severity::Info)
+        let namespace = namespace.as_deref().or_else(|| self.context.of.namespace());
+        let Some(provider) = self.context.known.alert_provider(namespace, &name) else {
+            let text = format!("AlertProvider {} is in none of these files; import its file as well.", shown(&name));
+            remarks.note(&self.at, text);
+            return Some(ProviderRef { name });
+        };
+        if provider.readable.is_none() {
+            let why = format!("AlertProvider {} was refused, so nothing is sent there", shown(&name));
+            remarks.lose(reference.path(), why);
+            return None;
         }
-        "info" => Some(Severity::Info),
-        "warn" => Some(Severity::Warn),
-        "error" => Some(Severity::Error),
-        _ => {
-            fields.refuse("severity", format!("{:?} is no severity", shown(&severity)), "correct it", remarks);
-            None
+        let place = provider.of.place();
+        if !self.refers_to.contains(&place) {
+            self.refers_to.push(place);
         }
+        Some(ProviderRef { name })
     }
-}
-
-/// The provider in the rollout's namespace, where ours has to be.
-fn provider(
-    name: &str,
-    namespace: Option<String>,
-    context: &Context<'_, '_>,
-    at: &str,
-    refers_to: &mut Vec<Place>,
-    path: &str,
-    remarks: &mut Remarks,
-) -> Option<ProviderRef> {
-    let own = context.of.namespace();
-    let namespace = namespace.filter(|namespace| !namespace.is_empty());
-    let namespace = namespace.as_deref().or(own);
-    let Some(provider) = context.known.alert_provider(namespace, name) else {
-        let text = format!("AlertProvider {} is in none of these files; import its file as well.", shown(name));
-        remarks.note(at, text);
-        return Some(ProviderRef { name: name.to_owned() });
-    };
-    if provider.readable.is_none() {
-        remarks.lose(path, format!("AlertProvider {} was refused, so nothing is sent there", shown(name)));
-        return None;
-    }
-    let place = provider.of.place();
-    if !refers_to.contains(&place) {
-        refers_to.push(place);
-    }
-    Some(ProviderRef { name: name.to_owned() })
 }
