@@ -94,49 +94,64 @@ impl Serve {
             clock: Clock::default(),
         };
         let ended = signals::interrupted()?;
-        let listener = web::listen(self.listen).await.map_err(|error| {
-            CliError::said(format!("cannot listen at {}: {error}; choose another --listen", self.listen))
-        })?;
-        let address = listener.local_addr()?;
+        let (address, serving) = listen(self.listen, options).await?;
         out.line(format!("gates at http://{address}/gate/NAME, load at http://{address}/load"))?;
         tokio::select! {
-            () = web::serve_router(listener, receiver::router(options)) => {}
+            () = serving => {}
             () = ended => {}
         }
         Ok(Exit::Done)
     }
 }
 
+/// Where a receiver listens, and what serves it as long as it is awaited.
+pub(super) async fn listen(
+    address: SocketAddr,
+    options: receiver::Options,
+) -> Result<(SocketAddr, impl Future<Output = ()> + Send + 'static), CliError> {
+    let listener = web::listen(address)
+        .await
+        .map_err(|error| CliError::said(format!("cannot listen at {address}: {error}; choose another --listen")))?;
+    Ok((listener.local_addr()?, web::serve_router(listener, receiver::router(options))))
+}
+
 impl Gate {
     async fn set(self, verb: &str, out: &mut Output) -> Result<Exit, CliError> {
-        let Self { name, address, signing_key_file } = self;
-        let is_plain =
-            !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-._".contains(letter));
-        if !is_plain {
-            return Err(CliError::said(format!("{}: a gate's name has letters, digits and -._ only", sanitise(&name))));
-        }
-        let client = Peer::at(&address).and_then(|peer| Client::new(&peer, &anywhere())).map_err(CliError::said)?;
-        let seconds = Clock::default().now().as_second();
-        let mut headers = vec![(TIMESTAMP_HEADER, seconds.to_string())];
-        if let Some(file) = &signing_key_file {
-            headers.push((SIGNATURE_HEADER, signing_key(file)?.sign(seconds, b"")));
-        }
-        let path = format!("/gate/{name}/{verb}");
-        let post = Post::new(&path, &headers, Vec::new()).map_err(CliError::said)?;
-        match client.deliver(post, Limits { deadline: PATIENCE, body: 0 }).await.map(|reply| reply.status) {
-            Ok(200) => {
-                out.line(format!("gate {name}: {}", if verb == "open" { "open" } else { "closed" }))?;
-                Ok(Exit::Done)
-            }
-            Ok(401) => Err(CliError::said(format!("{address} takes only what is signed: give its --signing-key-file"))),
-            Ok(status) => Err(CliError::said(format!("{address} answered {status}; is it `cutover hooks serve`?"))),
-            Err(error) => Err(CliError::said(format!("{address}: {error}; start it with `cutover hooks serve`"))),
-        }
+        set(&self.address, &self.name, verb, self.signing_key_file.as_ref()).await?;
+        out.line(format!("gate {}: {}", self.name, if verb == "open" { "open" } else { "closed" }))?;
+        Ok(Exit::Done)
+    }
+}
+
+/// Opens or closes a gate of the receiver at this address: `verb` is `open` or `close`.
+pub(super) async fn set(
+    address: &str,
+    name: &str,
+    verb: &str,
+    signing_key_file: Option<&PathBuf>,
+) -> Result<(), CliError> {
+    let is_plain =
+        !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-._".contains(letter));
+    if !is_plain {
+        return Err(CliError::said(format!("{}: a gate's name has letters, digits and -._ only", sanitise(name))));
+    }
+    let client = Peer::at(address).and_then(|peer| Client::new(&peer, &anywhere())).map_err(CliError::said)?;
+    let seconds = Clock::default().now().as_second();
+    let mut headers = vec![(TIMESTAMP_HEADER, seconds.to_string())];
+    if let Some(file) = signing_key_file {
+        headers.push((SIGNATURE_HEADER, signing_key(file)?.sign(seconds, b"")));
+    }
+    let post = Post::new(&format!("/gate/{name}/{verb}"), &headers, Vec::new()).map_err(CliError::said)?;
+    match client.deliver(post, Limits { deadline: PATIENCE, body: 0 }).await.map(|reply| reply.status) {
+        Ok(200) => Ok(()),
+        Ok(401) => Err(CliError::said(format!("{address} takes only what is signed: give its --signing-key-file"))),
+        Ok(status) => Err(CliError::said(format!("{address} answered {status}; is it `cutover hooks serve`?"))),
+        Err(error) => Err(CliError::said(format!("{address}: {error}; start it with `cutover hooks serve`"))),
     }
 }
 
 /// A person chose these addresses.
-fn anywhere() -> Network {
+pub(super) fn anywhere() -> Network {
     let all = ["0.0.0.0/0", "::/0"].into_iter().filter_map(|net| net.parse().ok()).collect();
     Network::new(AddressRules::new(all, Vec::new()))
 }

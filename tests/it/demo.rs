@@ -94,6 +94,11 @@ impl Played {
         assert_eq!(events.last().unwrap()["right"], true);
         assert!(left.is_empty(), "{left:?}");
         assert!((1..100 * MIB).contains(memory), "{memory} KiB");
+        let stopped = &self.named("declared")[0]["stopped"];
+        assert_eq!(stopped["message"], "waiting for hook gate (ConfirmRollout) to say yes: it answered 403");
+        assert!(
+            stopped["openedBy"].as_str().unwrap().starts_with("cutover hooks open shop --address http://127.0.0.1:")
+        );
         let mut canary = Vec::new();
         for event in self.named("shares") {
             for service in event["services"].as_array().unwrap() {

@@ -55,8 +55,8 @@ impl Plan {
         self.members.iter().map(|name| (name.clone(), if name == member { 100 } else { 0 })).collect()
     }
 
-    /// The rollout towards `target`.
-    pub(super) fn rollout(&self, target: &Distribution) -> Value {
+    /// The rollout towards `target`, each run of which is confirmed by the hook at this URL.
+    pub(super) fn rollout(&self, target: &Distribution, gate: &str) -> Value {
         let service = |name: &String| json!({"name": name, "port": 80, "routes": [{"gatewayAPI": {"name": name}}]});
         let step = |(index, progress): (usize, &u32)| {
             let last = index + 1 == STEPS.len();
@@ -75,6 +75,7 @@ impl Plan {
                     "bake": self.pace.bake(),
                 },
                 "analysis": self.analysis(),
+                "hooks": [{"name": "gate", "type": "ConfirmRollout", "url": gate}],
             },
         })
     }
@@ -153,7 +154,8 @@ mod tests {
     #[test]
     fn what_is_declared_is_without_a_mistake() {
         let plan = plan(3);
-        let rollout: FleetRollout = serde_json::from_value(plan.rollout(&plan.all_to("eu-3"))).unwrap();
+        let rollout: FleetRollout =
+            serde_json::from_value(plan.rollout(&plan.all_to("eu-3"), "http://127.0.0.1:8090/gate/shop")).unwrap();
         let problems = crate::validate::rollout(&rollout.spec);
         let errors: Vec<_> = problems.iter().filter(|problem| problem.severity == Severity::Error).collect();
         assert!(errors.is_empty(), "{errors:?}");

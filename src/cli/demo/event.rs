@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::{
     declared::{Plan, STEPS, carrying},
+    gate::Stopped,
     kept::Command,
     shares::{MemberShare, Shares},
     world::{RATE, World},
@@ -20,7 +21,12 @@ pub(super) enum Event {
     /// Everything runs; nothing moves yet.
     Started { members: Vec<String>, services: Vec<String>, requests_per_second: u32, carrying: String },
     /// A rollout towards a canary was declared.
-    Declared { canary: String, steps: Vec<u32> },
+    Declared {
+        canary: String,
+        steps: Vec<u32>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        stopped: Option<Stopped>,
+    },
     /// Shares were counted.
     Shares { when: String, canary: String, expected: u32, right: bool, services: Vec<Shares> },
     /// A run is over, and its target is the primary.
@@ -55,8 +61,8 @@ impl Event {
         Self::Started { members, services, requests_per_second: RATE, carrying }
     }
 
-    pub(super) fn declared(canary: &str) -> Self {
-        Self::Declared { canary: canary.to_owned(), steps: STEPS.into() }
+    pub(super) fn declared(canary: &str, stopped: Option<Stopped>) -> Self {
+        Self::Declared { canary: canary.to_owned(), steps: STEPS.into(), stopped }
     }
 
     pub(super) fn ended(world: &World, wrong: Option<&Wrong>, took: Duration) -> Self {
@@ -86,16 +92,20 @@ impl Event {
                 ),
                 format!("They go to {carrying}. The hub, cutover hub, is a process of its own."),
             ],
-            Self::Declared { canary, steps } => {
+            Self::Declared { canary, steps, stopped } => {
                 let steps = steps.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-                vec![
-                    String::new(),
-                    format!("Declared: all traffic to {canary}, in steps of {steps} %."),
-                    format!(
-                        "{:<24}{:>7}{:>9}{:>10}{:>9}{:>8}",
-                        "", "desired", "applied", "observed", "requests", "within"
-                    ),
-                ]
+                let gate = stopped.iter().flat_map(|Stopped { message, opened_by }| {
+                    [format!("The run is {message}."), format!("Opened by: {opened_by}")]
+                });
+                let header = format!(
+                    "{:<24}{:>7}{:>9}{:>10}{:>9}{:>8}",
+                    "", "desired", "applied", "observed", "requests", "within"
+                );
+                [String::new(), format!("Declared: all traffic to {canary}, in steps of {steps} %.")]
+                    .into_iter()
+                    .chain(gate)
+                    .chain([header])
+                    .collect()
             }
             Self::Shares { when, canary, services, .. } => {
                 services.iter().filter_map(|shares| share_line(when, canary, shares)).collect()
@@ -150,13 +160,13 @@ mod tests {
         let when = "meanwhile".to_owned();
         let event = Event::Shares { when, canary: "eu-3".to_owned(), expected: 100, right: true, services };
         assert_eq!(event.lines(), ["meanwhile checkout eu-3   100 %    100 %   100.0 %   123456     1.0"]);
-        let header = Event::declared("eu-3").lines().pop().unwrap();
+        let header = Event::declared("eu-3", None).lines().pop().unwrap();
         assert_eq!(header, "                        desired  applied  observed requests  within");
     }
 
     #[test]
     fn programs_read_one_object_per_event() {
-        let event = serde_json::to_value(Event::declared("eu-3")).unwrap();
+        let event = serde_json::to_value(Event::declared("eu-3", None)).unwrap();
         assert_eq!(event, serde_json::json!({"event": "declared", "canary": "eu-3", "steps": [5, 25, 50, 100]}));
     }
 

@@ -4,6 +4,7 @@ mod breakage;
 mod declared;
 mod event;
 mod folder;
+mod gate;
 mod hub;
 mod kept;
 mod objects;

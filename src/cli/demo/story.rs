@@ -8,13 +8,14 @@ use super::{
     breakage::{Break, Ending},
     declared::{Plan, STEPS, members},
     event::{Event, tenths},
+    gate::Stopped,
     objects, rollout,
     shares::{Shares, between},
     world::{World, WorldError},
     wrong::{PATIENCE, Wrong},
 };
 use crate::{
-    api::{Distribution, FleetRolloutStatus, Phase, Verb, status::Run},
+    api::{Distribution, FleetRolloutStatus, Phase, Reason, Verb, status::Run},
     sandbox::member::Behaviour,
 };
 
@@ -22,6 +23,8 @@ use crate::{
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The step at which things break.
 const BREAKS_AT: u32 = 2;
+/// What the rollout says while its gate is shut: the receiver's answer.
+const GATE_IS_SHUT: &str = "403";
 
 pub(super) struct Story<'w> {
     pub(super) world: &'w World,
@@ -39,6 +42,8 @@ impl Story<'_> {
         self.shares("before", canary, 0, &first).await?;
         let target = self.plan.all_to(canary);
         self.declare(&target).await?;
+        let stopped = self.gate().await?;
+        self.say(Event::declared(canary, Some(stopped)));
         match breaks.ending() {
             Ending::Hold => self.promotion(canary, Some(breaks)).await,
             Ending::Rollback if self.pause_at.is_some() => self.promotion(canary, None).await,
@@ -50,12 +55,21 @@ impl Story<'_> {
     }
 
     async fn declare(&self, target: &Distribution) -> Result<(), Wrong> {
-        Ok(objects::create(&self.world.client, self.plan.rollout(target)).await?)
+        Ok(objects::create(&self.world.client, self.plan.rollout(target, &self.world.gate.url())).await?)
+    }
+
+    /// Opens the gate before the first run, once that waits for it.
+    async fn gate(&self) -> Result<Stopped, Wrong> {
+        let waits = |status: &FleetRolloutStatus| {
+            status.reason == Reason::WaitingForHook && status.message.contains(GATE_IS_SHUT)
+        };
+        let message = self.until("the hook before the run", waits).await?.message;
+        let opened_by = self.world.gate.open().await.map_err(|error| Wrong::Gate(error.to_string()))?;
+        Ok(Stopped { message, opened_by })
     }
 
     /// All the way, with an interruption if there is one; or to the step at which it is to be paused.
     async fn promotion(&self, canary: &str, interruption: Option<Break>) -> Result<(), Wrong> {
-        self.say(Event::declared(canary));
         for (step, expected) in (1..).zip(STEPS) {
             let run = self.step(canary, step, expected).await?;
             if self.pause_at == Some(step) {
@@ -108,7 +122,7 @@ impl Story<'_> {
     async fn failure(&self, canary: &str, breaks: Break) -> Result<(), Wrong> {
         let target = self.plan.all_to(canary);
         rollout::redeclare(&self.world.client, members(&target)).await?;
-        self.say(Event::declared(canary));
+        self.say(Event::declared(canary, None));
         for (step, expected) in (1..=BREAKS_AT).zip(STEPS) {
             let run = self.step(canary, step, expected).await?;
             if step < BREAKS_AT {

@@ -9,6 +9,7 @@ use tower::Service;
 use super::{
     declared::{EXAMPLE, NAMESPACE, Plan, gateway, host},
     folder::Folder,
+    gate::Gate,
     hub::Hub,
     objects,
 };
@@ -60,6 +61,7 @@ pub(super) struct World {
     pub(super) client: Client,
     pub(super) members: Vec<Member>,
     pub(super) hub: Hub,
+    pub(super) gate: Gate,
     load: Load,
     services: Vec<String>,
     folder: Folder,
@@ -94,8 +96,9 @@ impl World {
         let aliases = gateways.into_iter().chain(servers);
         let hub = Hub::new(folder.file(KUBECONFIG), folder.file(LOG), plan.elects, aliases);
         hub.start().await?;
+        let gate = Gate::start().await.map_err(io::Error::other)?;
         let services = plan.services.clone();
-        Ok(Self { client, members, hub, load, services, folder, _served: served, proxy })
+        Ok(Self { client, members, hub, gate, load, services, folder, _served: served, proxy })
     }
 
     pub(super) fn member(&self, name: &str) -> Option<&Member> {

@@ -22,6 +22,9 @@ pub(super) enum Wrong {
     /// The hub process is not there any more.
     #[error("the hub ended by itself before {0}")]
     Hub(String),
+    /// The gate before the first run.
+    #[error("the gate: {0}")]
+    Gate(String),
     /// The world does not turn.
     #[error("{0}")]
     World(#[from] WorldError),
@@ -37,7 +40,7 @@ impl Wrong {
     /// With the end of the hub's log, where it may tell more.
     pub(super) fn explain(&self, log: &str) -> String {
         match self {
-            Self::Share(_) => self.to_string(),
+            Self::Share(_) | Self::Gate(_) => self.to_string(),
             Self::Never { .. } | Self::Ended { .. } | Self::Hub(_) | Self::World(_) => {
                 format!("{self}\nThe hub's log ends with:\n{log}")
             }
