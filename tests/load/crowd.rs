@@ -66,7 +66,8 @@ pub fn crowd(rollouts: usize, seed: u64, checks: &mut Checks) {
     crowd.hour(&mut troubles, checks);
     let kept = Count::of(&crowd.drive).kept_requests;
     crowd.drive.end_troubles();
-    checks.check(crowd.come_to_rest(), "every rollout comes to rest on the weights of its status");
+    checks
+        .check(crowd.come_to_rest(), "every rollout comes to rest on the weights of its status, and all was delivered");
     checks.check(crowd.is_quiet(), "at rest the hub writes nothing");
     let last = crowd.drive.kill();
     println!("KiB of each hub as it ended: {}", troubles.of_hubs(last));
@@ -96,7 +97,9 @@ impl Crowd {
     }
 
     fn hour(&mut self, troubles: &mut Troubles, checks: &mut Checks) {
-        println!("minute  live KiB  runs  requests  watches  failed  events  kept requests  status B  records");
+        println!(
+            "minute  live KiB  runs  requests  watches  failed  events  kept requests  status B  records  delivered"
+        );
         self.drive.world.calls().fail = true;
         let start = Count::of(&self.drive);
         let quarters = [(); 4].map(|()| self.quarter(troubles));
@@ -124,8 +127,9 @@ impl Crowd {
         let (status, records) = (stored.largest_status(), stored.longest_history());
         self.largest_status = self.largest_status.max(status);
         self.longest_history = self.longest_history.max(records);
+        let delivered = self.drive.world.members().delivered;
         println!(
-            "{:6} {:9.0} {:5} {:9} {:8} {:7} {:7} {:14} {status:9} {records:8}",
+            "{:6} {:9.0} {:5} {:9} {:8} {:7} {:7} {:14} {status:9} {records:8} {delivered:6}",
             self.drive.minutes(),
             kib(live()),
             count.runs,
@@ -190,5 +194,5 @@ impl Crowd {
 }
 
 fn is_at_rest(rollout: Rollout<'_>) -> bool {
-    rollout.is_observed() && ["Succeeded", "Failed", "RolledBack"].contains(&rollout.phase())
+    rollout.is_observed() && rollout.is_delivered() && ["Succeeded", "Failed", "RolledBack"].contains(&rollout.phase())
 }

@@ -78,7 +78,7 @@ impl Drive {
     /// Everything is well from now on, and a hub lives.
     pub fn end_troubles(&mut self) {
         let mut members = self.world.members();
-        members.trouble = None;
+        (members.trouble, members.receiver_trouble) = (None, None);
         members.bad.clear();
         drop(members);
         self.world.calls().fail = false;

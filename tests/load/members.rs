@@ -1,4 +1,4 @@
-//! The members: what answers at their doors, and what they counted.
+//! The members: what answers at their doors, and what they counted; and who takes events and alerts.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -32,6 +32,17 @@ pub enum Trouble {
     NoPrometheus,
 }
 
+/// What is wrong with whoever takes events and alerts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiverTrouble {
+    /// Calls are accepted and never answered.
+    Hangs,
+    Fails,
+    /// To an address of the hub's own.
+    Redirects,
+    Gone,
+}
+
 #[derive(Default)]
 pub struct Members {
     /// The share of each member in the requests of a service, as the data plane took it.
@@ -39,6 +50,9 @@ pub struct Members {
     /// Service and member whose requests fail.
     pub bad: BTreeSet<(String, String)>,
     pub trouble: Option<(String, Trouble)>,
+    pub receiver_trouble: Option<ReceiverTrouble>,
+    /// Events and alerts that were taken.
+    pub delivered: u64,
 }
 
 impl Members {
@@ -80,12 +94,36 @@ impl Names for Doors {
 impl Peers for Doors {
     fn answer(&self, call: Request<()>) -> BoxFuture<'static, Result<Answer, HttpError>> {
         self.world.set_now(self.clock.now());
+        if is_of_receivers(&call) && self.world.members().receiver_trouble == Some(ReceiverTrouble::Hangs) {
+            return Box::pin(std::future::pending());
+        }
         Box::pin(std::future::ready(answer(&self.world, &call)))
+    }
+}
+
+fn is_of_receivers(call: &Request<()>) -> bool {
+    call.uri().host().is_some_and(|host| host.ends_with(".receivers.example.com"))
+}
+
+/// Whoever takes events and alerts, unless it hangs.
+fn receive(members: &mut Members) -> Result<Answer, HttpError> {
+    let answered = |status| Ok(Answer { status, date: None, body: Vec::new() });
+    match members.receiver_trouble {
+        Some(ReceiverTrouble::Gone) => Err(HttpError::Failed("Connection refused".to_owned())),
+        Some(ReceiverTrouble::Fails) => answered(500),
+        Some(ReceiverTrouble::Redirects) => answered(302),
+        Some(ReceiverTrouble::Hangs) | None => {
+            members.delivered += 1;
+            answered(204)
+        }
     }
 }
 
 /// The host of a member's endpoint is `m0.example.com`; the others are below it.
 fn answer(world: &World, call: &Request<()>) -> Result<Answer, HttpError> {
+    if is_of_receivers(call) {
+        return receive(&mut world.members());
+    }
     let host = call.uri().host().unwrap_or_default();
     let (door, member) = match host.split('.').collect::<Vec<_>>().as_slice() {
         [member, "example", "com"] => ("endpoint", *member),

@@ -49,11 +49,13 @@ impl Size {
     pub fn install(self, world: &World) {
         let create = |path: &str, object: &Value| world.call(Method::POST, path, Some(object));
         let namespaces = (0..self.rollouts).step_by(PER_NAMESPACE).map(namespace);
-        for name in namespaces.chain(["cutover-system".to_owned()]) {
-            create("/api/v1/namespaces", &json!({"metadata": {"name": name}}));
-        }
+        create("/api/v1/namespaces", &json!({"metadata": {"name": "cutover-system"}}));
         create(DEFINITIONS, &http_routes());
         definitions().expect("the definitions are JSON").iter().for_each(|definition| create(DEFINITIONS, definition));
+        for name in namespaces {
+            create("/api/v1/namespaces", &json!({"metadata": {"name": name}}));
+            create(&format!("{ROLLOUTS}/{name}/alertproviders"), &alert_provider());
+        }
         for member in 0..self.members {
             create("/api/v1/namespaces/cutover-system/secrets", &secret(member));
             create("/apis/cutover.dev/v1alpha1/memberclusters", &self::member(member));
@@ -93,6 +95,8 @@ impl Size {
                 "interval": interval, "settle": settle, "lag": "1s", "failures": {"limit": 2, "within": 10},
                 "unknown": {"limit": 5, "action": "Hold"}, "metrics": [errors()],
             },
+            "hooks": [{"name": "bus", "type": "Event", "url": "https://hooks.receivers.example.com/", "timeout": "5s"}],
+            "alerts": [{"name": "team", "providerRef": {"name": "team"}}],
         })
     }
 }
@@ -103,6 +107,11 @@ fn errors() -> Value {
     let all = r#"sum(increase(http_requests_total{service="{{ service }}"}[{{ window }}]))"#;
     json!({"name": "errors", "max": 1, "window": "10s", "minSamples": 50,
            "ratio": {"numerator": failed, "denominator": all}})
+}
+
+fn alert_provider() -> Value {
+    json!({"apiVersion": "cutover.dev/v1alpha1", "kind": "AlertProvider", "metadata": {"name": "team"},
+           "spec": {"webhook": {}, "url": "https://alerts.receivers.example.com/"}})
 }
 
 fn namespace(number: usize) -> String {

@@ -52,6 +52,14 @@ impl<'v> Rollout<'v> {
         self.status()["run"]["number"].as_u64().unwrap_or(self.runs())
     }
 
+    /// Every transition was sent as an event, and no alert waits.
+    pub fn is_delivered(self) -> bool {
+        let status = self.status();
+        let last = status["transitions"].as_array().and_then(|all| all.last()?["number"].as_u64()).unwrap_or_default();
+        let mut delivered = status["delivered"].as_array().into_iter().flatten();
+        status["alerts"]["pending"].is_null() && delivered.all(|hook| hook["transition"] == last)
+    }
+
     /// Bytes of the status as JSON.
     pub fn status_bytes(self) -> usize {
         self.status().to_string().len()

@@ -2,7 +2,12 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{dice::Dice, drive::Drive, figures::kib, members::Trouble};
+use super::{
+    dice::Dice,
+    drive::Drive,
+    figures::kib,
+    members::{ReceiverTrouble, Trouble},
+};
 
 /// A member is in trouble for so long, and the next one so much later, in seconds: both halves of the hour have as many.
 const TROUBLE: u64 = 120;
@@ -11,7 +16,7 @@ const TROUBLE_EVERY: u64 = 300;
 pub struct Troubles {
     dice: Dice,
     members: usize,
-    /// Members that were in trouble, so far.
+    /// Troubles so far: each time of one member, and of whoever takes events and alerts.
     turn: usize,
     trouble_at: Timestamp,
     well_at: Timestamp,
@@ -52,10 +57,13 @@ impl Troubles {
         if self.trouble_at <= now {
             let trouble = if self.turn.is_multiple_of(2) { Trouble::NoPrometheus } else { Trouble::Down };
             members.trouble = Some((format!("m{}", self.turn * 3 % self.members), trouble));
+            let kinds =
+                [ReceiverTrouble::Hangs, ReceiverTrouble::Fails, ReceiverTrouble::Redirects, ReceiverTrouble::Gone];
+            members.receiver_trouble = Some(kinds[self.turn % kinds.len()]);
             (self.turn, self.trouble_at, self.well_at) =
                 (self.turn + 1, now + seconds(TROUBLE_EVERY), now + seconds(TROUBLE));
         } else if self.well_at <= now {
-            members.trouble = None;
+            (members.trouble, members.receiver_trouble) = (None, None);
         }
     }
 
