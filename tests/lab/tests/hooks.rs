@@ -1,5 +1,7 @@
-//! Hooks of a rollout at `cutover hooks serve`: a gate that a person opens, and load that nobody else makes.
+//! Hooks of a rollout at `cutover hooks serve`: gates that a person opens, and load that nobody else makes. The same run is
+//! announced to a real Alertmanager, and the dashboard draws it.
 
+use super::{alerts::Alertmanager, monitoring};
 use crate::{
     apiserver::HUB_USER,
     fleet::role,
@@ -13,11 +15,11 @@ use crate::{
 use anyhow::{Context, Result, ensure};
 use cutover::api::{Phase, Reason};
 use serde_json::{Value, json};
-use std::{fs, path::Path};
+use std::{fs, net::Ipv4Addr, path::Path};
 use tokio::process::Command;
 
 pub const TESTS: &[Test] = &[Test {
-    name: "gated_by_a_hook_and_tested_by_its_load",
+    name: "gated_and_tested_by_hooks_announced_and_drawn",
     place: Place::Shared,
     run: |scene| Box::pin(gated(scene)),
 }];
@@ -31,27 +33,33 @@ async fn gated(scene: Scene) -> Result<()> {
     fs::write(&key, KEY)?;
     let _receiver = serve(&scene, &key).await?;
     scene.hub.apply(name, &role("config/rbac/hub-hooks.yaml", HUB_USER, name)?).await?;
-    let stage = Stage::begin(&scene, json!({"hooks": hooks(&scene)})).await?;
+    let alertmanager = Alertmanager::start(&scene, 9094).await?;
+    let prometheus = monitoring::scraping(&scene, Ipv4Addr::new(127, 0, 0, 9), &json!({"groups": []})).await?;
+    let alerts = json!([{"name": "team", "providerRef": {"name": "alertmanager"}}]);
+    let stage = Stage::begin(&scene, json!({"hooks": hooks(&scene), "alerts": alerts})).await?;
     stage.rollout.edit(json!({"members": to_eu_3()})).await?;
 
     stage.rollout.stands(Phase::Held, Reason::HookUnanswered).await?;
     let message = stage.rollout.status().await?.message;
     ensure!(message.contains("Secret hook-signing-key does not exist in namespace"), "{message}");
+    alertmanager.firing(json!({"alertname": "CutoverRolloutHeld", "severity": "warning"})).await?;
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "stringData": {"key": KEY},
                         "metadata": {"name": "hook-signing-key", "labels": {"cutover.dev/purpose": "hook"}}});
     scene.hub.apply(name, &secret.to_string()).await?;
 
-    stage.rollout.stands(Phase::Progressing, Reason::WaitingForHook).await?;
-    let message = stage.rollout.status().await?.message;
-    ensure!(message == "waiting for hook gate (ConfirmTrafficIncrease) to say yes: it answered 403", "{message}");
+    waits_for(&stage, "increase (ConfirmTrafficIncrease)").await?;
     stage.expect_weights(&[0])?;
-    gate(&["open", name], &key).await?;
+    gate(&["open", &increase(name)], &key).await?;
     stage.rollout.applied(1).await?;
 
     // From now on nobody sends requests but the hook.
     stage.load.end();
+    waits_for(&stage, "promotion (ConfirmPromotion)").await?;
+    monitoring::shows_data(&prometheus, name).await?;
+    gate(&["open", name], &key).await?;
     stage.rollout.phase(Phase::Succeeded).await?;
     stage.expect_weights(&[0, 10, 30, 60, 100])?;
+    alertmanager.firing(json!({"severity": "info", "reason": "RunSucceeded"})).await?;
     let log = fs::read_to_string(scene.folder.join("logs/hooks.log"))?;
     ensure!(log.contains("a load ended"), "{log}");
     let rollout = serde_json::to_string(&stage.rollout.get().await?)?;
@@ -65,11 +73,29 @@ fn hooks(scene: &Scene) -> Value {
         json!({"name": name, "type": kind, "url": format!("http://{HUB}:{PORT}/{path}"),
                "signingKeySecretRef": {"name": "hook-signing-key", "key": "key"}})
     };
-    let gate = hook("gate", "ConfirmTrafficIncrease", &format!("gate/{}", scene.namespace));
+    let gate = |name: &str, kind: &str, gate: &str| hook(name, kind, &format!("gate/{gate}"));
+    let before_steps = gate("increase", "ConfirmTrafficIncrease", &increase(&scene.namespace));
+    let at_the_end = gate("promotion", "ConfirmPromotion", &scene.namespace);
     let mut load = hook("load", "Rollout", "load");
     let url = format!("http://{}/", scene.contour.address);
     load["metadata"] = json!({"url": url, "host": host(&scene.namespace), "rate": "100", "duration": "2s"});
-    json!([gate, load])
+    json!([before_steps, at_the_end, load])
+}
+
+/// The gate before each step.
+fn increase(name: &str) -> String {
+    format!("{name}-increase")
+}
+
+async fn waits_for(stage: &Stage<'_>, hook: &str) -> Result<()> {
+    let expected = format!("waiting for hook {hook} to say yes: it answered 403");
+    eventually(&expected, PATIENCE, async || {
+        let status = stage.rollout.status().await?;
+        let stands = (status.phase, status.reason, status.message.as_str());
+        ensure!(stands == (Phase::Progressing, Reason::WaitingForHook, expected.as_str()), "{stands:?}");
+        Ok(())
+    })
+    .await
 }
 
 async fn serve(scene: &Scene, key: &Path) -> Result<Process> {

@@ -13,7 +13,7 @@ use crate::{
 use anyhow::{Context, Result, ensure};
 use cutover::api::{Phase, Reason};
 use serde_json::{Value, json};
-use std::fs;
+use std::{fs, net::Ipv4Addr};
 
 pub const TESTS: &[Test] = &[Test {
     name: "dashboard_and_alerts_on_a_real_prometheus",
@@ -23,10 +23,8 @@ pub const TESTS: &[Test] = &[Test {
 
 async fn monitored(scene: Scene) -> Result<()> {
     let rules: Value = serde_yaml::from_str(&fs::read_to_string(source("deploy/monitoring/rules.yaml"))?)?;
-    let hub = Scraped { address: ([127, 0, 0, 1], HUB_PORT).into(), path: "/metrics" };
     let name = &scene.namespace;
-    let by = &scene.member("eu-1").prometheus;
-    let prometheus = by.with_rules(&scene.folder, name, HUB.into(), &[hub], &rules["spec"].to_string()).await?;
+    let prometheus = scraping(&scene, HUB, &rules["spec"]).await?;
 
     let stage = Stage::begin(&scene, json!({"strategy": {"steps": promoted_steps(&[30, 100])}})).await?;
     stage.first_step().await?;
@@ -47,8 +45,15 @@ async fn monitored(scene: Scene) -> Result<()> {
     Ok(())
 }
 
+/// A Prometheus that scrapes the hub, on an address that no other one has.
+pub(super) async fn scraping(scene: &Scene, address: Ipv4Addr, rules: &Value) -> Result<Prometheus> {
+    let hub = Scraped { address: ([127, 0, 0, 1], HUB_PORT).into(), path: "/metrics" };
+    let by = &scene.member("eu-1").prometheus;
+    by.with_rules(&scene.folder, &scene.namespace, address.into(), &[hub], &rules.to_string()).await
+}
+
 /// Every query of the dashboard, about this rollout.
-async fn shows_data(prometheus: &Prometheus, name: &str) -> Result<()> {
+pub(super) async fn shows_data(prometheus: &Prometheus, name: &str) -> Result<()> {
     let dashboard: Value = serde_json::from_str(&fs::read_to_string(source("deploy/monitoring/dashboard.json"))?)?;
     let panels = dashboard["panels"].as_array().context("no panels")?;
     let mut count = 0;

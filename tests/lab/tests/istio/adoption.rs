@@ -98,7 +98,15 @@ impl Others {
                 .await?;
             let api = scene.hub.api(ISTIO, kind, &scene.namespace).await?;
             let after = api.get(&before.name_any()).await?;
-            ensure!(after.resource_version() == before.resource_version(), "{message} was written");
+            // istiod writes its status, and with that its version.
+            let is_same = after.data["spec"] == before.data["spec"]
+                && after.labels() == before.labels()
+                && after.annotations() == before.annotations();
+            let managers = after.managed_fields().iter().filter_map(|fields| fields.manager.as_deref());
+            ensure!(
+                is_same && !managers.into_iter().any(|one| one == FIELD_MANAGER),
+                "{message} was written: {after:?}"
+            );
             api.delete(&before.name_any(), &DeleteParams::default()).await?;
         }
         Ok(())
