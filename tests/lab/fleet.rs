@@ -17,9 +17,10 @@ use std::{
 /// The hub's own namespace.
 pub const SYSTEM: &str = "cutover-system";
 /// The services, each in a namespace of its name, for which eu-3 is reached by TLS.
-pub const BY_TLS: [&str; 4] = [
+pub const BY_TLS: [&str; 5] = [
     "promotion-by-http-proxy",
     "promotion-by-route-group",
+    "adoption-by-istio-and-revert",
     "promotion-by-istio-service-entry",
     "promotion-by-istio-hostnames",
 ];
