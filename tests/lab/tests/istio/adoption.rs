@@ -129,7 +129,8 @@ fn entries(eu_1: &str) -> Value {
 
 fn declared(name: &str, eu_1: &str) -> Value {
     let mut declared = declaration(name, &json!({"istio": {"name": "public", "routes": ["main"]}}));
-    declared["spec"]["services"][0]["backend"] = json!({"serviceEntry": {"credentialName": "lab-ca", "existing": {"eu-1": eu_1}}});
+    declared["spec"]["services"][0]["backend"] =
+        json!({"serviceEntry": {"credentialName": "lab-ca", "existing": {"eu-1": eu_1}}});
     declared["spec"]["strategy"]["steps"] = json!([
         {"matches": [{"headers": [{"name": "x-preview", "exact": "on"}]}], "wait": "Promotion"},
         {"progress": "50%", "wait": "Promotion"},
