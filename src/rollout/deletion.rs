@@ -50,8 +50,9 @@ pub(super) fn wait_until_announced(draft: &mut Draft<'_>) {
     let Some(until) = last.map(|at| later(at, ANNOUNCED_WITHIN)).filter(|until| draft.now() < *until) else { return };
     draft.actions.retain(|action| !is_of_the_end(action));
     draft.wake_at(until);
-    let message = format!("the routes are given back; alerts and events are delivered, at the latest until {until:.0}");
-    report::write(draft, &Standing::new(Phase::Terminating, Reason::Releasing, message));
+    let (phase, reason, so_far) = (draft.status.phase, draft.status.reason, &draft.status.message);
+    let message = format!("{so_far}; waiting for alerts and events to be delivered, until {until:.0} at the latest");
+    report::write(draft, &Standing::new(phase, reason, message));
 }
 
 const fn is_of_the_end(action: &Action) -> bool {
@@ -117,8 +118,9 @@ fn release(draft: &mut Draft<'_>) -> Standing {
     if begins_to_release(draft) {
         draft.announce(false, Reason::Deleting, format!("the routes are on the primary; {last}"));
     }
+    let message = if releases.is_empty() { "the routes are given back" } else { "giving the routes back" };
     draft.actions.extend(releases);
-    Standing::new(Phase::Terminating, Reason::Releasing, "giving the routes back")
+    Standing::new(Phase::Terminating, Reason::Releasing, message)
 }
 
 /// A route that somebody took, with its mark, is put back only where it still shows what this rollout wrote.

@@ -220,12 +220,27 @@ fn a_rollout_that_is_deleted_stays_until_its_last_alert_is_delivered() {
     world.run_for(20);
     assert_eq!(world.live(), super::super::world::of(&[("eu-1", 100)]));
     assert!(!world.gone && !world.released.is_empty(), "the routes are given back, and the rollout is still there");
-    let words = "the routes are given back; alerts and events are delivered, at the latest until ";
+    let words = "the routes are given back; waiting for alerts and events to be delivered, until ";
     assert!(world.status.message.starts_with(words), "{}", world.status.message);
     let reasons = to(&world, "info");
     assert_eq!(reasons.last().unwrap().1, Reason::Deleting);
     deliver(&mut world);
     assert!(world.gone);
+}
+
+#[test]
+fn while_the_last_alert_waits_nothing_is_claimed_of_routes_that_were_left_alone() {
+    let mut world = alerted(STEPS);
+    world.run_for(20);
+    deliver(&mut world);
+    world.spec.suspend = true;
+    world.deleting = true;
+    world.run_for(3);
+    let before = world.status.clone();
+    let words = "deleted while suspended: no route is written; waiting for alerts and events to be delivered, until ";
+    assert!(before.reason == Reason::Deleting && before.message.starts_with(words), "{}", before.message);
+    world.run_for(10);
+    assert_eq!(world.status, before, "waiting writes nothing");
 }
 
 #[test]
