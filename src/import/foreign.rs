@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{
     Source,
     fields::Fields,
-    remarks::{Refusal, Remarks},
+    remarks::{Refusal, Remarks, shown},
 };
 use crate::yaml::{self, Document, YamlError};
 
@@ -79,11 +79,19 @@ impl Foreign {
 
     /// `Canary shop`.
     pub(super) fn title(&self) -> String {
-        format!("{} {}", super::remarks::shown(self.kind()), super::remarks::shown(self.name()))
+        format!("{} {}", shown(self.kind()), shown(self.name()))
     }
 
     fn text(&self, pointer: &str) -> &str {
         self.document.value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Remarks that begin with what the manifest is made of; `extent` says how far the object is understood.
+    pub(super) fn remarks(&self, tool: &str, extent: &str) -> Remarks {
+        let mut remarks = Remarks::default();
+        let file = self.file.rsplit('/').next().unwrap_or_default();
+        remarks.note("", format!("Made of {} of {tool} ({}){extent}.", self.title(), shown(file)));
+        remarks
     }
 
     /// The fields of `spec`; one that has none is refused.

@@ -6,7 +6,7 @@ use super::{
     foreign::Foreign,
     manifest::manifest,
     metadata,
-    remarks::{Refusal, Remarks, shown},
+    remarks::{Refusal, Remarks},
 };
 use crate::api::{Analysis, DeletionPolicy, FleetRollout, FleetRolloutSpec, ServiceSpec, Strategy};
 
@@ -18,9 +18,7 @@ pub(super) fn rollout(
     extent: &str,
     read: impl FnOnce(&mut Fields<'_>, &mut Remarks) -> Option<FleetRolloutSpec>,
 ) -> (Option<Translated>, Vec<Refusal>) {
-    let mut remarks = Remarks::default();
-    let file = of.file.rsplit('/').next().unwrap_or_default();
-    remarks.note("", format!("Made of {} of {tool} ({}){extent}.", of.title(), shown(file)));
+    let mut remarks = of.remarks(tool, extent);
     let mut fields = of.spec(&mut remarks);
     let spec = read(&mut fields, &mut remarks);
     fields.name_the_rest(&mut remarks);

@@ -36,9 +36,7 @@ pub(super) struct AlertProvider<'f> {
 impl<'f> AlertProvider<'f> {
     /// Reads an object.
     pub(super) fn read(of: &'f Foreign) -> Self {
-        let mut remarks = Remarks::default();
-        let file = of.file.rsplit('/').next().unwrap_or_default();
-        remarks.note("", format!("Made of {} of Flagger ({}).", of.title(), shown(file)));
+        let mut remarks = of.remarks("Flagger", "");
         let mut fields = of.spec(&mut remarks);
         let readable = spec(&mut fields, &mut remarks);
         fields.name_the_rest(&mut remarks);
@@ -158,7 +156,7 @@ fn by_address(
 ) -> Option<AlertProviderSpec> {
     let of_discord = matches!(provider.receiver, Receiver::Discord(_));
     // With this ending Discord takes what Slack takes; ours is its own.
-    let url = if of_discord { address.trim_end_matches("/slack").to_owned() } else { address };
+    let url = if of_discord { address.strip_suffix("/slack").unwrap_or(&address).to_owned() } else { address };
     if !is_sent_to(&url) {
         fields.refuse("address", "not an http or https URL without user and fragment", "correct it", remarks);
         return None;

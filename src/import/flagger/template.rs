@@ -44,9 +44,7 @@ pub(super) struct Readable {
 impl<'f> Template<'f> {
     /// Reads an object.
     pub(super) fn read(of: &'f Foreign) -> Self {
-        let mut remarks = Remarks::default();
-        let file = of.file.rsplit('/').next().unwrap_or_default();
-        remarks.note("", format!("Made of {} of Flagger ({}).", of.title(), shown(file)));
+        let mut remarks = of.remarks("Flagger", "");
         let mut fields = of.spec(&mut remarks);
         let usable = fields.block("provider", &mut remarks, provider).unwrap_or(true);
         if !fields.has("query") {
