@@ -56,8 +56,7 @@ impl<'v> Rollout<'v> {
     pub fn is_delivered(self) -> bool {
         let status = self.status();
         let last = status["transitions"].as_array().and_then(|all| all.last()?["number"].as_u64()).unwrap_or_default();
-        let mut delivered = status["delivered"].as_array().into_iter().flatten();
-        status["alerts"]["pending"].is_null() && delivered.all(|hook| hook["transition"] == last)
+        status["alerts"]["pending"].is_null() && status["delivered"][0]["transition"] == last
     }
 
     /// Bytes of the status as JSON.
