@@ -36,8 +36,8 @@ use crate::http;
 
 /// Show on this machine how traffic moves to a new cluster, and back when it fails.
 ///
-/// Starts an API server in memory, member clusters that answer and count, a proxy that obeys the routes, clients, and the
-/// hub itself. Needs no cluster, no root and no network beyond loopback; ends by itself in half a minute.
+/// Starts an API server in memory, member clusters that answer and count, a proxy that obeys the routes, clients, a
+/// hook's gate, and the hub itself. Needs no cluster, no root and no network beyond loopback; ends by itself in half a minute.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   cutover demo
