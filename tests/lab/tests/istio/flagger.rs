@@ -1,7 +1,7 @@
 //! What Flagger leaves of a Canary with provider istio is taken over.
 
 use super::{
-    super::import::{Plane, moved},
+    super::import::{Left, Move, Reached},
     service_entry,
 };
 use crate::{
@@ -40,11 +40,13 @@ async fn by_virtual_service(scene: Scene) -> Result<()> {
     for object in [route, rule("primary"), rule("canary")] {
         scene.hub.create(name, &object.to_string()).await?;
     }
-    let plane = Plane {
+    let left = Left {
         to: scene.istio().await?.address,
         provider: "istio",
-        gateway: json!({"gateways": ["istio-system/public"], "hosts": [host(name)], "timeout": "15s"}),
+        canary: json!({"service": {"gateways": ["istio-system/public"], "hosts": [host(name)], "timeout": "15s"}}),
         route: (api_version, "VirtualService", "virtualservices"),
+        route_name: name.clone(),
+        reached: Reached::Name,
     };
-    moved(scene, plane).await
+    Move::begin(&scene, left).await?.make().await
 }
