@@ -53,12 +53,12 @@ struct State {
 }
 
 impl Gateway {
-    /// `certificate` is shown only to clients that name `server_name`; all other TLS handshakes fail.
-    pub async fn start(address: Ipv4Addr, server_name: &str, certificate: &Served) -> Result<Self> {
+    /// Each certificate is shown only to clients that give its server name; all other TLS handshakes fail.
+    pub async fn start(address: Ipv4Addr, certificates: &[(&str, &Served)]) -> Result<Self> {
         let state = Arc::<State>::default();
         let metrics = TcpListener::bind((address, METRICS_PORT)).await.context("cannot serve metrics")?;
         let metrics = tokio::spawn(serve_metrics(metrics, state.clone())).abort_handle();
-        let tls = acceptor(server_name, certificate)?;
+        let tls = acceptor(certificates)?;
         let gateway = Self { address, tls, state, servers: Mutex::default(), metrics };
         gateway.open().await?;
         Ok(gateway)
@@ -128,15 +128,22 @@ impl State {
     }
 }
 
-pub fn acceptor(server_name: &str, certificate: &Served) -> Result<TlsAcceptor> {
-    use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
-    let chain = CertificateDer::pem_file_iter(&certificate.certificate)?.collect::<Result<Vec<_>, _>>()?;
-    let key = PrivateKeyDer::from_pem_file(&certificate.key)?;
-    let key = rustls::crypto::aws_lc_rs::sign::any_supported_type(&key)?;
+/// By server name.
+pub fn acceptor(certificates: &[(&str, &Served)]) -> Result<TlsAcceptor> {
     let mut by_name = ResolvesServerCertUsingSni::new();
-    by_name.add(server_name, CertifiedKey::new(chain, key))?;
+    for (server_name, served) in certificates {
+        by_name.add(server_name, certified(served)?)?;
+    }
     let config = ServerConfig::builder().with_no_client_auth().with_cert_resolver(Arc::new(by_name));
     Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+fn certified(served: &Served) -> Result<CertifiedKey> {
+    use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+    let chain = CertificateDer::pem_file_iter(&served.certificate)?.collect::<Result<Vec<_>, _>>()?;
+    let key = PrivateKeyDer::from_pem_file(&served.key)?;
+    let key = rustls::crypto::aws_lc_rs::sign::any_supported_type(&key)?;
+    Ok(CertifiedKey::new(chain, key))
 }
 
 /// Aborting this task drops the listener and every connection.

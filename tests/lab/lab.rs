@@ -27,6 +27,8 @@ use std::{
 use tokio::sync::OnceCell;
 
 pub const MEMBERS: [&str; 3] = ["eu-1", "eu-2", "eu-3"];
+/// The TLS server name for which every member has a certificate, beside that for its own.
+pub const COMMON_NAME: &str = "members.lab";
 pub const HUB: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 /// Where the shared hub process answers for itself.
 pub const HUB_PORT: u16 = 8201;
@@ -165,8 +167,9 @@ impl Member {
     async fn start(name: &'static str, parts: &Parts, folder: &Path, pki: &Pki) -> Result<Self> {
         let address = member_address(name);
         let server_name = format!("{name}.lab");
-        let certificate = pki.serve(&[&server_name])?;
-        let gateway = Gateway::start(address, &server_name, &certificate).await.context(name)?;
+        let (own, common) = (pki.serve(&[&server_name])?, pki.serve(&[&format!("{name}.common"), COMMON_NAME])?);
+        let certificates = [(server_name.as_str(), &own), (COMMON_NAME, &common)];
+        let gateway = Gateway::start(address, &certificates).await.context(name)?;
         let cluster = Cluster::start(name, address, parts, folder, pki).await?;
         let prometheus = Prometheus::start(parts, folder, &cluster, gateway.metrics()).await?;
         Ok(Self { cluster, gateway, prometheus })

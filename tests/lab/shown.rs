@@ -26,7 +26,8 @@ fn weighted(list: &Value) -> Vec<(String, u32)> {
     list.as_array().into_iter().flatten().map(|entry| (backend(&text(&entry["name"])), weight(entry))).collect()
 }
 
-/// Of the last entry, before which those for some requests stand; a single destination has everything.
+/// Of the last entry, before which those for some requests stand; a single destination has everything. A subset is named as
+/// the backend that it stands for.
 fn destinations(entries: &Value) -> Vec<(String, u32)> {
     let last = entries.as_array().and_then(|entries| entries.last()).unwrap_or(&Value::Null);
     let destinations = last["route"].as_array().map_or(&[][..], Vec::as_slice);
@@ -34,7 +35,11 @@ fn destinations(entries: &Value) -> Vec<(String, u32)> {
         [_] => 100,
         _ => one["weight"].as_u64().map_or(0, |weight| u32::try_from(weight).unwrap()),
     };
-    destinations.iter().map(|one| (backend(&text(&one["destination"]["host"])), weight(one))).collect()
+    let name = |destination: &Value| match destination["subset"].as_str() {
+        Some(subset) => subset.to_owned(),
+        None => backend(&text(&destination["host"])),
+    };
+    destinations.iter().map(|one| (name(&one["destination"]), weight(one))).collect()
 }
 
 /// The first label of a host is the name of the backend.

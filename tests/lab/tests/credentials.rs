@@ -141,7 +141,7 @@ const ACCEPTED: [&str; 2] = ["Bearer a-token", "Basic bWU6YSBwYXNzd29yZA=="];
 
 /// Passes requests below /prom on to eu-1's Prometheus, over TLS, for those who may.
 async fn guard(scene: &Scene) -> Result<AbortHandle> {
-    let tls = acceptor("eu-1.lab", &scene.pki.serve(&["eu-1.lab"])?)?;
+    let tls = acceptor(&[("eu-1.lab", &scene.pki.serve(&["eu-1.lab"])?)])?;
     let listener = TcpListener::bind((member_address("eu-1"), GUARDED)).await?;
     Ok(tokio::spawn(serve(listener, tls, scene.member("eu-1").prometheus.url())).abort_handle())
 }

@@ -1,6 +1,7 @@
 //! Backends and judgement for hand-made routes: no hub process, weights written by the test.
 
 use crate::{
+    cluster::Cluster,
     lab::{MEMBERS, member_address},
     load::{Load, Plan, get},
     runner::Scene,
@@ -22,37 +23,59 @@ pub async fn external_names(scene: &Scene) -> Result<()> {
     Ok(())
 }
 
+/// A port of the members' gateways.
+#[derive(Clone, Copy)]
+pub struct Port {
+    name: &'static str,
+    pub number: u16,
+}
+
+pub const HTTP: Port = Port { name: "http", number: 80 };
+pub const TLS: Port = Port { name: "tls", number: 443 };
+
 /// One selectorless Service with an EndpointSlice per member, `<namespace>-eu-1` and so on.
 pub async fn endpoint_slices(scene: &Scene) -> Result<()> {
+    endpoint_slices_on(scene, HTTP).await
+}
+
+/// The same on any port.
+pub async fn endpoint_slices_on(scene: &Scene, port: Port) -> Result<()> {
     for member in MEMBERS {
-        endpoint_slice(scene, &format!("{}-{member}", scene.namespace), member).await?;
+        let name = format!("{}-{member}", scene.namespace);
+        selectorless(&scene.hub, &scene.namespace, &name, member, port).await?;
     }
     Ok(())
 }
 
 /// One selectorless Service, and an EndpointSlice of its name that leads to the member's gateway.
 pub async fn endpoint_slice(scene: &Scene, name: &str, member: &str) -> Result<()> {
+    selectorless(&scene.hub, &scene.namespace, name, member, HTTP).await
+}
+
+/// The same in any cluster and on any port.
+pub async fn selectorless(cluster: &Cluster, namespace: &str, name: &str, member: &str, port: Port) -> Result<()> {
+    let Port { name: port_name, number } = port;
     let service = format!(
-        "{{apiVersion: v1, kind: Service, metadata: {{name: {name}}}, spec: {{ports: [{{name: http, port: 80}}]}}}}"
+        "{{apiVersion: v1, kind: Service, metadata: {{name: {name}}}, spec: {{ports: [{{name: {port_name}, port: {number}}}]}}}}"
     );
-    scene.hub.apply(&scene.namespace, &service).await?;
-    addresses(scene, name, member).await
+    cluster.apply(namespace, &service).await?;
+    addresses(cluster, namespace, name, member, port).await
 }
 
 /// The EndpointSlice alone: the addresses of a Service of this name.
-pub async fn addresses(scene: &Scene, name: &str, member: &str) -> Result<()> {
-    let address = member_address(member);
+pub async fn addresses(cluster: &Cluster, namespace: &str, name: &str, member: &str, port: Port) -> Result<()> {
+    let (address, Port { name: port_name, number }) = (member_address(member), port);
     let slice = format!(
         "\
 apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
 metadata: {{name: {name}, labels: {{kubernetes.io/service-name: {name}}}}}
 addressType: IPv4
-ports: [{{name: http, port: 80}}]
+ports: [{{name: {port_name}, port: {number}}}]
 endpoints: [{{addresses: [{address}], conditions: {{ready: true}}}}]
 "
     );
-    scene.hub.apply(&scene.namespace, &slice).await
+    cluster.apply(namespace, &slice).await
 }
 
 /// Waits until the route answers, sends requests, and judges what the members observed.

@@ -1,7 +1,7 @@
 //! Service mode: adopted routes that name the owner's own Service are led to its primary under their traffic.
 
 use super::{
-    hand_made::{addresses, endpoint_slice},
+    hand_made::{HTTP, addresses, endpoint_slice},
     service_mode::{declared, ingress},
 };
 use crate::{
@@ -32,7 +32,7 @@ async fn with_addresses(scene: Scene) -> Result<()> {
     let services = scene.hub.api("v1", "Service", name).await?;
     services.patch(name, &PatchParams::default(), &Patch::Merge(leads_to)).await?;
     for copy in ["primary", "canary"] {
-        addresses(&scene, &format!("{name}-{copy}"), "eu-1").await?;
+        addresses(&scene.hub, name, &format!("{name}-{copy}"), "eu-1", HTTP).await?;
     }
     let other = format!("{name}.example.org");
     scene.hub.create(name, &route_group(name).to_string()).await?;

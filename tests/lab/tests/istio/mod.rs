@@ -16,12 +16,14 @@ mod killed;
 mod mirror;
 mod promotion;
 mod story;
+mod subset;
 
 pub fn all() -> Vec<Test> {
     [
         promotion::TESTS,
         gateway_api::TESTS,
         story::TESTS,
+        subset::TESTS,
         mirror::TESTS,
         adoption::TESTS,
         flagger::TESTS,

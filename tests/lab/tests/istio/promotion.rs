@@ -86,11 +86,11 @@ async fn made(scene: &Scene, backend: &Value) -> Result<()> {
 }
 
 /// A VirtualService that the hub makes.
-fn created(name: &str) -> Value {
+pub(super) fn created(name: &str) -> Value {
     json!({"hosts": [format!("{name}.example.com")], "gateways": ["istio-system/public"]})
 }
 
-async fn plane(scene: &Scene, service: Value, watched: &str) -> Result<Plane> {
+pub(super) async fn plane(scene: &Scene, service: Value, watched: &str) -> Result<Plane> {
     let to = scene.istio().await?.address;
     Ok(Plane { to, service, watched: ("networking.istio.io/v1", "VirtualService", watched.to_owned()) })
 }

@@ -24,7 +24,7 @@ const THEIRS: &str = "thief";
 /// Secrets of the hub that the second tenant names in its own MemberCluster, where its own server would get them: a
 /// kubeconfig, credentials for another host, and one that is for nobody.
 pub async fn stay_with_the_hub(scene: Scene) -> Result<()> {
-    let tls = acceptor("eu-3.lab", &scene.pki.serve(&["eu-3.lab"])?)?;
+    let tls = acceptor(&[("eu-3.lab", &scene.pki.serve(&["eu-3.lab"])?)])?;
     let proxy = Proxy::pass_on(scene.member("eu-3").prometheus.url(), Some(tls)).await?;
     for (name, metadata) in [
         (

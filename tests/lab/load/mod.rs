@@ -1,14 +1,14 @@
 //! Clients: requests at a bounded rate for a bounded time, half of them on connections of their own.
 
+mod exchange;
+
+pub use exchange::{answer, ask, connect, get};
+
 use crate::wait::eventually;
 use anyhow::{Context, Result};
-use http::{Request, StatusCode, header, response::Parts};
-use http_body_util::{BodyExt, Empty};
-use hyper::{
-    body::Bytes,
-    client::conn::http1::{SendRequest, handshake},
-};
-use hyper_util::rt::TokioIo;
+use exchange::send;
+use http::StatusCode;
+use rustls::pki_types::ServerName;
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
@@ -16,10 +16,10 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    net::TcpStream,
     task::JoinSet,
     time::{Instant, MissedTickBehavior, interval, sleep_until, timeout},
 };
+use tokio_rustls::rustls::ClientConfig;
 
 /// Even workers keep their connection, odd ones open a new one for each request.
 const WORKERS: u32 = 8;
@@ -43,6 +43,8 @@ pub struct Plan {
     pub within: Duration,
     /// Half of the workers keep theirs; else none does.
     pub keeps_connections: bool,
+    /// Over TLS, and whom the other side must prove to be.
+    pub tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -79,6 +81,7 @@ impl Plan {
             limit,
             within: Duration::from_mins(2),
             keeps_connections: true,
+            tls: None,
         }
     }
 }
@@ -187,58 +190,4 @@ async fn work(shared: Arc<Shared>, keep: bool) {
             status
         }));
     }
-}
-
-type Connection = SendRequest<Empty<Bytes>>;
-
-/// One GET, on the given connection if it still lives, else on a new one.
-async fn send(plan: &Plan, path: &str, connection: Option<Connection>) -> Result<(StatusCode, Connection)> {
-    let (head, connection) = exchange(plan, path, connection).await?;
-    Ok((head.status, connection))
-}
-
-async fn exchange(plan: &Plan, path: &str, connection: Option<Connection>) -> Result<(Parts, Connection)> {
-    let mut connection = match alive(connection).await {
-        Some(kept) => kept,
-        None => connect(plan.to).await?,
-    };
-    let mut request = Request::get(path).header(header::HOST, &plan.host);
-    for (name, value) in &plan.headers {
-        request = request.header(*name, value);
-    }
-    let request = request.body(Empty::new())?;
-    let response = connection.send_request(request).await.context("no answer")?;
-    let (head, body) = response.into_parts();
-    body.collect().await.context("the answer was cut short")?;
-    Ok((head, connection))
-}
-
-async fn alive(connection: Option<Connection>) -> Option<Connection> {
-    let mut connection = connection?;
-    connection.ready().await.ok()?;
-    Some(connection)
-}
-
-pub async fn connect(to: SocketAddr) -> Result<Connection> {
-    let stream = TcpStream::connect(to).await.context("cannot connect")?;
-    let (sender, connection) = handshake(TokioIo::new(stream)).await?;
-    tokio::spawn(connection);
-    Ok(sender)
-}
-
-/// The status of one GET on a connection of its own.
-pub async fn get(to: SocketAddr, host: &str, path: &str) -> Result<StatusCode> {
-    ask(&Plan::new(to, host, 1), path).await
-}
-
-/// The same, with the plan's headers.
-pub async fn ask(plan: &Plan, path: &str) -> Result<StatusCode> {
-    let (status, _) = timeout(PATIENCE, send(plan, path, None)).await??;
-    Ok(status)
-}
-
-/// The answer to one such GET, but for its body.
-pub async fn answer(plan: &Plan, path: &str) -> Result<Parts> {
-    let (head, _) = timeout(PATIENCE, exchange(plan, path, None)).await??;
-    Ok(head)
 }
