@@ -46,6 +46,10 @@ pub(super) fn live_distribution(draft: &Draft<'_>) -> Result<Option<Distribution
                 return Err(Problem::new(Reason::PrimaryDiffers, message));
             }
             Some(_) => {}
+            None if live.split.weights.total() == 0 => {
+                let message = format!("all weights of {key} are 0; give its backends the weights that hold today");
+                return Err(Problem::new(Reason::PrimaryUnknown, message));
+            }
             None => found = Some((key, live)),
         }
     }

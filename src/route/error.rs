@@ -24,7 +24,7 @@ pub enum RouteError {
     Uneven {
         /// What is wrong, and what would help.
         message: String,
-        /// The whole units that come nearest.
+        /// The whole units that come nearest; empty where nothing has any weight.
         nearly: Distribution,
     },
     /// Part of the traffic has no route; only a kind with several objects can show this.

@@ -84,8 +84,8 @@ pub(super) fn unknown(context: &Context<'_>, object: &str, backend: &str) -> Rou
 fn scale(object: &str, raw: &BTreeMap<String, u64>, total: u32) -> Result<Distribution, RouteError> {
     let sum: u64 = raw.values().sum();
     if sum == 0 {
-        let remedy = "all weights are 0: give its backends the weights that hold today";
-        return Err(RouteError::Unreadable(format!("{object}: {remedy}")));
+        let message = format!("{object}: all weights are 0: give its backends the weights that hold today");
+        return Err(RouteError::Uneven { message, nearly: Distribution::new() });
     }
     let units = sum / raw.values().fold(sum, |divisor, weight| greatest_common_divisor(divisor, *weight));
     if !u64::from(total).is_multiple_of(units) {

@@ -106,9 +106,12 @@ impl Distribution {
     }
 }
 
-/// The members with weight in one line: `eu-1:75 eu-3:25`.
+/// The members with weight in one line: `eu-1:75 eu-3:25`; `nothing` where none has any.
 impl fmt::Display for Distribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.total() == 0 {
+            return f.write_str("nothing");
+        }
         for (place, (member, weight)) in self.carrying().enumerate() {
             let space = if place == 0 { "" } else { " " };
             write!(f, "{space}{member}:{weight}")?;
@@ -147,7 +150,7 @@ mod tests {
         let (one, other) = (Distribution::from([("a", 1), ("b", 0)]), Distribution::from([("a", 1)]));
         assert!(one.same_as(&other) && one != other && one.nonzero() == other);
         assert!(!one.same_as(&Distribution::from([("b", 1)])));
-        assert_eq!((one.to_string().as_str(), Distribution::new().to_string().as_str()), ("a:1", ""));
+        assert_eq!((one.to_string().as_str(), Distribution::new().to_string().as_str()), ("a:1", "nothing"));
     }
 
     #[test]

@@ -187,6 +187,23 @@ fn an_edit_of_one_weight_alone_is_read_as_what_it_is_nearly() {
     }
 }
 
+/// Nor must one that leaves nobody any weight.
+#[test]
+fn an_edit_that_leaves_nobody_any_weight_is_read_as_nothing() {
+    for name in ["HTTPRoute adopted", "HTTPProxy adopted", "VirtualService adopted"] {
+        let mut world = World::new(Form::named(name), 100);
+        world.write(&distribution([70, 0, 30], 1), 1);
+        let object = world.objects[0].as_mut().unwrap();
+        let text = serde_json::to_string(&object.data).unwrap();
+        let text = text.replace("\"weight\":30", "\"weight\":0").replace("\"weight\":70", "\"weight\":0");
+        object.data = serde_json::from_str(&text).unwrap();
+        let live = world.live();
+        assert_eq!((live.split.weights.nonzero(), live.uneven), (distribution([0, 0, 0], 1).nonzero(), true), "{name}");
+        world.write(&distribution([100, 0, 0], 1), 2);
+        assert_eq!((world.weights(), world.live().uneven), (distribution([100, 0, 0], 1), false), "{name}");
+    }
+}
+
 /// Nor must a backend that somebody adds a second time.
 #[test]
 fn an_edit_that_names_a_backend_twice_is_read_as_the_sum_of_both() {

@@ -25,6 +25,7 @@ pub fn edit(world: &World, what: Edit) {
         Edit::Timeout => rewrite(world, route, |object| form.put_timeout(object)),
         Edit::Mark => annotate(world, route, &Value::Null),
         Edit::Forged => forge(world, route),
+        Edit::Zero => zero(world, route),
         Edit::Status => {
             world.patch(&format!("{ROLLOUT}/status"), &json!({"status": {"message": "all is well"}}), "kubectl-edit");
         }
@@ -83,6 +84,21 @@ fn shift(world: &World, route: &str, canary: i64) {
     let moved = share.map_or(0, |share| canary.clamp(-share, primary));
     for (name, weight) in [(loses, primary - moved), (gains, share.unwrap_or(0) + moved)] {
         weights.insert(name, weight as u32);
+    }
+    rewrite(world, route, |object| form.put(object, &weights));
+}
+
+/// Gives nobody anything. Before the hub has written there is nothing that it could put back.
+fn zero(world: &World, route: &str) {
+    let form = world.scenario.form;
+    let objects = world.route(route);
+    let is_written = |object: &Value| object["metadata"]["annotations"]["cutover.dev/write"].is_string();
+    if !objects.iter().any(is_written) {
+        return;
+    }
+    let mut weights = form.weights(&objects.iter().collect::<Vec<_>>());
+    for weight in weights.values_mut() {
+        *weight = 0;
     }
     rewrite(world, route, |object| form.put(object, &weights));
 }

@@ -3,7 +3,7 @@
 use super::{
     fault::Fault,
     run::Run,
-    sorts::{DataPlaneFault, Declared, Late, MemberChange, Webhook},
+    sorts::{DataPlaneFault, Declared, Edit, Late, MemberChange, Webhook},
 };
 
 /// A kind of route, by the key under which a rollout declares it.
@@ -75,6 +75,8 @@ impl Kind {
             (Self::Skipper | Self::Nginx, Fault::DataPlane(_)) => false,
             // Every API server has Ingresses, and a webhook sees one of the two at a time.
             (Self::Nginx, Fault::Late(Late::RouteKind) | Fault::Webhook(Webhook::Mutate)) => false,
+            // These have no weights that could all be 0: requests would go to another object.
+            (Self::Skipper | Self::Nginx, Fault::Edit(Edit::Zero)) => false,
             // Three members would have traffic at once.
             (Self::Nginx, Fault::Declare(Declared::Members)) => false,
             (Self::Nginx, Fault::Members(MemberChange::Added | MemberChange::Renamed)) => false,

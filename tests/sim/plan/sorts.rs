@@ -114,6 +114,8 @@ sorts! {
         Status = "status",
         /// The hub's mark, with a sequence that it never had.
         Forged = "forged",
+        /// No backend has any weight: under Istio that freezes the port.
+        Zero = "zero",
     }
 }
 

@@ -43,6 +43,33 @@ fn an_edit_of_one_weight_alone_is_judged_like_any_other() {
     assert_eq!(world.written.len(), before + world.routes.len());
 }
 
+/// It lowers every member, the canary too.
+#[test]
+fn an_edit_that_leaves_nobody_any_weight_is_obeyed_and_ends_with_a_rollback() {
+    let nothing = |world: &mut World| {
+        world.edit(&[]);
+        world.routes.values_mut().flatten().for_each(|route| route.uneven = true);
+    };
+    let mut world = at_first_step();
+    nothing(&mut world);
+    world.run_for(20);
+    shows(&world, Phase::Paused, Reason::PausedByForeignEdit);
+    let message = &world.status.message;
+    assert!(message.starts_with("kubectl-edit set HTTPRoute/shop-0 (shop) to nothing; cutover resume"), "{message}");
+    world.ask(Verb::Abort).run_for(3);
+    assert_eq!(world.live(), of(&[("eu-1", 100)]));
+
+    let mut world = plain();
+    world.run_for(150);
+    nothing(&mut world);
+    world.run_for(20);
+    shows(&world, Phase::Held, Reason::RouteDrifted);
+    world.ask(Verb::Adopt).run_for(2);
+    shows(&world, Phase::Held, Reason::RouteDrifted);
+    let primary = world.status.primary.as_ref().unwrap();
+    assert!(primary.same_as(&of(&[("eu-3", 100)])), "nobody is no primary: {primary}");
+}
+
 #[test]
 fn an_edit_that_raises_a_canary_is_put_back_twice_and_then_held() {
     let mut world = at_first_step();
