@@ -1,8 +1,14 @@
 //! What the tenants may do, and what they do with it.
 
-use crate::{apiserver::TENANTS, fleet::SYSTEM, runner::Scene};
-use anyhow::{Context, Result};
+use crate::{
+    apiserver::TENANTS,
+    fleet::SYSTEM,
+    runner::Scene,
+    wait::{eventually, seconds},
+};
+use anyhow::{Context, Result, ensure};
 use cutover::api::MemberCluster;
+use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 use kube::{
     Api, Client,
     api::{DynamicObject, PostParams},
@@ -10,7 +16,7 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-/// A role in a namespace, bound to a tenant.
+/// A role in a namespace, bound to a tenant, once the API server goes by it.
 pub async fn grant(scene: &Scene, namespace: &str, tenant: &str, name: &str, rules: Value) -> Result<()> {
     let rbac =
         |kind: &str| json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": {"name": name}});
@@ -19,7 +25,29 @@ pub async fn grant(scene: &Scene, namespace: &str, tenant: &str, name: &str, rul
     binding["roleRef"] = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name});
     binding["subjects"] = json!([{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": tenant}]);
     scene.hub.create(namespace, &role.to_string()).await?;
-    scene.hub.create(namespace, &binding.to_string()).await
+    scene.hub.create(namespace, &binding.to_string()).await?;
+    eventually(&format!("the rights {name} of {tenant}"), seconds(20), async || {
+        for rule in role["rules"].as_array().into_iter().flatten() {
+            for verb in rule["verbs"].as_array().into_iter().flatten() {
+                is_allowed(scene, namespace, tenant, verb, rule).await?;
+            }
+        }
+        Ok(())
+    })
+    .await
+}
+
+/// The authorizer learns of a grant a moment later.
+async fn is_allowed(scene: &Scene, namespace: &str, tenant: &str, verb: &Value, rule: &Value) -> Result<()> {
+    let attributes = json!({
+        "namespace": namespace, "verb": verb, "group": rule["apiGroups"][0], "resource": rule["resources"][0],
+        "name": rule["resourceNames"][0],
+    });
+    let review = json!({"metadata": {}, "spec": {"user": tenant, "resourceAttributes": attributes}});
+    let reviews = Api::<SubjectAccessReview>::all(scene.hub.client.clone());
+    let answer = reviews.create(&PostParams::default(), &serde_json::from_value(review)?).await?;
+    ensure!(answer.status.is_some_and(|status| status.allowed), "{verb} is not allowed yet: {rule}");
+    Ok(())
 }
 
 pub fn rule(group: &str, resource: &str, verbs: &[&str]) -> Value {
